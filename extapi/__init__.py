@@ -1,0 +1,1 @@
+"""extapi: Kubernetes extension API servers in Python."""

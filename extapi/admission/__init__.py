@@ -1,0 +1,1 @@
+"""What may still change or refuse a write once it is allowed and understood (spec I)."""

@@ -1,0 +1,1 @@
+"""Stage 4, may they: attributes of a request, SubjectAccessReview, always-allowed groups and paths (spec B)."""

@@ -1,0 +1,1 @@
+"""Outgoing calls to a Kubernetes API: credentials, an async client, an informer."""

@@ -1,0 +1,1 @@
+"""Between the versions of a kind, through its hub. PURE."""

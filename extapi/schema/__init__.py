@@ -1,0 +1,1 @@
+"""Structural schemas: compiled from types or manifests; they prune, default, validate, and become OpenAPI. PURE."""

@@ -1,0 +1,1 @@
+"""A log of revisions over keys and bytes: memory and SQLite. Knows no API types."""

@@ -1,0 +1,232 @@
+"""What an author declares: ``Api`` > ``Group`` > ``Kind`` > ``Version``. Frozen once built; nothing is compiled here.
+
+Mistakes that can be seen without a schema (a storage version that does not exist, two kinds of one name) are found at
+once and all together, as ``ValueError`` with one line each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from extapi.api.types import Obj, Object
+from extapi.api.versions import by_priority
+from extapi.errors import FieldError
+
+
+class Scope(Enum):
+    """Whether objects live in a namespace or in the cluster."""
+
+    NAMESPACED = "Namespaced"
+    CLUSTER = "Cluster"
+
+
+NAMESPACED = Scope.NAMESPACED
+CLUSTER = Scope.CLUSTER
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of ``kubectl get``: a JSON path into the object (API concept "additionalPrinterColumns").
+
+    ``type``: string, integer, number, boolean or date (printed as an age). ``priority`` above 0: only with ``-o wide``.
+    """
+
+    name: str
+    json_path: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a kind: its type, and how it gets to the hub type and back.
+
+    ``type`` is an :class:`Object` subclass; or a ready structural schema (an ``openAPIV3Schema`` as in a CRD), for kinds
+    that have no Python types. Converters are plain functions on whole objects; what they do with ``metadata`` does not
+    matter: it is carried over by the server. ``deprecated``: True, or the text of the warning (spec J43).
+    """
+
+    type: type[Object] | Mapping[str, Any]
+    to_hub: Callable[[Any], Any] | None = None
+    from_hub: Callable[[Any], Any] | None = None
+    deprecated: bool | str = False
+    columns: Sequence[Column] | None = None
+    """Overrides the kind's columns."""
+
+
+class Strategy:
+    """An author's rules for a kind: plain functions on hub objects (of the stored version, where there is no hub).
+
+    Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy and RESTUpdateStrategy.
+    """
+
+    def prepare(self, obj: Any, old: Any | None) -> None:
+        """Adjust ``obj`` before validation: after mutating admission, on create (``old`` is None) and update. May mutate ``obj``."""
+
+    def validate(self, obj: Any, old: Any | None) -> Iterable[FieldError]:
+        """Every rule that ``obj`` breaks; runs after the schema's own rules, on create (``old`` is None) and update. Must not mutate."""
+        del obj, old
+        return ()
+
+    def warn(self, obj: Any, old: Any | None) -> Iterable[str]:
+        """Texts that the client shall see though the write is accepted. Must not mutate."""
+        del obj, old
+        return ()
+
+
+_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind and its resource. Names that are not given are derived as Kubernetes does."""
+
+    name: str = field(kw_only=False)
+    versions: Mapping[str, Version]
+    storage: str
+    """The version in which objects are stored."""
+    scope: Scope = NAMESPACED
+    plural: str = ""
+    singular: str = ""
+    list_kind: str = ""
+    short_names: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    columns: Sequence[Column] = ()
+    hub: type[Object] | None = None
+    """The internal type that all versions convert through; None: all versions share one form."""
+    status: bool = True
+    """Serve the ``status`` subresource: then the main resource never changes status, and status nothing else."""
+    strategy: Strategy = field(default_factory=Strategy)
+
+    def __post_init__(self) -> None:
+        lower = self.name.lower()
+        derived = {
+            "singular": self.singular or lower,
+            "plural": self.plural or _plural(lower),
+            "list_kind": self.list_kind or f"{self.name}List",
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+        problems = list(self._problems())
+        if problems:
+            raise ValueError("\n".join(problems))
+
+    def _problems(self) -> Iterable[str]:
+        where = f"kind {self.name}"
+        if not _KIND.fullmatch(self.name):
+            yield f"{where}: the name must be in CamelCase and start with a capital letter"
+        for what in (self.plural, self.singular, *self.short_names, *self.categories):
+            if not _LABEL.fullmatch(what):
+                yield f"{where}: {what!r} is not a lower-case DNS label"
+        if self.list_kind == self.name:
+            yield f"{where}: kind and list kind may not be the same"
+        if not self.versions:
+            yield f"{where}: has no versions"
+        if self.storage not in self.versions:
+            yield f"{where}: storage version {self.storage!r} is none of {', '.join(self.versions)}"
+        for name, version in self.versions.items():
+            if not _LABEL.fullmatch(name):
+                yield f"{where}: version {name!r} is not a lower-case DNS label"
+            both = version.to_hub is not None and version.from_hub is not None
+            either = version.to_hub is not None or version.from_hub is not None
+            if self.hub is not None and not both and version.type is not self.hub:
+                yield f"{where}: version {name} needs to_hub and from_hub, since the kind has a hub type"
+            if self.hub is None and either:
+                yield f"{where}: version {name} has to_hub or from_hub, but the kind has no hub type"
+        columns = [*self.columns, *(c for v in self.versions.values() for c in v.columns or ())]
+        for column in columns:
+            if column.type not in {"boolean", "date", "integer", "number", "string"}:
+                yield f"{where}: column {column.name}: type must be one of boolean,date,integer,number,string"
+
+    def columns_of(self, version: str) -> Sequence[Column]:
+        """The columns of a version: its own, else the kind's, else an age as custom resources have (spec J44)."""
+        own = self.versions[version].columns
+        columns = self.columns if own is None else own
+        return columns or (Column("Age", ".metadata.creationTimestamp", "date"),)
+
+
+@dataclass(frozen=True)
+class Group:
+    """An API group and its kinds."""
+
+    name: str
+    kinds: Sequence[Kind]
+    preferred: str
+
+    def __init__(self, name: str, *kinds: Kind, preferred: str = "") -> None:
+        """``preferred``: the version that clients use when they do not ask for one; by default the best in kube order."""
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "kinds", tuple(kinds))
+        versions = by_priority({version for kind in kinds for version in kind.versions})
+        problems = []
+        if not _SUBDOMAIN.fullmatch(name) or "." not in name:
+            problems.append(f"group {name!r}: must be a DNS subdomain with at least one dot")
+        if not kinds:
+            problems.append(f"group {name}: has no kinds")
+        names = [(what, n) for k in kinds for what, n in (("kind", k.name), ("resource", k.plural))]
+        problems += [
+            f"group {name}: {what} {n} occurs twice" for what, n in dict.fromkeys(names) if names.count((what, n)) > 1
+        ]
+        if preferred and preferred not in versions:
+            problems.append(f"group {name}: preferred version {preferred!r} is none of {', '.join(versions)}")
+        if problems:
+            raise ValueError("\n".join(problems))
+        object.__setattr__(self, "preferred", preferred or versions[0])
+
+    def versions_by_priority(self) -> list[str]:
+        """All versions of the group: the preferred one first, the others in kube order."""
+        rest = by_priority({version for kind in self.kinds for version in kind.versions} - {self.preferred})
+        return [self.preferred, *rest]
+
+
+@dataclass(frozen=True)
+class Api:
+    """Everything one server serves: groups of kinds, admission plugins in order, and controllers that run beside."""
+
+    groups: Sequence[Group]
+    admission: Sequence[Any]
+    """Mutators and Validators (``extapi.admission.base``), asked in this order."""
+    controllers: Sequence[Any]
+    """Objects with ``async def run(self, context)`` (``extapi.server.controllers``), started once the server serves."""
+
+    def __init__(self, *groups: Group, admission: Sequence[Any] = (), controllers: Sequence[Any] = ()) -> None:
+        object.__setattr__(self, "groups", tuple(groups))
+        object.__setattr__(self, "admission", tuple(admission))
+        object.__setattr__(self, "controllers", tuple(controllers))
+        names = [group.name for group in groups]
+        problems = [f"group {name} occurs twice" for name in dict.fromkeys(names) if names.count(name) > 1]
+        if not groups:
+            problems.append("an Api needs at least one Group")
+        if problems:
+            raise ValueError("\n".join(problems))
+
+
+def _plural(singular: str) -> str:
+    """The plural as Kubernetes' own tools guess it (``apimachinery/pkg/api/meta`` UnsafeGuessKindToResource)."""
+    if singular.endswith("s"):
+        return singular + "es"
+    if singular.endswith("y"):
+        return singular[:-1] + "ies"
+    return singular + "s"
+
+
+__all__ = [
+    "CLUSTER",
+    "NAMESPACED",
+    "Api",
+    "Column",
+    "Group",
+    "Kind",
+    "Obj",
+    "Scope",
+    "Strategy",
+    "Version",
+]

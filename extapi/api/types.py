@@ -1,0 +1,69 @@
+"""The base types of an author's kinds: :class:`Struct` for parts, :class:`Object` for whole objects with metadata.
+
+Field names are snake_case in Python and camelCase on the wire. Objects travel as dicts through the server; a Struct is
+made only where an author's code asks for one.
+"""
+
+from __future__ import annotations
+
+import keyword
+from typing import Any
+
+import msgspec
+
+
+def wire_name(field: str) -> str | None:
+    """``min_ready_seconds`` becomes ``minReadySeconds``; a trailing underscore hides a keyword (``from_``)."""
+    if field.endswith("_") and keyword.iskeyword(field[:-1]):
+        field = field[:-1]
+    head, *rest = field.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class Struct(msgspec.Struct, rename=wire_name, omit_defaults=True, kw_only=True):
+    """A part of an object. A field without a default is required; a default is filled in by the server.
+
+    The class docstring and :class:`~extapi.api.markers.Description` markers become the texts of ``kubectl explain``.
+    """
+
+
+class OwnerReference(Struct):
+    """Who owns an object: it goes when its owners have gone."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(Struct):
+    """Standard object metadata (``meta/v1`` ObjectMeta). The schema of metadata is the server's: it is never compiled."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: list[str] = []
+    owner_references: list[OwnerReference] = []
+    managed_fields: list[dict[str, Any]] = []
+
+
+class Object(Struct):
+    """A whole object. The server fills in apiVersion and kind."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+
+Obj = dict[str, Any]
+"""An object as it travels through the server: JSON as Python data."""

@@ -8,8 +8,10 @@ beyond the number, or who is asking. Texts follow ``k8s.io/apimachinery/pkg/api/
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -37,6 +39,8 @@ __all__ = [
     "TooManyRequests",
     "Unauthorized",
     "UnsupportedMediaType",
+    "go_float",
+    "go_quote",
     "qualified",
 ]
 
@@ -419,7 +423,7 @@ class FieldError:
     @classmethod
     def not_supported(cls, path: str, value: Any, supported: Iterable[Any]) -> FieldError:
         """The value is none of ``supported``, which are printed quoted and in the order given."""
-        texts = ", ".join(_go_quote(str(item)) for item in supported)
+        texts = ", ".join(go_quote(str(item)) for item in supported)
         return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"supported values: {texts}")
 
     @classmethod
@@ -435,12 +439,12 @@ class FieldError:
     @classmethod
     def too_long(cls, path: str, limit: int) -> FieldError:
         """More than ``limit`` bytes; the value itself is not printed."""
-        return cls(FieldErrorType.TOO_LONG, path, detail=f"may not be more than {limit} bytes")
+        return cls(FieldErrorType.TOO_LONG, path, detail=f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}")
 
     @classmethod
     def too_many(cls, path: str, actual: int, limit: int) -> FieldError:
         """More than ``limit`` items; ``actual`` is printed as the value."""
-        return cls(FieldErrorType.TOO_MANY, path, actual, f"must have at most {limit} items")
+        return cls(FieldErrorType.TOO_MANY, path, actual, f"must have at most {limit} {'item' if limit == 1 else 'items'}")
 
     @classmethod
     def not_found(cls, path: str, value: Any) -> FieldError:
@@ -464,11 +468,22 @@ class FieldError:
 def _printed(value: Any) -> str:
     """A value as ``field.Error`` prints it: strings quoted, everything else as JSON."""
     if isinstance(value, str):
-        return _go_quote(value)
+        return go_quote(value)
+    if isinstance(value, float):
+        return go_float(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def _go_quote(text: str) -> str:
+def go_float(number: float) -> str:
+    """A float as Go's ``%v`` prints it: ``2.5``, ``1e+06``, ``1e-05``."""
+    digits, _, exponent = f"{Decimal(repr(float(number))).normalize():e}".lower().partition("e")
+    power = int(exponent or "0")
+    if not math.isfinite(number) or -4 <= power < 6:
+        return f"{Decimal(repr(float(number))).normalize():f}"
+    return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def go_quote(text: str) -> str:
     """A string as Go's ``%q`` prints it, for the characters that occur in practice."""
     out = ['"']
     for char in text:

@@ -6,8 +6,10 @@ made only where an author's code asks for one.
 
 from __future__ import annotations
 
+import copy
 import keyword
-from typing import Any
+from functools import partial
+from typing import Any, dataclass_transform
 
 import msgspec
 
@@ -20,7 +22,26 @@ def wire_name(field: str) -> str | None:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-class Struct(msgspec.Struct, rename=wire_name, omit_defaults=True, kw_only=True):
+class KeywordOnly(msgspec.StructMeta):
+    """Lets an author write what reads best: required fields after optional ones, and plain values as defaults.
+
+    msgspec takes ``kw_only`` for the class that says it, not for its subclasses; and it refuses a default that could be
+    changed in place, so each object gets a copy of its own.
+    """
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> KeywordOnly:
+        """A class, keyword-only unless it says otherwise."""
+        config.setdefault("kw_only", True)
+        for field in namespace.get("__annotations__", {}):
+            default = namespace.get(field)
+            if isinstance(default, msgspec.Struct) or (isinstance(default, list | dict) and default):
+                namespace[field] = msgspec.field(default_factory=partial(copy.deepcopy, default))
+        made: KeywordOnly = super().__new__(mcls, name, bases, namespace, **config)
+        return made
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+class Struct(msgspec.Struct, metaclass=KeywordOnly, rename=wire_name, omit_defaults=True):
     """A part of an object. A field without a default is required; a default is filled in by the server.
 
     The class docstring and :class:`~extapi.api.markers.Description` markers become the texts of ``kubectl explain``.

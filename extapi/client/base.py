@@ -50,6 +50,10 @@ class TransportError(Exception):
     """The request got no answer: refused, reset, timed out, untrusted certificate. The text names the server and why."""
 
 
+class ConnectionLost(TransportError):
+    """The connection was there and broke before the answer came: the request may be sent again (spec A24)."""
+
+
 class Transport(Protocol):
     """Carries requests to one server."""
 

@@ -77,11 +77,15 @@ class Unavailable(Exception):
     """The store cannot answer now (disk full, file read-only or gone, process stopping). Nothing was written."""
 
 
-class Tail(AsyncIterator[Batch], Protocol):
+class Tail(Protocol):
     """The log from a revision on: ``async for batch in tail``; ``close`` ends the iteration of a pending reader too.
 
     A reader that is more than the backend's bound behind gets :class:`Unavailable` and has to start anew from pages.
     """
+
+    def __aiter__(self) -> AsyncIterator[Batch]: ...
+
+    async def __anext__(self) -> Batch: ...
 
     def close(self) -> None:
         """End the iteration; a reader that waits is let go."""

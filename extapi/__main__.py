@@ -1,0 +1,8 @@
+"""``python -m extapi``: the ``extapi`` command without its script on PATH."""
+
+from __future__ import annotations
+
+from extapi.cli import main
+
+if __name__ == "__main__":
+    main()

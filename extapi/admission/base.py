@@ -1,0 +1,196 @@
+"""The seam of admission: a :class:`Review` is what plugins are shown of a write, and how they change or refuse it.
+
+Knows kinds and their conversion; knows neither where a request came from nor how objects are stored. Source of the
+rules: ``k8s.io/apiserver/pkg/admission`` (spec I).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NoReturn, Protocol, runtime_checkable
+
+import msgspec
+
+from extapi.api.definition import Kind
+from extapi.api.types import Obj
+from extapi.api.user import User
+from extapi.conversion.hub import HubConverter
+from extapi.errors import Forbidden
+
+
+class Operation(StrEnum):
+    """What is about to happen to the object. Compares equal to its name."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class _Side:
+    """One of the two objects of a review: a dict until someone asks for the hub object."""
+
+    __slots__ = ("_before", "_converter", "_hub", "raw", "version")
+
+    def __init__(self, raw: Obj | None, version: str, converter: HubConverter | None) -> None:
+        self.raw = raw
+        self.version = version
+        self._converter = converter
+        self._hub: Any = None
+        self._before = b""
+
+    def get(self) -> Any:
+        if self._converter is None or self._converter.hub is None:
+            return self.raw
+        if self._hub is None and self.raw is not None:
+            self._hub = self._converter.to_hub(self.raw, self.version)
+            self._before = msgspec.json.encode(self._hub)
+        return self._hub
+
+    def put(self, value: Any) -> None:
+        if self._converter is None or self._converter.hub is None:
+            self.raw = value
+            return
+        self._hub = value
+        self._before = b""
+
+    def result(self) -> Obj | None:
+        """The object in its own version: the very dict it came in, unless the hub object was changed."""
+        if self._converter is None or self._hub is None or self._unchanged():
+            return self.raw
+        made = self._converter.from_hub(self._hub, self.version)
+        before = {} if self.raw is None else self.raw.get("metadata") or {}
+        # What ObjectMeta does not name (selfLink, fields of a later release) is nobody's to drop here.
+        fields = type(self._hub.metadata).__struct_encode_fields__
+        made["metadata"] |= {name: value for name, value in before.items() if name not in fields}
+        return made
+
+    def in_version(self, version: str) -> Obj | None:
+        obj = self.result()
+        if obj is None or self._converter is None:
+            return obj
+        return self._converter.convert(obj, self.version, version)
+
+    def _unchanged(self) -> bool:
+        if not self._before:
+            return False
+        try:
+            return msgspec.json.encode(self._hub) == self._before
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return False  # from_hub says what is wrong with it
+
+
+@dataclass(kw_only=True, eq=False)
+class Review:
+    """One write, as admission plugins see it.
+
+    ``obj`` and ``old`` are dicts in ``version`` and ``old_version`` (the same, if not given). ``name`` is that of the
+    request: empty on create, where the object has its own.
+    """
+
+    operation: Operation
+    kind: Kind
+    group: str
+    version: str
+    user: User
+    resource: str = ""
+    """The plural name; the kind's, if not given."""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    obj: Obj | None = None
+    old: Obj | None = None
+    old_version: str = ""
+    converter: HubConverter | None = None
+    """How objects become hub objects; None: what is reviewed has no type, and stays a dict."""
+    dry_run: bool = False
+    """Nothing will be stored: a plugin must do nothing that stays."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """CreateOptions, UpdateOptions or DeleteOptions of the request."""
+    warned: Callable[[str], None] | None = None
+    """Takes each warning; without it they are kept in ``warnings``."""
+    warnings: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.resource = self.resource or self.kind.plural
+        self._new = _Side(self.obj, self.version, self.converter)
+        self._old = _Side(self.old, self.old_version or self.version, self.converter)
+
+    @property
+    def object(self) -> Any:
+        """The object as it shall become; None on DELETE.
+
+        Of the hub type; of the storage version's type where there is no hub; a dict where there is no type. Mutators change it in place or assign another. Made when first asked for; raises InternalError if it cannot be.
+        """
+        return self._new.get()
+
+    @object.setter  # noqa: A003 -- the name that authors know from AdmissionReview
+    def object(self, value: Any) -> None:
+        self._new.put(value)
+
+    @property
+    def old_object(self) -> Any:
+        """The stored object, in the same form; None on CREATE. Changing it has no effect."""
+        return self._old.get()
+
+    def as_version(self, version: str) -> Obj | None:
+        """The object as it stands now, as a dict in ``version``, not defaulted for it. Not to be changed."""
+        return self._new.in_version(version)
+
+    def old_as_version(self, version: str) -> Obj | None:
+        """The stored object as a dict in ``version``, not defaulted for it. Not to be changed."""
+        return self._old.in_version(version)
+
+    def result(self) -> Obj | None:
+        """The object in the request's version: the same dict if nobody changed it, else a new one.
+
+        A new one leaves out fields that have their default: it has to be pruned and defaulted again.
+        """
+        return self._new.result()
+
+    def warn(self, text: str) -> None:
+        """Tell the client something, though the write may well be accepted."""
+        if self.warned is not None:
+            self.warned(text)
+        else:
+            self.warnings.append(text)
+
+    def refuse(self, why: str) -> NoReturn:
+        """Refuse the write as plugins do by default: 403 ``R "name" is forbidden: why`` (spec I5)."""
+        raise Forbidden.on(self.resource, self.group, self.called(), why)
+
+    def called(self) -> str:
+        """The object's name for messages: a name that is still to be generated is called by its beginning."""
+        if self.name:
+            return self.name
+        metadata = (self.obj or {}).get("metadata") or {}
+        return metadata.get("name") or metadata.get("generateName") or "Unknown"
+
+
+@runtime_checkable
+class Mutator(Protocol):
+    """May change the object, and refuse. All mutators run before any validator, in order, again after each conflict."""
+
+    async def mutate(self, review: Review) -> None:
+        """Look at ``review`` and change ``review.object``. Raises an ApiError, or calls ``review.refuse``, to refuse."""
+        ...
+
+
+@runtime_checkable
+class Validator(Protocol):
+    """May refuse, and changes nothing: it sees what is about to be stored."""
+
+    async def validate(self, review: Review) -> None:
+        """Look at ``review``. Raises an ApiError, or calls ``review.refuse``, to refuse."""
+        ...
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A plugin that needs more than the review: it is started once before the server is ready."""
+
+    async def start(self, context: Any) -> None:
+        """``context.client`` is a client that acts as the server itself."""
+        ...

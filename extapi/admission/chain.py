@@ -1,0 +1,55 @@
+"""The order in which admission plugins are asked: all mutators, later all validators (spec I1, I2).
+
+Knows nothing of what plugins do. An answer that is not one refuses: a plugin that fails must not let anything through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from typing import Any
+
+from twisted.internet.defer import CancelledError
+
+from extapi.admission.base import Mutator, Review, Startable, Validator
+from extapi.errors import ApiError, InternalError
+
+
+class AdmissionChain:
+    """Plugins in order. Raises TypeError for one that neither mutates nor validates."""
+
+    def __init__(self, plugins: Iterable[Mutator | Validator]) -> None:
+        self._plugins = tuple(plugins)
+        self._mutators = tuple(plugin for plugin in self._plugins if isinstance(plugin, Mutator))
+        self._validators = tuple(plugin for plugin in self._plugins if isinstance(plugin, Validator))
+        for plugin in self._plugins:
+            if not isinstance(plugin, Mutator | Validator):
+                raise TypeError(f"admission plugin {_name(plugin)} has neither a method mutate nor validate")
+
+    async def start(self, context: Any) -> None:
+        """Start those that want to be, in order; what one raises ends the start of the server."""
+        for plugin in self._plugins:
+            if isinstance(plugin, Startable):
+                await plugin.start(context)
+
+    async def mutate(self, review: Review) -> None:
+        """Ask all mutators. Raises the ApiError of the first that refuses, InternalError for one that fails."""
+        for plugin in self._mutators:
+            await _answer(plugin, plugin.mutate(review))
+
+    async def validate(self, review: Review) -> None:
+        """Ask all validators. Raises as :meth:`mutate`."""
+        for plugin in self._validators:
+            await _answer(plugin, plugin.validate(review))
+
+
+async def _answer(plugin: Any, asked: Awaitable[None]) -> None:
+    try:
+        await asked
+    except (ApiError, CancelledError):
+        raise
+    except Exception as error:
+        raise InternalError.because(f"admission plugin {_name(plugin)} failed") from error
+
+
+def _name(plugin: Any) -> str:
+    return f'"{type(plugin).__name__}"'

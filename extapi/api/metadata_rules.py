@@ -1,0 +1,219 @@
+"""The rules that metadata must keep, on create and on update (``apimachinery/pkg/api/validation`` objectmeta.go).
+
+Works on metadata that :func:`extapi.api.metadata.coerce` has read: types are right, empty fields are missing. Knows
+nothing of requests; what an update silently restores from the stored object (spec E41) has been restored before.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from extapi.api.names import label_value, namespace_name, object_name, path_segment, qualified_name
+from extapi.errors import FieldError, go_quote
+
+_ANNOTATIONS_SIZE = 256 * 1024
+_MANAGER_LENGTH = 128
+_SUBRESOURCE_LENGTH = 256
+_IMMUTABLE = "field is immutable"
+
+NameRule = Callable[..., list[str]]
+"""``rule(name, prefix=...)``: what is wrong with a name, or with the beginning of one."""
+
+
+def validate_object_meta(
+    obj: Mapping[str, Any], *, namespaced: bool, old: Mapping[str, Any] | None = None, name_rule: NameRule = object_name
+) -> list[FieldError]:
+    """Every rule that ``obj["metadata"]`` breaks (spec E14, E15, E41, E42); on update ``old`` is the stored object.
+
+    On update the errors come as often as from kube-apiserver, which checks twice: once for all kinds, once for this
+    one. ``Invalid.of`` says each text once, and keeps all causes.
+    """
+    metadata = obj["metadata"]
+    if old is None:
+        return _created(metadata, namespaced, name_rule)
+    # A name that was once accepted stays accepted, so only what a path cannot carry is refused again.
+    updated = _updated(metadata, old["metadata"])
+    return [*_created(metadata, namespaced, path_segment), *updated, *updated]
+
+
+def _created(metadata: Mapping[str, Any], namespaced: bool, name_rule: NameRule) -> list[FieldError]:
+    """``ValidateObjectMetaAccessor``."""
+    errors: list[FieldError] = []
+    if base := metadata.get("generateName"):
+        errors += (FieldError.invalid("metadata.generateName", base, why) for why in name_rule(base, prefix=True))
+    if name := metadata.get("name"):
+        errors += (FieldError.invalid("metadata.name", name, why) for why in name_rule(name))
+    else:
+        errors.append(FieldError.required("metadata.name", "name or generateName is required"))
+    errors += _namespace(metadata.get("namespace", ""), namespaced)
+    generation = metadata.get("generation", 0)
+    if generation < 0:
+        errors.append(FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0"))
+    errors += _labels(metadata.get("labels"))
+    errors += _annotations(metadata.get("annotations"))
+    errors += _owner_references(metadata.get("ownerReferences"))
+    errors += _finalizers(metadata.get("finalizers"))
+    errors += _managed_fields(metadata.get("managedFields"))
+    return errors
+
+
+def _updated(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
+    """``ValidateObjectMetaAccessorUpdate``."""
+    errors: list[FieldError] = []
+    if old.get("deletionTimestamp"):
+        errors += _no_new_finalizers(metadata.get("finalizers", ()), old.get("finalizers", ()))
+    if not metadata.get("resourceVersion"):
+        errors.append(FieldError.invalid("metadata.resourceVersion", "", "must be specified for an update"))
+    generation = metadata.get("generation", 0)
+    if generation < old.get("generation", 0):
+        errors.append(FieldError.invalid("metadata.generation", generation, "must not be decremented"))
+    for name in ("name", "namespace", "uid"):
+        value = metadata.get(name, "")
+        if value != old.get(name, ""):
+            errors.append(FieldError.invalid(f"metadata.{name}", value, _IMMUTABLE))
+    for name in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        value = metadata.get(name)
+        if value != old.get(name):
+            errors.append(FieldError.invalid(f"metadata.{name}", value, _IMMUTABLE))
+    errors += _labels(metadata.get("labels"))
+    errors += _annotations(metadata.get("annotations"))
+    errors += _owner_references(metadata.get("ownerReferences"))
+    errors += _managed_fields(metadata.get("managedFields"))
+    return errors
+
+
+def _namespace(namespace: str, namespaced: bool) -> list[FieldError]:
+    path = "metadata.namespace"
+    if not namespaced:
+        return [FieldError.forbidden(path, "not allowed on this type")] if namespace else []
+    if not namespace:
+        return [FieldError.required(path)]
+    return [FieldError.invalid(path, namespace, why) for why in namespace_name(namespace)]
+
+
+def _labels(labels: Mapping[str, str] | None) -> list[FieldError]:
+    if not labels:
+        return []
+    errors = []
+    for key, value in labels.items():
+        errors += [FieldError.invalid("metadata.labels", key, why) for why in qualified_name(key)]
+        errors += [FieldError.invalid("metadata.labels", value, why) for why in label_value(value)]
+    return errors
+
+
+def _annotations(annotations: Mapping[str, str] | None) -> list[FieldError]:
+    if not annotations:
+        return []
+    path = "metadata.annotations"
+    # Upper case is allowed in the prefix too, unlike in labels.
+    errors = [FieldError.invalid(path, key, why) for key in annotations for why in qualified_name(key.lower())]
+    size = sum(_size(key) + _size(value) for key, value in annotations.items())
+    if size > _ANNOTATIONS_SIZE:
+        errors.append(FieldError.too_long(path, _ANNOTATIONS_SIZE))
+    return errors
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _owner_references(references: Sequence[Mapping[str, Any]] | None) -> list[FieldError]:
+    if not references:
+        return []
+    path = "metadata.ownerReferences"
+    errors = []
+    controller = ""
+    for reference in references:
+        errors += _owner_reference(reference, path)
+        if reference.get("controller"):
+            this = f"{reference['kind']}/{reference['name']}"
+            if controller:
+                errors.append(
+                    FieldError.invalid(
+                        path,
+                        references,
+                        "Only one reference can have Controller set to true. "
+                        f'Found "true" in references for {controller} and {this}',
+                    )
+                )
+            else:
+                controller = this
+    return errors
+
+
+def _owner_reference(reference: Mapping[str, Any], path: str) -> list[FieldError]:
+    errors = []
+    api_version = reference["apiVersion"]
+    # "group/version" or "version"; anything with more slashes, and "/", has no version at all.
+    version = "" if api_version.count("/") > 1 else api_version.rpartition("/")[2]
+    if not version:
+        errors.append(FieldError.invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
+    errors += [
+        FieldError.invalid(f"{path}.{name}", "", "must not be empty")
+        for name in ("kind", "name", "uid")
+        if not reference[name]
+    ]
+    if (api_version, reference["kind"]) == ("v1", "Event"):
+        errors.append(FieldError.invalid(path, reference, "/v1, Kind=Event is disallowed from being an owner"))
+    return errors
+
+
+def _finalizers(finalizers: Sequence[str] | None) -> list[FieldError]:
+    if not finalizers:
+        return []
+    path = "metadata.finalizers"
+    errors = [FieldError.invalid(path, name, why) for name in finalizers for why in qualified_name(name)]
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(FieldError.invalid(path, finalizers, detail))
+    return errors
+
+
+def _no_new_finalizers(finalizers: Sequence[str], old: Sequence[str]) -> list[FieldError]:
+    added = sorted(set(finalizers) - set(old))
+    if not added:
+        return []
+    listed = ", ".join(go_quote(name) for name in added)
+    return [
+        FieldError.forbidden(
+            "metadata.finalizers",
+            f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}",
+        )
+    ]
+
+
+def _managed_fields(entries: Sequence[Mapping[str, Any]] | None) -> list[FieldError]:
+    if not entries:
+        return []
+    errors = []
+    for index, entry in enumerate(entries):
+        path = f"metadata.managedFields[{index}]"
+        operation = entry.get("operation", "")
+        if operation not in {"Apply", "Update"}:
+            errors.append(FieldError.invalid(f"{path}.operation", operation, "must be `Apply` or `Update`"))
+        fields_type = entry.get("fieldsType", "")
+        if fields_type not in {"", "FieldsV1"}:
+            errors.append(FieldError.invalid(f"{path}.fieldsType", fields_type, "must be `FieldsV1`"))
+        errors += field_manager(entry.get("manager", ""), f"{path}.manager")
+        if _size(entry.get("subresource", "")) > _SUBRESOURCE_LENGTH:
+            errors.append(FieldError.too_long(f"{path}.subresource", _SUBRESOURCE_LENGTH))
+    return errors
+
+
+def field_manager(manager: str, path: str = "fieldManager") -> list[FieldError]:
+    """What is wrong with the name of a field manager (``ValidateFieldManager``); also an option of writes."""
+    errors = []
+    if _size(manager) > _MANAGER_LENGTH:
+        errors.append(FieldError.too_long(path, _MANAGER_LENGTH))
+    if manager.isascii() and manager.isprintable():
+        return errors
+    position = 0
+    for char in manager:
+        if not (char == " " or unicodedata.category(char)[0] in "LMNPS"):
+            shown = f" '{char}'" if char.isprintable() else ""
+            detail = f"invalid character U+{ord(char):04X}{shown} (at position {position})"
+            errors.append(FieldError.invalid(path, manager, detail))
+        position += _size(char)
+    return errors

@@ -1,0 +1,137 @@
+"""Rules for names: DNS names, qualified names, label values, path segments, and how generateName makes a name.
+
+Each check answers with a list of texts, empty when the name is fine. Texts and regular expressions are those of
+``k8s.io/apimachinery/pkg/api/validate/content`` and ``pkg/util/validation`` (spec E14, E15). Knows no objects and no
+paths: who calls says where the name stood. Lengths are in bytes of UTF-8, as in Go.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
+_KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_VALUE = f"({_KEY_NAME})?"
+
+_dns_label = re.compile(_DNS_LABEL).fullmatch
+_dns_subdomain = re.compile(_DNS_SUBDOMAIN).fullmatch
+_key_name = re.compile(_KEY_NAME).fullmatch
+_label_value = re.compile(_LABEL_VALUE).fullmatch
+
+LABEL_LENGTH = 63
+SUBDOMAIN_LENGTH = 253
+
+_DNS_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
+)
+_DNS_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    "and end with an alphanumeric character "
+    f"(e.g. 'example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
+)
+_KEY_NAME_TEXT = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_KEY_NAME}')"
+)
+_LABEL_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character "
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{_LABEL_VALUE}')"
+)
+
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""No vowels and nothing that looks like one, so that no words come out (``apimachinery/pkg/util/rand``)."""
+SUFFIX_LENGTH = 5
+GENERATED_BASE_LENGTH = LABEL_LENGTH - SUFFIX_LENGTH
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _too_long(text: str, limit: int, unit: str) -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if _size(text) > limit else []
+
+
+def dns1123_label(value: str) -> list[str]:
+    """What is wrong with a DNS label, such as a namespace's name (``IsDNS1123Label``)."""
+    problems = _too_long(value, LABEL_LENGTH, "characters")
+    if not _dns_label(value):
+        problems.append("must not contain dots" if _dns_subdomain(value) else _DNS_LABEL_TEXT)
+    return problems
+
+
+def dns1123_subdomain(value: str) -> list[str]:
+    """What is wrong with a DNS subdomain, such as an object's name (``IsDNS1123Subdomain``)."""
+    return _subdomain(value, "characters")
+
+
+def _subdomain(value: str, unit: str) -> list[str]:
+    problems = _too_long(value, SUBDOMAIN_LENGTH, unit)
+    if not _dns_subdomain(value):
+        problems.append(_DNS_SUBDOMAIN_TEXT)
+    return problems
+
+
+def qualified_name(value: str) -> list[str]:
+    """What is wrong with ``[prefix/]name``: label and annotation keys, finalizers (``IsQualifiedName``)."""
+    prefix, slash, name = value.rpartition("/")
+    if "/" in prefix:
+        return [
+            f"a valid label key {_KEY_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    problems = []
+    if slash and not prefix:
+        problems.append("prefix part must be non-empty")
+    elif slash:
+        # "bytes" here, "characters" for a name on its own: the two packages of apimachinery differ.
+        problems += [f"prefix part {problem}" for problem in _subdomain(prefix, "bytes")]
+    if not name:
+        problems.append("name part must be non-empty")
+    problems += [f"name part {problem}" for problem in _too_long(name, LABEL_LENGTH, "bytes")]
+    if not _key_name(name):
+        problems.append(f"name part {_KEY_NAME_TEXT}")
+    return problems
+
+
+def label_value(value: str) -> list[str]:
+    """What is wrong with the value of a label; an empty one is fine (``IsValidLabelValue``)."""
+    problems = _too_long(value, LABEL_LENGTH, "bytes")
+    if not _label_value(value):
+        problems.append(_LABEL_VALUE_TEXT)
+    return problems
+
+
+def path_segment(value: str, *, prefix: bool = False) -> list[str]:
+    """What keeps a name from being one segment of a path; ``prefix``: more will follow (``IsPathSegmentName``)."""
+    if not prefix and value in {".", ".."}:
+        return [f"may not be '{value}'"]
+    return [f"may not contain '{part}'" for part in ("/", "%") if part in value]
+
+
+def object_name(value: str, *, prefix: bool = False) -> list[str]:
+    """What is wrong with an object's name, or (``prefix``) with a generateName, which may end in ``-``.
+
+    Source: ``NameIsDNSSubdomain``, which custom resources use.
+    """
+    return dns1123_subdomain(_without_trailing_dash(value) if prefix else value)
+
+
+def namespace_name(value: str) -> list[str]:
+    """What is wrong with the name of a namespace (``ValidateNamespaceName``)."""
+    return dns1123_label(value)
+
+
+def _without_trailing_dash(value: str) -> str:
+    """Go's ``maskTrailingDash``: the last two characters become one that is always allowed."""
+    return value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value
+
+
+def generate_name(base: str, random: Random) -> str:
+    """``base``, cut to 58 bytes, and five random characters (``storage/names`` SimpleNameGenerator, spec E14)."""
+    if _size(base) > GENERATED_BASE_LENGTH:
+        base = base.encode("utf-8", "surrogatepass")[:GENERATED_BASE_LENGTH].decode("utf-8", "ignore")
+    return base + "".join(random.choices(SUFFIX_ALPHABET, k=SUFFIX_LENGTH))

@@ -1,0 +1,161 @@
+"""Quantities: exact numbers with a suffix, such as ``1500m``, ``1.5Gi`` or ``12e6``.
+
+Grammar, rounding and canonical form follow ``k8s.io/apimachinery/pkg/api/resource``. A quantity is never finer than
+nano (10^-9), so it is held as a whole number of nanos and all arithmetic is exact. Unlike there, text that is not
+canonical never survives (``1.500`` is written ``1500m``), a number needs a digit (there ``m`` is zero), and exponents are bounded, so that a few bytes of text cannot
+ask for gigabytes of digits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+
+_FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_NUMBER_WRONG = "unable to parse numeric part of quantity"
+_SUFFIX_WRONG = "unable to parse quantity's suffix"
+
+_MAX_LENGTH = 512
+_MAX_EXPONENT = 512
+_MAX_BINARY = 2**63 - 1
+
+_NANOS = 10**9
+_SHAPE = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII
+)
+_EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_BINARY_SUFFIXES = ("", *_BINARY)
+
+
+class Format(Enum):
+    """The family of suffixes that a quantity was written with and is written with again."""
+
+    DECIMAL_SI = "DecimalSI"
+    BINARY_SI = "BinarySI"
+    DECIMAL_EXPONENT = "DecimalExponent"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quantity:
+    """An exact amount. Quantities compare by amount alone: ``1Ki`` equals ``1024``."""
+
+    nanos: int
+    """The amount times 10^9."""
+    format: Format = field(default=Format.DECIMAL_SI, compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Quantity:
+        """The quantity that ``text`` spells. What is finer than nano is rounded away from zero; binary ones end at 2^63-1.
+
+        Raises ValueError with apimachinery's text.
+        """
+        shape = _SHAPE.fullmatch(text)
+        if shape is None or not (shape["whole"] or shape["part"]):
+            raise ValueError(_FORMAT_WRONG)
+        if len(text) > _MAX_LENGTH:
+            raise ValueError(_NUMBER_WRONG)
+        base, exponent, form = _suffix(shape["suffix"])
+        part = shape["part"] or ""
+        digits = shape["whole"] + part
+        amount = Fraction(int(digits), 10 ** len(part)) * Fraction(base) ** exponent
+        nanos = -(-amount.numerator * _NANOS // amount.denominator)
+        if form is Format.BINARY_SI:
+            nanos = min(nanos, _MAX_BINARY * _NANOS)
+            if 0 < nanos < _NANOS:
+                form = Format.DECIMAL_SI
+        return cls(-nanos if shape["sign"] == "-" else nanos, form)
+
+    @classmethod
+    def of(cls, number: int | Decimal | Fraction, form: Format = Format.DECIMAL_SI) -> Quantity:
+        """The quantity of a number, rounded away from zero to whole nanos."""
+        amount = Fraction(number)
+        nanos = -(-abs(amount.numerator) * _NANOS // amount.denominator)
+        return cls(-nanos if amount < 0 else nanos, form)
+
+    def __str__(self) -> str:
+        """The canonical form: no fraction, the largest suffix that fits; binary suffixes only for whole numbers over 1023."""
+        if not self.nanos:
+            return "0"
+        whole, rest = divmod(self.nanos, _NANOS)
+        if self.format is Format.BINARY_SI and not rest and abs(whole) >= 1024:
+            return _binary(whole)
+        return _decimal(self.nanos, si=self.format is not Format.DECIMAL_EXPONENT)
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """The sum, in the format of ``self`` unless that is zero."""
+        return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        """The difference, in the format of ``self`` unless that is zero."""
+        return self + -other
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.nanos, self.format)
+
+    def __mul__(self, times: int) -> Quantity:
+        """The quantity ``times`` times."""
+        return Quantity(self.nanos * times, self.format)
+
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        return bool(self.nanos)
+
+    @property
+    def value(self) -> int:
+        """The amount, rounded away from zero to a whole number."""
+        return self._rounded(_NANOS)
+
+    @property
+    def milli_value(self) -> int:
+        """A thousand times the amount, rounded away from zero to a whole number."""
+        return self._rounded(_NANOS // 1000)
+
+    def _rounded(self, unit: int) -> int:
+        magnitude = -(-abs(self.nanos) // unit)
+        return -magnitude if self.nanos < 0 else magnitude
+
+    @property
+    def fraction(self) -> Fraction:
+        """The exact amount."""
+        return Fraction(self.nanos, _NANOS)
+
+
+def _suffix(suffix: str) -> tuple[int, int, Format]:
+    """Base, exponent and format."""
+    if suffix in _DECIMAL:
+        return 10, _DECIMAL[suffix], Format.DECIMAL_SI
+    if suffix in _BINARY:
+        return 2, _BINARY[suffix], Format.BINARY_SI
+    found = _EXPONENT.fullmatch(suffix)
+    if found is None or abs(int(found[1])) > _MAX_EXPONENT:
+        raise ValueError(_SUFFIX_WRONG)
+    return 10, int(found[1]), Format.DECIMAL_EXPONENT
+
+
+def _decimal(nanos: int, *, si: bool) -> str:
+    digits = str(nanos)
+    mantissa = digits.rstrip("0")
+    exponent = len(digits) - len(mantissa) - 9
+    surplus = exponent % 3
+    exponent -= surplus
+    mantissa += "0" * surplus
+    if not exponent:
+        return mantissa
+    # There is no suffix above E (10^18): such numbers are written with an exponent.
+    suffix = _DECIMAL_SUFFIXES.get(exponent) if si else None
+    return mantissa + (f"e{exponent}" if suffix is None else suffix)
+
+
+def _binary(whole: int) -> str:
+    power = 0
+    while whole % 1024 == 0 and power < len(_BINARY):
+        whole //= 1024
+        power += 1
+    return f"{whole}{_BINARY_SUFFIXES[power]}"

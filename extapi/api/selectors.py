@@ -1,0 +1,342 @@
+"""Label and field selectors: parsed once, compiled to one callable, and then asked for each object.
+
+Grammar, order and error texts are those of ``k8s.io/apimachinery/pkg/labels`` and ``pkg/fields`` (spec E33, E34). Knows
+neither objects nor requests: it is handed labels or fields as a mapping. What cannot be parsed is a
+:class:`~extapi.errors.BadRequest`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from extapi.api.names import label_value, qualified_name
+from extapi.errors import BadRequest, FieldError
+
+LabelOperator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+FieldOperator = Literal["=", "!="]
+Matcher = Callable[[Mapping[str, str]], bool]
+
+_CACHED_PARSES = 1024
+_CACHED_TEXT_LENGTH = 4096
+"""Longer texts are parsed each time, which bounds the memory of the cache."""
+
+
+class Requirement(NamedTuple):
+    """One term of a label selector. ``=`` and ``==`` become ``In``, ``!=`` becomes ``NotIn``; values are sorted, without doubles."""
+
+    key: str
+    operator: LabelOperator
+    values: tuple[str, ...] = ()
+
+
+class FieldRequirement(NamedTuple):
+    """One term of a field selector; ``==`` becomes ``=``."""
+
+    key: str
+    operator: FieldOperator
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """All requirements, sorted by key; all must hold."""
+
+    requirements: tuple[Requirement, ...]
+    matches: Matcher = field(compare=False, repr=False)
+    """Whether labels satisfy the selector."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether it selects everything."""
+        return not self.requirements
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSelector:
+    """All requirements, in the order of their texts; all must hold. A field that is absent counts as ``""`` (spec J45)."""
+
+    requirements: tuple[FieldRequirement, ...]
+    matches: Matcher = field(compare=False, repr=False)
+    """Whether fields satisfy the selector."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether it selects everything."""
+        return not self.requirements
+
+    def exact(self, key: str) -> str | None:
+        """The one value that ``key`` must have, if the selector says so: lets a reader look up instead of search."""
+        for requirement in self.requirements:
+            if requirement.key == key and requirement.operator == "=":
+                return requirement.value
+        return None
+
+
+def label_selector(requirements: Iterable[Requirement]) -> LabelSelector:
+    """A selector of ready requirements, which are trusted to be valid."""
+    ordered = tuple(sorted(requirements, key=lambda requirement: requirement.key))
+    return LabelSelector(ordered, _all_of([_label_matcher(requirement) for requirement in ordered]))
+
+
+def parse_label_selector(text: str) -> LabelSelector:
+    """The selector that ``text`` spells, e.g. ``app=web,tier in (a,b),!old``. Raises BadRequest."""
+    return _cached_labels(text) if len(text) <= _CACHED_TEXT_LENGTH else _labels(text)
+
+
+def parse_field_selector(text: str) -> FieldSelector:
+    """The selector that ``text`` spells, e.g. ``metadata.name=a,status.phase!=Failed``. Raises BadRequest."""
+    return _cached_fields(text) if len(text) <= _CACHED_TEXT_LENGTH else _fields(text)
+
+
+def supported(selector: FieldSelector, keys: Container[str]) -> None:
+    """Raises BadRequest unless all fields of the selector are among ``keys`` (what custom resources answer, spec E34)."""
+    for requirement in selector.requirements:
+        if requirement.key not in keys:
+            raise BadRequest(f"field label not supported: {requirement.key}")
+
+
+def _all_of(matchers: Sequence[Matcher]) -> Matcher:
+    if not matchers:
+        return lambda labels: True  # noqa: ARG005 -- everything matches
+    if len(matchers) == 1:
+        return matchers[0]
+    if len(matchers) == 2:
+        first, second = matchers
+        return lambda labels: first(labels) and second(labels)
+
+    def all_match(labels: Mapping[str, str]) -> bool:
+        for matcher in matchers:  # noqa: SIM110 -- asked for each object of each list: a generator would cost twice the time
+            if not matcher(labels):
+                return False
+        return True
+
+    return all_match
+
+
+def _label_matcher(requirement: Requirement) -> Matcher:
+    key, operator, values = requirement
+    match operator:
+        case "Exists":
+            return lambda labels: key in labels
+        case "DoesNotExist":
+            return lambda labels: key not in labels
+        case "Gt" | "Lt":
+            return _number_matcher(key, int(values[0]), greater=operator == "Gt")
+    if len(values) == 1:
+        (value,) = values
+        if operator == "In":
+            return lambda labels: labels.get(key) == value
+        return lambda labels: labels.get(key) != value
+    allowed = frozenset(values)
+    if operator == "In":
+        return lambda labels: labels.get(key) in allowed
+    return lambda labels: labels.get(key) not in allowed
+
+
+def _number_matcher(key: str, bound: int, *, greater: bool) -> Matcher:
+    def compare(labels: Mapping[str, str]) -> bool:
+        value = _integer(labels.get(key, ""))
+        if value is None:
+            return False
+        return value > bound if greater else value < bound
+
+    return compare
+
+
+def _integer(text: str) -> int | None:
+    """As Go's ``strconv.ParseInt(text, 10, 64)``: ASCII digits with a sign, within 64 bits."""
+    if not re.fullmatch(r"[+-]?0*[0-9]{1,19}", text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+# NUL ends what Go's lexer reads: before a word it is the end of the text, after one it is swallowed.
+_TOKEN: Final = re.compile(r"[ \t\r\n]*(?P<literal>==|!=|[=!(),><]|[^=!(),> <\t\r\n\0]+)\0?")
+_NOT_IDENTIFIERS: Final = frozenset({"", "==", "!=", "=", "!", "(", ")", ",", ">", "<"})
+_OPERATORS: Final[Mapping[str, LabelOperator]] = {
+    "in": "In",
+    "notin": "NotIn",
+    "=": "In",
+    "==": "In",
+    "!=": "NotIn",
+    ">": "Gt",
+    "<": "Lt",
+}
+
+
+class _Unparsable(Exception):
+    """The text of a requirement's error, before its prefix."""
+
+
+class _LabelParser:
+    """Recursive descent over the words; ``""`` is the end of the text. ``in`` and ``notin`` are operators only after a key."""
+
+    def __init__(self, text: str) -> None:
+        self.words: list[str] = []
+        position = 0
+        while found := _TOKEN.match(text, position):
+            self.words.append(found["literal"])
+            position = found.end()
+        self.words += ["", ""]  # the end may be asked for once more after it was taken
+        self.position = 0
+
+    def peek(self) -> str:
+        return self.words[self.position]
+
+    def take(self) -> str:
+        word = self.words[self.position]
+        self.position += 1
+        return word
+
+    def selector(self) -> LabelSelector:
+        requirements: list[Requirement] = []
+        while word := self.peek():
+            if word in _NOT_IDENTIFIERS and word != "!":
+                raise BadRequest(f"found '{word}', expected: !, identifier, or 'end of string'")
+            try:
+                requirements.append(self.requirement())
+            except _Unparsable as error:
+                raise BadRequest(f"unable to parse requirement: {error}") from None
+            separator = self.take()
+            if separator not in {"", ","}:
+                raise BadRequest(f"found '{separator}', expected: ',' or 'end of string'")
+            following = self.peek()
+            if separator and following in _NOT_IDENTIFIERS and following != "!":
+                raise BadRequest(f"found '{following}', expected: identifier after ','")
+            if not separator:
+                break
+        return label_selector(requirements)
+
+    def requirement(self) -> Requirement:
+        negated = self.peek() == "!"
+        if negated:
+            self.take()
+        key = self.take()
+        if key in _NOT_IDENTIFIERS:
+            raise _Unparsable(f"found '{key}', expected: identifier")
+        if problems := qualified_name(key):
+            raise _Unparsable(FieldError.invalid("", key, "; ".join(problems)).text())
+        if negated:
+            return Requirement(key, "DoesNotExist")
+        if self.peek() in {"", ","}:
+            return Requirement(key, "Exists")
+        word = self.take()
+        operator = _OPERATORS.get(word)
+        if operator is None:
+            raise _Unparsable(f"found '{word}', expected: in, notin, =, ==, !=, gt, lt")
+        values = self.value_set() if word in {"in", "notin"} else {self.exact_value()}
+        return _checked(Requirement(key, operator, tuple(sorted(values))))
+
+    def exact_value(self) -> str:
+        if self.peek() in {"", ","}:
+            return ""
+        value = self.take()
+        if value in _NOT_IDENTIFIERS:
+            raise _Unparsable(f"found '{value}', expected: identifier")
+        return value
+
+    def value_set(self) -> set[str]:
+        if (word := self.take()) != "(":
+            raise _Unparsable(f"found '{word}' expected: '('")
+        word = self.peek()
+        if word == ")":
+            self.take()
+            return {""}
+        if word in _NOT_IDENTIFIERS and word != ",":
+            raise _Unparsable(f"found '{word}', expected: ',', ')' or identifier")
+        values = self.values()
+        self.take()  # the closing parenthesis, which ended the values
+        return values
+
+    def values(self) -> set[str]:
+        values: set[str] = set()
+        while True:
+            word = self.take()
+            following = self.peek()
+            if word == ",":
+                if not values or following in {",", ")"}:
+                    values.add("")
+                if following == ")":
+                    return values
+            elif word in _NOT_IDENTIFIERS:
+                raise _Unparsable(f"found '{word}', expected: ',', or identifier")
+            else:
+                values.add(word)
+                if following == ")":
+                    return values
+                if following != ",":
+                    raise _Unparsable(f"found '{following}', expected: ',' or ')'")
+
+
+def _checked(requirement: Requirement) -> Requirement:
+    """The requirement, if its values are valid (``labels.NewRequirement``)."""
+    errors = []
+    for index, value in enumerate(requirement.values):
+        if requirement.operator in {"Gt", "Lt"} and _integer(value) is None:
+            detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+            errors.append(FieldError.invalid(f"values[{index}]", value, detail))
+    for index, value in enumerate(requirement.values):
+        if problems := label_value(value):
+            errors.append(FieldError.invalid(f"values[{index}][{requirement.key}]", value, "; ".join(problems)))
+    if errors:
+        texts = list(dict.fromkeys(error.text() for error in errors))
+        raise _Unparsable(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    return requirement
+
+
+def _labels(text: str) -> LabelSelector:
+    return _LabelParser(text).selector()
+
+
+_cached_labels = lru_cache(_CACHED_PARSES)(_labels)
+
+
+# -- fields -----------------------------------------------------------------------------------------------------------
+
+_TERM: Final = re.compile(r"((?:[^\\,]|\\.|\\\Z)*)(,|\Z)", re.DOTALL)
+_FIELD_OPERATOR: Final = re.compile(r"!=|==|=")
+_SPECIAL: Final = re.compile(r"\\(.?)|[,=]", re.DOTALL)
+
+
+def _fields(text: str) -> FieldSelector:
+    requirements = []
+    for term in sorted(_terms(text)):
+        if not term:
+            continue
+        operator = _FIELD_OPERATOR.search(term)
+        if operator is None:
+            raise BadRequest(f"invalid selector: '{text}'; can't understand '{term}'")
+        value = _SPECIAL.sub(_unescaped, term[operator.end() :])
+        requirements.append(FieldRequirement(term[: operator.start()], "!=" if operator[0] == "!=" else "=", value))
+    return FieldSelector(tuple(requirements), _all_of([_field_matcher(requirement) for requirement in requirements]))
+
+
+def _terms(text: str) -> Iterable[str]:
+    """The text, split at commas that no backslash stands before."""
+    return (found[1] for found in _TERM.finditer(text))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """What an escape sequence stands for; anything else that is special may not stand in a value."""
+    if not found[0].startswith("\\"):
+        raise BadRequest(f"invalid field selector: unescaped character in value: {ord(found[0])}")
+    if found[1] not in {"\\", ",", "="}:
+        raise BadRequest(f"invalid field selector: invalid escape sequence: {found[0]}")
+    return found[1]
+
+
+def _field_matcher(requirement: FieldRequirement) -> Matcher:
+    key, operator, value = requirement
+    if operator == "=":
+        return lambda fields: fields.get(key, "") == value
+    return lambda fields: fields.get(key, "") != value
+
+
+_cached_fields = lru_cache(_CACHED_PARSES)(_fields)

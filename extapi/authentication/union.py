@@ -1,0 +1,33 @@
+"""Several kinds of credentials, tried in order (spec A13, A14)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from extapi.api.user import User
+from extapi.authentication.base import AuthenticationError, Authenticator
+from extapi.authentication.groups import authenticated
+from extapi.listener.call import Call
+
+
+class Union:
+    """The first success wins. Errors do not stop the search, but without a success they are the answer."""
+
+    def __init__(self, authenticators: Sequence[Authenticator]) -> None:
+        self._authenticators = tuple(authenticators)
+
+    async def authenticate(self, call: Call) -> User | None:
+        """The user, with ``system:authenticated`` among the groups (spec A27). Raises the errors joined in one text."""
+        errors: list[str] = []
+        for each in self._authenticators:
+            try:
+                user = await each.authenticate(call)
+            except AuthenticationError as error:
+                errors.append(str(error))
+                continue
+            if user is not None:
+                return authenticated(user)
+        if errors:
+            text = ", ".join(dict.fromkeys(errors))
+            raise AuthenticationError(text if len(errors) == 1 else f"[{text}]")
+        return None

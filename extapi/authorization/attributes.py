@@ -1,0 +1,25 @@
+"""From what a request asks for to what authorization is asked about (``GetAuthorizerAttributes``)."""
+
+from __future__ import annotations
+
+from extapi.authorization.base import Attributes
+from extapi.listener.call import RequestInfo
+
+
+def attributes_of(info: RequestInfo) -> Attributes:
+    """The attributes of a request."""
+    if not info.is_resource:
+        return Attributes(info.verb, info.path)
+    return Attributes(
+        info.verb,
+        info.path,
+        is_resource=True,
+        group=info.group,
+        version=info.version,
+        namespace=info.namespace,
+        resource=info.resource,
+        subresource=info.subresource,
+        name=info.name,
+        field_selector=info.field_selector,
+        label_selector=info.label_selector,
+    )

@@ -1,0 +1,146 @@
+"""Acting as somebody else: Impersonate headers, each item of which has to be allowed (spec A32, the classic mode).
+
+Stands after authentication, and here because it is a question of authorization. The constrained modes of 1.36
+(``impersonate:user-info`` and so on) are not asked for. Source: ``k8s.io/apiserver/pkg/endpoints/filters/impersonation``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from extapi.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
+from extapi.authorization.refusal import not_authorized
+from extapi.errors import BadRequest
+from extapi.listener.call import Call, Handler, Response
+
+USER, GROUP, UID, EXTRA_PREFIX = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
+
+AUTHENTICATION_GROUP = "authentication.k8s.io"
+
+_SERVICE_ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>[^:]+)\Z")
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
+
+
+class BadImpersonation(BadRequest):
+    """400; its answer also has ``X-Content-Type-Options: nosniff``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    user: str
+    uid: str
+    groups: tuple[str, ...]
+    extra: dict[str, tuple[str, ...]]
+
+
+class Impersonation:
+    """Replaces ``call.user`` where the headers ask for it and ``authorizer`` allows it, then calls ``handler``."""
+
+    def __init__(self, handler: Handler, authorizer: Authorizer) -> None:
+        self._handler = handler
+        self._authorizer = authorizer
+
+    async def __call__(self, call: Call) -> Response:
+        """The handler's answer. Raises NotAuthorized, or BadRequest for headers that name no user."""
+        names = [name for name in call.headers if name.startswith("impersonate-")]
+        if names and call.user is not None:
+            wanted = _wanted(call, names)
+            if wanted is not None:
+                await self._impersonate(call, call.user, wanted)
+            for name in names:
+                if name in {USER, GROUP, UID} or name.startswith(EXTRA_PREFIX):
+                    del call.headers[name]
+        return await self._handler(call)
+
+    async def _impersonate(self, call: Call, requestor: User, wanted: _Wanted) -> None:
+        for attributes in _questions(wanted):
+            try:
+                decision = await self._authorizer.authorize(requestor, attributes)
+            except AuthorizationError as error:
+                call.log["impersonation"] = str(error)
+                raise not_authorized(requestor, attributes, "") from error
+            if decision.verdict is not Verdict.ALLOW:
+                raise not_authorized(requestor, attributes, decision.reason)
+        call.original_user = requestor
+        call.user = User(wanted.user, uid=wanted.uid, groups=_groups(wanted), extra=wanted.extra)
+
+
+def _wanted(call: Call, names: list[str]) -> _Wanted | None:
+    user, uid = call.header(USER), call.header(UID)
+    groups = tuple(call.headers.get(GROUP, ()))
+    extra: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        if name.startswith(EXTRA_PREFIX):
+            key = _key(name.removeprefix(EXTRA_PREFIX))
+            extra[key] = (*extra.get(key, ()), *call.headers[name])
+    if user:
+        return _Wanted(user, uid, groups, extra)
+    asked = [what for what, there in (("groups", groups), ("a uid", uid), ("extra", extra)) if there]
+    if asked:
+        # kube-apiserver prints a Go struct here.
+        raise BadImpersonation(f"requested {' and '.join(asked)} without impersonating a user name")
+    return None
+
+
+def _questions(wanted: _Wanted) -> list[Attributes]:
+    """What has to be allowed, in order."""
+    account = _SERVICE_ACCOUNT.match(wanted.user)
+    if account:
+        namespace, name = account["namespace"], account["name"]
+        asked = [
+            Attributes(
+                "impersonate",
+                is_resource=True,
+                version="v1",
+                resource="serviceaccounts",
+                namespace=namespace,
+                name=name,
+            )
+        ]
+    else:
+        asked = [Attributes("impersonate", is_resource=True, version="v1", resource="users", name=wanted.user)]
+    asked += [
+        Attributes("impersonate", is_resource=True, version="v1", resource="groups", name=group)
+        for group in wanted.groups
+    ]
+    asked += [
+        _of_authentication("userextras", value, subresource=key)
+        for key, values in wanted.extra.items()
+        for value in values
+    ]
+    if wanted.uid:
+        asked.append(_of_authentication("uids", wanted.uid))
+    return asked
+
+
+def _of_authentication(resource: str, name: str, *, subresource: str = "") -> Attributes:
+    return Attributes(
+        "impersonate",
+        is_resource=True,
+        group=AUTHENTICATION_GROUP,
+        version="v1",
+        resource=resource,
+        subresource=subresource,
+        name=name,
+    )
+
+
+def _groups(wanted: _Wanted) -> tuple[str, ...]:
+    """The groups asked for; those of a service account where none were; and whether the user counts as known."""
+    groups = wanted.groups
+    account = _SERVICE_ACCOUNT.match(wanted.user)
+    if account and not groups:
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{account['namespace']}")
+    if wanted.user == ANONYMOUS:
+        return groups if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
+    if AUTHENTICATED in groups or UNAUTHENTICATED in groups:
+        return groups
+    return (*groups, AUTHENTICATED)
+
+
+def _key(encoded: str) -> str:
+    """The extra key of a header's name: percent-decoded; as it is where an escape is broken."""
+    return encoded if _BAD_ESCAPE.search(encoded) else unquote(encoded, errors="replace")

@@ -1,0 +1,57 @@
+"""The stage of the pipe that asks whether the user may: on to the next stage, 403, or 500 (spec B14-B18).
+
+Must not know how decisions are made.
+"""
+
+from __future__ import annotations
+
+from extapi.api.user import User
+from extapi.authorization.attributes import attributes_of
+from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
+from extapi.authorization.refusal import escaped, not_authorized
+from extapi.errors import InternalError
+from extapi.listener.call import Call, Handler, Response
+
+
+class Authorization:
+    """Calls ``handler`` only for what ``authorizer`` allows."""
+
+    def __init__(self, handler: Handler, authorizer: Authorizer) -> None:
+        self._handler = handler
+        self._authorizer = authorizer
+
+    async def __call__(self, call: Call) -> Response:
+        """The handler's answer. Raises :class:`extapi.authorization.refusal.NotAuthorized`."""
+        user = call.user
+        if user is None:
+            raise InternalError.because("no user found for the request")
+        attributes = attributes_of(call.info)
+        try:
+            decision = await self._authorizer.authorize(user, attributes)
+        except AuthorizationError as error:
+            call.log["authorization"] = str(error)
+            return unanswered(call.target, error)
+        if decision.verdict is not Verdict.ALLOW:
+            call.log["authorization"] = decision.reason or decision.verdict.value
+            raise not_authorized(user, attributes, decision.reason)
+        return await self._handler(call)
+
+
+async def ensure_allowed(authorizer: Authorizer, user: User, attributes: Attributes) -> None:
+    """For questions that come up inside a verb, such as create on update (spec B19). Raises NotAuthorized, or 500."""
+    try:
+        decision = await authorizer.authorize(user, attributes)
+    except AuthorizationError as error:
+        raise InternalError.because(str(error)) from error
+    if decision.verdict is not Verdict.ALLOW:
+        raise not_authorized(user, attributes, decision.reason)
+
+
+def unanswered(target: str, error: AuthorizationError) -> Response:
+    """What a review that failed answers; a plain text, not a Status (spec B14)."""
+    text = f'Internal Server Error: "{escaped(target)}": {escaped(str(error))}\n'
+    return Response(
+        500,
+        [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")],
+        text.encode("utf-8", "replace"),
+    )

@@ -1,0 +1,43 @@
+"""The ``extapi`` command: one click group whose commands are imported when they are called.
+
+Each command stands in a package of its own; this module knows their names and where they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import cast
+
+import click
+
+COMMANDS = {
+    "dev": "extapi.dev.command:dev",
+    "serve": "extapi.server.command:serve",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only when it is asked for, so that each starts as fast as it can alone."""
+
+    def __init__(self, *args: object, commands_at: Mapping[str, str], **kwargs: object) -> None:
+        """:param commands_at: ``module:attribute`` by name of command."""
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # click's own arguments, passed on as they are
+        self._commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, importing nothing."""
+        return sorted({*super().list_commands(ctx), *self._commands_at})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now; None if there is none of that name."""
+        if cmd_name not in self._commands_at:
+            return super().get_command(ctx, cmd_name)
+        module, attribute = self._commands_at[cmd_name].split(":")
+        return cast("click.Command", getattr(importlib.import_module(module), attribute))
+
+
+@click.group(cls=LazyGroup, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="extapi")
+def main() -> None:
+    """Kubernetes extension API servers in Python."""

@@ -1,0 +1,127 @@
+"""The body of one HTTP answer as it arrives: collected whole under a limit, or cut into lines with backpressure.
+
+Knows Twisted's way of delivering bodies. Must not know what is in them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseDone
+from twisted.web.http import PotentialDataLoss
+
+LINE_LIMIT = 16 * 1024 * 1024
+"""Bytes of one line of a stream."""
+
+HIGH_WATER = 1024 * 1024
+"""Bytes that wait for a slow reader before the connection is paused."""
+
+
+class BodyError(Exception):
+    """The body is larger than it may be, or broke off; the text says which."""
+
+
+class Body(Protocol):
+    """Receives a body for one reader that waits with :meth:`more`."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[bytes] = deque()
+        self._size = 0
+        self._paused = False
+        self._waiting: Deferred[None] | None = None
+        self._ended = False
+        self._failure: BodyError | None = None
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """A piece came."""
+        if self._ended:
+            return
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size >= HIGH_WATER and not self._paused:
+            self._paused = True
+            self._producer().pauseProducing()
+        self._wake()
+
+    def connectionLost(self, reason: Failure | None = None) -> None:  # noqa: N802 - Twisted's name
+        """The body is complete, or something broke."""
+        if self._ended:
+            return
+        self._ended = True
+        # An answer without a length ends with its connection (PotentialDataLoss): that is its proper end.
+        if reason is not None and not isinstance(reason.value, ResponseDone | PotentialDataLoss):
+            self._failure = BodyError(f"the answer broke off: {reason.getErrorMessage()}")
+        self._wake()
+
+    def close(self, why: str = "closed") -> None:
+        """Drop the connection and what has not been read; a waiting reader gets :class:`BodyError`."""
+        if self._ended:
+            return
+        self._ended = True
+        self._pieces.clear()
+        self._failure = BodyError(why)
+        self._producer().stopProducing()
+        self._wake()
+
+    async def more(self) -> bytes:
+        """The next piece; empty at the end. Raises :class:`BodyError`."""
+        while not self._pieces:
+            if self._failure is not None:
+                raise self._failure
+            if self._ended:
+                return b""
+            waiting: Deferred[None] = Deferred()
+            self._waiting = waiting
+            try:
+                await waiting
+            finally:
+                self._waiting = None
+        piece = self._pieces.popleft()
+        self._size -= len(piece)
+        if self._paused and self._size < HIGH_WATER // 2 and not self._ended:
+            self._paused = False
+            self._producer().resumeProducing()
+        return piece
+
+    async def whole(self, limit: int) -> bytes:
+        """All of it, at most ``limit`` bytes. Raises :class:`BodyError`."""
+        pieces: list[bytes] = []
+        size = 0
+        while piece := await self.more():
+            size += len(piece)
+            if size > limit:
+                why = f"the answer has more than {limit} bytes"
+                self.close(why)
+                raise BodyError(why)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Line by line without their ends; what follows the last newline counts as a line. Raises :class:`BodyError`."""
+        rest = b""
+        while piece := await self.more():
+            if b"\n" not in piece:
+                rest += piece
+            else:
+                first, *middle, last = piece.split(b"\n")
+                for line in (rest + first, *middle):
+                    yield line
+                rest = last
+            if len(rest) > LINE_LIMIT:
+                why = f"a line of the answer has more than {LINE_LIMIT} bytes"
+                self.close(why)
+                raise BodyError(why)
+        if rest:
+            yield rest
+
+    def _producer(self) -> Any:
+        return self.transport
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.called:
+            self._waiting.callback(None)

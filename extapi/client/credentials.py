@@ -1,0 +1,116 @@
+"""What a client needs to reach a server and prove who it is: address, CA, client certificate, token.
+
+Knows where a pod keeps them. Must not know kubeconfigs (``kubeconfig.py``) or how a request travels (``http.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from extapi.client.clock import Clock
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where the kubelet mounts ``token``, ``ca.crt`` and ``namespace`` (k8s.io/client-go/rest)."""
+
+TOKEN_PERIOD = 60.0
+"""Seconds until a token file is read again; the kubelet rotates it long before it expires."""
+
+
+class CredentialsError(Exception):
+    """There are no usable credentials; the text names the file or variable and what is wrong with it."""
+
+
+class TokenSource(Protocol):
+    """Where the Authorization header comes from."""
+
+    async def authorization(self) -> str:
+        """The header's value, such as ``Bearer abc``. Raises :class:`CredentialsError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StaticToken:
+    """A header that never changes."""
+
+    value: str = field(repr=False)
+
+    async def authorization(self) -> str:
+        """The header as it was given."""
+        return self.value
+
+
+class FileToken:
+    """A bearer token in a file that is written anew from time to time."""
+
+    def __init__(self, path: Path, clock: Clock, period: float = TOKEN_PERIOD) -> None:
+        self._path = path
+        self._clock = clock
+        self._period = period
+        self._value = ""
+        self._until = 0.0
+
+    async def authorization(self) -> str:
+        """The token, read again every ``period`` seconds; while the file cannot be read, the last one stays."""
+        now = self._clock.seconds()
+        if not self._value or now >= self._until:
+            self._until = now + self._period
+            try:
+                token = self._path.read_text("utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                if not self._value:
+                    raise CredentialsError(f"cannot read the token file {self._path}: {error}") from error
+            else:
+                if token:
+                    self._value = f"Bearer {token}"
+            if not self._value:
+                raise CredentialsError(f"the token file {self._path} is empty")
+        return self._value
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """How to reach one server."""
+
+    server: str
+    """``https://host:port``, with a path where the API stands below one; no slash at the end."""
+    ca: bytes | None = None
+    """PEM certificates that may have signed the server's; ``None``: those of the system."""
+    certificate: bytes | None = None
+    """The client's PEM chain, leaf first."""
+    key: bytes | None = field(default=None, repr=False)
+    """The PEM private key that belongs to ``certificate``."""
+    token: TokenSource | None = field(default=None, repr=False)
+    server_name: str = ""
+    """The name expected in the server's certificate where it is not the host of ``server``."""
+
+
+def in_cluster(clock: Clock, environ: Mapping[str, str], root: Path = SERVICE_ACCOUNT) -> Credentials:
+    """The credentials of the pod this process runs in (``rest.InClusterConfig``). Raises :class:`CredentialsError`.
+
+    ``environ`` has ``KUBERNETES_SERVICE_HOST`` and ``KUBERNETES_SERVICE_PORT``; ``root`` holds the mounted files.
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
+    if not host or not port:
+        raise CredentialsError(
+            "unable to load in-cluster configuration, "
+            "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+        )
+    try:
+        ca = (root / "ca.crt").read_bytes()
+        (root / "token").read_bytes()
+    except OSError as error:
+        raise CredentialsError(f"unable to load in-cluster configuration: {error}") from error
+    if ":" in host:
+        host = f"[{host}]"
+    return Credentials(server=f"https://{host}:{port}", ca=ca, token=FileToken(root / "token", clock))
+
+
+def pod_namespace(root: Path = SERVICE_ACCOUNT) -> str:
+    """The namespace of the pod this process runs in, or the empty string outside of one."""
+    try:
+        return (root / "namespace").read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,240 @@
+"""An async client of a Kubernetes API: verbs on resources, objects as dicts, refusals as the errors they were.
+
+Works over any :class:`extapi.client.base.Transport`. Must not know credentials or connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from extapi.client.base import Reply, Request, Transport, TransportError
+from extapi.client.status import error_from_status, error_from_text
+from extapi.errors import ApiError
+
+Obj = dict[str, Any]
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+
+TEXT_LIMIT = 500
+"""Characters of an answer that is no Status which go into the error's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceName:
+    """A resource in one version, such as ``ResourceName("apps", "v1", "deployments")``; the core group is empty."""
+
+    group: str
+    version: str
+    resource: str
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The percent-encoded path of the collection, the object or its subresource."""
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if namespace:
+            parts += ["namespaces", namespace]
+        parts.append(self.resource)
+        if name:
+            parts.append(name)
+        if subresource:
+            parts.append(subresource)
+        return "/" + "/".join(_segment(part) for part in parts)
+
+
+class WatchEvent(NamedTuple):
+    """One event: ADDED, MODIFIED, DELETED or BOOKMARK, and the object."""
+
+    type: str
+    object: Obj
+
+
+class Watch:
+    """The events of one watch, in order. Iterate it, or :meth:`close` it."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+
+    def close(self) -> None:
+        """End the watch; a waiting iteration raises :class:`TransportError`."""
+        self._reply.close()
+
+    async def __aiter__(self) -> AsyncIterator[WatchEvent]:
+        """Event by event. Raises the :class:`ApiError` of an ERROR event, and :class:`TransportError`."""
+        async for line in self._reply.lines():
+            if not line.strip():
+                continue
+            event = _decoded(line)
+            kind, obj = event.get("type"), event.get("object")
+            if not isinstance(kind, str) or not isinstance(obj, dict):
+                raise TransportError("the server sent a watch event without type or object")
+            if kind == "ERROR":
+                raise error_from_status(obj, 500)
+            yield WatchEvent(kind, obj)
+
+
+class Client:
+    """The verbs. Each raises a subclass of :class:`ApiError` for a refusal, :class:`TransportError` without an answer.
+
+    ``timeout``: seconds for one request, where the call names none. ``query``: parameters, such as ``labelSelector``.
+    """
+
+    def __init__(self, transport: Transport, *, timeout: float = 30.0, user_agent: str = "extapi") -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._headers = {"Accept": JSON, "User-Agent": user_agent}
+
+    async def get(
+        self,
+        resource: ResourceName,
+        name: str,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        query: Mapping[str, str] | None = None,
+    ) -> Obj:
+        """One object."""
+        return await self.call("GET", resource.path(namespace, name, subresource), query=query)
+
+    async def list(self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None) -> Obj:
+        """One page of a list, as the list object; without ``namespace`` of all namespaces."""
+        return await self.call("GET", resource.path(namespace), query=query)
+
+    async def watch(
+        self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None
+    ) -> Watch:
+        """A watch, once the server accepted it. ``query`` has resourceVersion, timeoutSeconds and so on."""
+        parameters = {**(query or {}), "watch": "true"}
+        reply = await self._transport.send(self._request("GET", resource.path(namespace), query=parameters))
+        if reply.status != 200:
+            raise await _refusal(reply)
+        return Watch(reply)
+
+    async def create(
+        self,
+        resource: ResourceName,
+        obj: Obj,
+        *,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+        query: Mapping[str, str] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
+    ) -> Obj:
+        """Create ``obj``; ``name`` only with a subresource."""
+        path = resource.path(namespace, name, subresource)
+        return await self.call("POST", path, query=query, obj=obj, timeout=timeout)
+
+    async def update(
+        self,
+        resource: ResourceName,
+        name: str,
+        obj: Obj,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        query: Mapping[str, str] | None = None,
+    ) -> Obj:
+        """Replace the object."""
+        return await self.call("PUT", resource.path(namespace, name, subresource), query=query, obj=obj)
+
+    async def patch(
+        self,
+        resource: ResourceName,
+        name: str,
+        patch: Any,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        content_type: str = MERGE_PATCH,
+        query: Mapping[str, str] | None = None,
+    ) -> Obj:
+        """Change the object by ``patch``, which is of ``content_type``."""
+        path = resource.path(namespace, name, subresource)
+        return await self.call("PATCH", path, query=query, obj=patch, content_type=content_type)
+
+    async def delete(
+        self,
+        resource: ResourceName,
+        name: str = "",
+        *,
+        namespace: str = "",
+        options: Obj | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Obj:
+        """Delete the object, or without ``name`` the collection. ``options``: DeleteOptions."""
+        return await self.call("DELETE", resource.path(namespace, name), query=query, obj=options)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        obj: Any = None,
+        content_type: str = JSON,
+        timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
+    ) -> Obj:
+        """Any request with a JSON object as its answer. ``path`` is percent-encoded; ``obj`` becomes the body."""
+        request = self._request(method, path, query=query, obj=obj, content_type=content_type, timeout=timeout)
+        reply = await self._transport.send(request)
+        if not 200 <= reply.status < 300:
+            raise await _refusal(reply)
+        return _decoded(await reply.read())
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        obj: Any = None,
+        content_type: str = JSON,
+        timeout: float | None = None,
+    ) -> Request:
+        headers = self._headers if obj is None else {**self._headers, "Content-Type": content_type}
+        return Request(
+            method,
+            path,
+            query=tuple((query or {}).items()),
+            headers=headers,
+            body=None if obj is None else msgspec.json.encode(obj),
+            timeout=self._timeout if timeout is None else timeout,
+        )
+
+
+def _segment(part: str) -> str:
+    """One percent-encoded path segment. Dots alone would be taken for a relative path: no object has such a name."""
+    if part in {".", ".."}:
+        raise ValueError(f"{part!r} cannot be part of a path")
+    return quote(part, safe="")
+
+
+def _decoded(data: bytes) -> Obj:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise TransportError(f"the server's answer is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise TransportError("the server's answer is not a JSON object")
+    return value
+
+
+async def _refusal(reply: Reply) -> ApiError:
+    """The error of an answer that is no success."""
+    body = await reply.read(1024 * 1024)
+    header = reply.headers.get("retry-after", "")
+    retry_after = int(header) if header.isascii() and header.isdigit() else 0
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        value = None
+    if isinstance(value, dict) and value.get("kind") == "Status":
+        return error_from_status(value, reply.status, retry_after=retry_after)
+    text = body[: TEXT_LIMIT * 4].decode("utf-8", "replace").strip()[:TEXT_LIMIT]
+    return error_from_text(text or f"the server answered {reply.status}", reply.status, retry_after=retry_after)

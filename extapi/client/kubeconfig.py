@@ -1,0 +1,102 @@
+"""Credentials out of a kubeconfig, read by the ``kubernetes`` package in a process of its own.
+
+The package costs 20 MB once imported, and it keeps private keys in temporary files as long as its process lives; a
+short-lived child (``kubeconfig_reader.py``, 0.3 s) spares the server both. Must not know how a request travels.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.threads import deferToThreadPool
+
+from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, TokenSource
+
+READ_TIMEOUT = 60.0
+"""Seconds an exec plugin may take."""
+
+EXPIRY_SKEW = 300.0
+"""Seconds before its expiry at which a token is renewed, as the ``kubernetes`` package has it."""
+
+
+def load_kubeconfig(path: Path, reactor: Any, *, context: str = "") -> Credentials:
+    """The credentials of ``context``, by default the current one. Blocks; meant for the start of a process.
+
+    ``reactor`` provides IReactorTime and, where an exec plugin or an auth provider renews tokens, IReactorThreads.
+    Raises :class:`CredentialsError`.
+    """
+    found = _read(path, context)
+    if not found["verify"]:
+        raise CredentialsError(
+            f"{path}: insecure-skip-tls-verify is not supported; give the cluster's certificate-authority instead"
+        )
+    if not found["server"]:
+        raise CredentialsError(f"{path}: the cluster has no server")
+    if found["proxy"]:
+        raise CredentialsError(f"{path}: proxy-url is not supported")
+    token: TokenSource | None = None
+    if found["token_file"]:
+        token = FileToken(Path(found["token_file"]), reactor)
+    elif found["authorization"] and found["expiry"] is not None:
+        token = RenewedToken(path, context, reactor, _Token(found["authorization"], found["expiry"]))
+    elif found["authorization"]:
+        token = StaticToken(found["authorization"])
+    return Credentials(
+        server=found["server"],
+        ca=_encoded(found["ca"]),
+        certificate=_encoded(found["certificate"]),
+        key=_encoded(found["key"]),
+        token=token,
+        server_name=found["server_name"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    authorization: str
+    expiry: float
+
+
+class RenewedToken:
+    """A token that an exec plugin or an auth provider hands out anew before it expires."""
+
+    def __init__(self, path: Path, context: str, reactor: Any, first: _Token) -> None:
+        self._path = path
+        self._context = context
+        self._reactor = reactor
+        self._token = first
+
+    async def authorization(self) -> str:
+        """The current token; close to its expiry, a new one. Raises :class:`CredentialsError`."""
+        if self._reactor.seconds() >= self._token.expiry - EXPIRY_SKEW:
+            found = await deferToThreadPool(
+                self._reactor, self._reactor.getThreadPool(), _read, self._path, self._context
+            )
+            expiry = found["expiry"]
+            self._token = _Token(found["authorization"], float("inf") if expiry is None else expiry)
+        return self._token.authorization
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return text.encode() if text else None
+
+
+def _read(path: Path, context: str) -> dict[str, Any]:
+    """What the reader process prints."""
+    reader = Path(__file__).with_name("kubeconfig_reader.py")
+    command = [sys.executable, str(reader), str(path), context]
+    try:
+        # Nothing of the command comes from a client: paths and the context are the operator's flags.
+        done = subprocess.run(command, capture_output=True, timeout=READ_TIMEOUT, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as error:
+        raise CredentialsError(f"{path}: no credentials within {READ_TIMEOUT:g} seconds") from error
+    if done.returncode != 0:
+        why = done.stderr.decode("utf-8", "replace").strip()
+        raise CredentialsError(f"cannot load the kubeconfig {path}: {why or f'reader ended with {done.returncode}'}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

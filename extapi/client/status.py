@@ -1,0 +1,113 @@
+"""Back from a ``Status`` on the wire to the error it was made of, so that a client catches what a server raised.
+
+Pure. Must not know how the answer travelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from extapi import errors
+from extapi.errors import ApiError, StatusCause
+
+_BY_REASON: Mapping[str, type[ApiError]] = {
+    each.reason: each
+    for each in (
+        errors.BadRequest,
+        errors.Unauthorized,
+        errors.Forbidden,
+        errors.NotFound,
+        errors.MethodNotAllowed,
+        errors.NotAcceptable,
+        errors.AlreadyExists,
+        errors.Conflict,
+        errors.Gone,
+        errors.Expired,
+        errors.RequestTooLarge,
+        errors.UnsupportedMediaType,
+        errors.Invalid,
+        errors.TooManyRequests,
+        errors.InternalError,
+        errors.ServerTimeout,
+        errors.ServiceUnavailable,
+        errors.Timeout,
+    )
+}
+
+_BY_CODE: Mapping[int, type[ApiError]] = {
+    400: errors.BadRequest,
+    401: errors.Unauthorized,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    405: errors.MethodNotAllowed,
+    406: errors.NotAcceptable,
+    409: errors.Conflict,
+    410: errors.Gone,
+    413: errors.RequestTooLarge,
+    415: errors.UnsupportedMediaType,
+    422: errors.Invalid,
+    429: errors.TooManyRequests,
+    500: errors.InternalError,
+    503: errors.ServiceUnavailable,
+    504: errors.Timeout,
+}
+
+
+def error_from_status(status: Mapping[str, Any], code: int, *, retry_after: int = 0) -> ApiError:
+    """The error of a ``Status`` that came with HTTP ``code``, as the subclass its reason names.
+
+    A reason without a subclass keeps its text and code in an error of its own kind. ``retry_after`` (seconds, from the
+    header) counts where the details name none. Members of a wrong type are left out: the peer may send anything.
+    """
+    reason = _text(status.get("reason"))
+    code = status["code"] if _is_code(status.get("code")) else code
+    details = status.get("details")
+    details = details if isinstance(details, dict) else {}
+    kind = _BY_REASON.get(reason)
+    if kind is None or kind.code != code:
+        kind = type("ApiError", (ApiError,), {"code": code, "reason": reason})
+    seconds = details.get("retryAfterSeconds")
+    return _made(
+        kind,
+        _text(status.get("message")),
+        name=_text(details.get("name")),
+        group=_text(details.get("group")),
+        kind=_text(details.get("kind")),
+        uid=_text(details.get("uid")),
+        causes=_causes(details.get("causes")),
+        retry_after=seconds if isinstance(seconds, int) and seconds > 0 else retry_after,
+        with_details=True if "details" in status else None,
+        metadata=dict(status["metadata"]) if isinstance(status.get("metadata"), dict) else {},
+    )
+
+
+def error_from_text(text: str, code: int, *, retry_after: int = 0) -> ApiError:
+    """The error of an answer with HTTP ``code`` that is no ``Status``: a proxy's page, or a plain text."""
+    kind = _BY_CODE.get(code) or type("ApiError", (ApiError,), {"code": code, "reason": ""})
+    return _made(kind, text, retry_after=retry_after)
+
+
+def _made(subclass: type[ApiError], message: str, **members: Any) -> ApiError:
+    """An instance past the subclass' own constructor, which would compose the text anew."""
+    error = subclass.__new__(subclass)
+    ApiError.__init__(error, message, **members)
+    return error
+
+
+def _causes(value: Any) -> list[StatusCause]:
+    if not isinstance(value, list):
+        return []
+    return [
+        StatusCause(_text(each.get("reason")), _text(each.get("message")), _text(each.get("field")))
+        for each in value
+        if isinstance(each, dict)
+    ]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, int) and 100 <= value < 600

@@ -1,0 +1,59 @@
+"""Work for a controller: each key waits once, however often it is added, and comes back later when its work failed.
+
+Follows client-go's ``workqueue``. Knows nothing of what the keys stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Hashable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from extapi.client.clock import Clock
+
+FIRST_DELAY, LAST_DELAY = 0.5, 60.0
+"""Seconds until a key that failed comes back, doubled with each failure in a row, and at most."""
+
+
+class WorkQueue:
+    """Iterate it: ``async for key in queue``. One reader; it never ends by itself.
+
+    A key added while it is worked on comes again afterwards.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._keys: dict[Hashable, None] = {}
+        self._failures: dict[Hashable, int] = {}
+        self._waiting: Deferred[None] | None = None
+
+    def add(self, key: Hashable) -> None:
+        """Have ``key`` worked on soon."""
+        self._keys[key] = None
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.callback(None)
+
+    def retry(self, key: Hashable) -> None:
+        """Have ``key`` worked on again, later with each call since the last :meth:`done`."""
+        count = self._failures.get(key, 0)
+        self._failures[key] = count + 1
+        self._clock.callLater(min(FIRST_DELAY * 2**count, LAST_DELAY), self.add, key)
+
+    def done(self, key: Hashable) -> None:
+        """The work on ``key`` succeeded: its next failure counts as the first."""
+        self._failures.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """The keys, in the order in which they were added first."""
+        while True:
+            while not self._keys:
+                self._waiting = Deferred()
+                await self._waiting
+            key = next(iter(self._keys))
+            del self._keys[key]
+            yield key

@@ -1,0 +1,120 @@
+"""The options of a delete.
+
+Responsible for: DeleteOptions from the body or, without a body, from the query. Must not know what deleting does.
+Source: spec E45, E46, E50, E51 and their corrections; ``apimachinery/pkg/apis/meta/v1/validation``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from extapi.codec import strictjson, strictyaml
+from extapi.codec.body import json_type
+from extapi.codec.negotiation import Format
+from extapi.codec.options import GROUP, Query, dry_run_errors, first_value, parse_bool, parse_int64
+from extapi.errors import BadRequest, FieldError, Invalid
+
+__all__ = ["DeleteOptions", "delete_options"]
+
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """Options of DELETE and deletecollection.
+
+    None is "not given" throughout; a ``precondition_resource_version`` of "" was given, and no object has it.
+    ``grace_period_seconds`` is never negative (spec E51).
+    """
+
+    dry_run: bool = False
+    grace_period_seconds: int | None = None
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    precondition_uid: str | None = None
+    precondition_resource_version: str | None = None
+
+
+def delete_options(query: Query, data: bytes = b"", body_format: Format = "json") -> DeleteOptions:
+    """The options in ``data``, or in ``query`` if there is no body at all (spec E45).
+
+    Raises :class:`BadRequest` for what cannot be read, :class:`Invalid` of kind DeleteOptions (spec E46).
+    """
+    found = _from_body(data, body_format) if data else _from_query(query)
+    dry_run = found.get("dryRun") or []
+    grace, policy, orphan = (
+        found.get(name) for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents")
+    )
+    errors = []
+    if orphan is not None and policy is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(FieldError.invalid("propagationPolicy", policy, why))
+    if policy is not None and policy not in _POLICIES:
+        errors.append(FieldError.not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
+    errors += dry_run_errors(dry_run)
+    if errors:
+        raise Invalid.of("DeleteOptions", GROUP, "", errors)
+    preconditions = found.get("preconditions") or {}
+    return DeleteOptions(
+        dry_run=bool(dry_run),
+        grace_period_seconds=1 if grace is not None and grace < 0 else grace,
+        propagation_policy=policy,
+        orphan_dependents=orphan,
+        precondition_uid=preconditions.get("uid"),
+        precondition_resource_version=preconditions.get("resourceVersion"),
+    )
+
+
+def _from_query(query: Query) -> dict[str, Any]:
+    return {
+        "dryRun": list(query.get("dryRun", ())),
+        "gracePeriodSeconds": parse_int64(query, "gracePeriodSeconds"),
+        "propagationPolicy": first_value(query, "propagationPolicy") if "propagationPolicy" in query else None,
+        "orphanDependents": parse_bool(query, "orphanDependents"),
+    }
+
+
+def _from_body(data: bytes, body_format: Format) -> dict[str, Any]:
+    try:
+        value = (strictyaml if body_format == "yaml" else strictjson).decode(data).value
+    except ValueError as error:
+        raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from None
+    if value is None:
+        return {}
+    _expect(value, "object", "v1.DeleteOptions")
+    kind, api_version = value.get("kind") or "DeleteOptions", value.get("apiVersion") or "v1"
+    if kind != "DeleteOptions":
+        raise BadRequest(
+            f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
+        )
+    _expect_field(value, "dryRun", "array", "[]string")
+    for item in value.get("dryRun") or []:
+        _expect(item, "string", "Go struct field DeleteOptions.dryRun of type string")
+    _expect_field(value, "gracePeriodSeconds", "number", "int64")
+    _expect_field(value, "propagationPolicy", "string", "v1.DeletionPropagation")
+    _expect_field(value, "orphanDependents", "bool", "bool")
+    _expect_field(value, "preconditions", "object", "v1.Preconditions")
+    preconditions = value.get("preconditions") or {}
+    _expect_field(preconditions, "uid", "string", "types.UID", owner="Preconditions.preconditions")
+    _expect_field(preconditions, "resourceVersion", "string", "string", owner="Preconditions.preconditions")
+    grace = value.get("gracePeriodSeconds")
+    if grace is not None and (isinstance(grace, float) or not -(2**63) <= grace < 2**63):
+        raise BadRequest(
+            f"json: cannot unmarshal number {grace} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        )
+    found: dict[str, Any] = value
+    return found
+
+
+def _expect_field(value: dict[str, Any], name: str, wanted: str, go_type: str, *, owner: str = "DeleteOptions") -> None:
+    """Refuses a member of the wrong type; a missing or null one is fine."""
+    found = value.get(name)
+    if found is not None:
+        _expect(found, wanted, f"Go struct field {owner}.{name} of type {go_type}")
+
+
+def _expect(value: Any, wanted: str, target: str) -> None:
+    actual = json_type(value)
+    if actual != wanted:
+        raise BadRequest(f"json: cannot unmarshal {actual} into {target}")

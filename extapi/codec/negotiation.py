@@ -1,0 +1,291 @@
+"""Which form a client wants its answer in, and which form its body has.
+
+Responsible for: Accept, Content-Type, ``pretty``, and the transforms (Table, PartialObjectMetadata). Must not know
+HTTP beyond these header values, nor how a form is written.
+Source: spec C13, C15, F1, G1-G8, E55; ``k8s.io/apiserver/pkg/endpoints/handlers/negotiation``, ``goautoneg``.
+
+Protobuf is never written: a clause that asks for it is skipped, although the texts of refusals name it, as clients know
+them from kube-apiserver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeVar
+
+from extapi.errors import NotAcceptable, UnsupportedMediaType
+
+__all__ = [
+    "ALL_TRANSFORMS",
+    "Discovery",
+    "Format",
+    "Negotiated",
+    "PatchType",
+    "Transform",
+    "negotiate",
+    "negotiate_discovery",
+    "negotiate_stream",
+    "patch_type",
+    "request_format",
+]
+
+T = TypeVar("T")
+
+Format = Literal["json", "yaml"]
+PatchType = Literal["json-patch", "merge-patch"]
+
+_MEDIA = {"json": "application/json", "yaml": "application/yaml"}
+_ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_STREAMED = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+_PATCHES: dict[str, PatchType] = {
+    "application/json-patch+json": "json-patch",
+    "application/merge-patch+json": "merge-patch",
+}
+_APPLY = "application/apply-patch+yaml"
+
+_MAX_CLAUSES = 64
+"""Clauses of one Accept header that are looked at; sorting them takes quadratic time."""
+_MAX_CACHED = 1024
+"""Header values longer than this, in characters, are not remembered."""
+_CACHE_SIZE = 256
+"""Header values remembered; real clients send a handful of them."""
+
+_HUMAN_CLIENTS = ("curl", "Wget", "Mozilla/5.0")
+_GO_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """An answer in another kind of meta.k8s.io: ``kind`` is Table, PartialObjectMetadata or its list; ``version`` v1 or v1beta1."""
+
+    kind: str
+    version: str
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of what is written."""
+        return f"meta.k8s.io/{self.version}"
+
+
+ALL_TRANSFORMS = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiated:
+    """The form of an answer. ``transform`` is None for the object as it is; ``pretty``: JSON indented by two spaces."""
+
+    format: Format
+    transform: Transform | None = None
+    pretty: bool = False
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type of the answer; transforms do not show in it."""
+        return _MEDIA[self.format]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The form of a discovery document. ``version``: v2 or v2beta1 of apidiscovery.k8s.io, or "" for the legacy documents."""
+
+    format: Format
+    version: str = ""
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type of the answer: of aggregated documents the whole clause (spec C13)."""
+        media = _MEDIA[self.format]
+        return f"{media};g=apidiscovery.k8s.io;v={self.version};as=APIGroupDiscoveryList" if self.version else media
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    type: str
+    subtype: str
+    q: float
+    params: dict[str, str]
+
+    def before(self, other: _Clause) -> bool:
+        """Whether this clause is preferred. Not a total order; taken as it is from goautoneg."""
+        return (
+            self.q > other.q
+            or (self.type != "*" and other.type == "*")
+            or (self.subtype != "*" and other.subtype == "*")
+        )
+
+    def formats(self) -> tuple[Format, ...]:
+        """The formats that the clause's media type covers, the preferred one first."""
+        if self.type == "application" and self.subtype in ("json", "yaml"):
+            return ("json",) if self.subtype == "json" else ("yaml",)
+        return ("json", "yaml") if self.subtype == "*" and self.type in ("application", "*") else ()
+
+
+def negotiate(
+    accept: str,
+    *,
+    pretty: str = "",
+    user_agent: str = "",
+    transforms: frozenset[str] = ALL_TRANSFORMS,
+) -> Negotiated:
+    """The form of an answer that is no stream.
+
+    ``accept``: the header's value, "" if there is none; ``pretty``: the query parameter; ``transforms``: the kinds that
+    the endpoint can write. A clause with a transform that it cannot write is skipped. Raises :class:`NotAcceptable`.
+    """
+    found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms)
+    if found is None:
+        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
+    if found.format == "json" and not found.pretty and _wants_pretty(pretty, user_agent):
+        return replace(found, pretty=True)
+    return found
+
+
+def negotiate_stream(accept: str, *, transforms: frozenset[str] = ALL_TRANSFORMS) -> Negotiated:
+    """The form of the events of a watch: JSON, never indented. Raises :class:`NotAcceptable` with the text of spec F1."""
+    found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms)
+    if found is None or found.format != "json":
+        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_STREAMED))
+    return replace(found, pretty=False) if found.pretty else found
+
+
+def negotiate_discovery(accept: str) -> Discovery:
+    """The form of ``/apis``. The first clause that can be served wins; aggregated documents are JSON.
+
+    v2beta1 is served beside v2 for kube-apiserver 1.27 to 1.29, which know nothing else. Raises :class:`NotAcceptable`.
+    """
+    found = (_discovery_cached if len(accept) <= _MAX_CACHED else _discovery)(accept)
+    if found is None:
+        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
+    return found
+
+
+def _wants_pretty(query: str, user_agent: str) -> bool:
+    """Spec G7: the query parameter where it says something, else whether a human is likely to read."""
+    return query in _GO_TRUE if query else user_agent.startswith(_HUMAN_CLIENTS)
+
+
+def _negotiate(accept: str, transforms: frozenset[str]) -> Negotiated | None:
+    if not accept:
+        return Negotiated("json")
+
+    def accepted(clause: _Clause, chosen: Format) -> Negotiated | None:
+        params = clause.params
+        if (
+            params.get("stream", "") not in ("", "watch")
+            or params.get("sv")
+            or (params.get("stream") and chosen == "yaml")
+        ):
+            return None
+        transform = None
+        if "as" in params or "g" in params or "v" in params:
+            transform = Transform(params.get("as", ""), params.get("v", ""))
+            known = transform.kind in transforms and transform.version in ("v1", "v1beta1")
+            if not known or params.get("g") != "meta.k8s.io":
+                return None
+        return Negotiated(chosen, transform, pretty=params.get("pretty") == "1" and chosen == "json")
+
+    return _first(accept, accepted)
+
+
+def _discovery(accept: str) -> Discovery | None:
+    if not accept:
+        return Discovery("json")
+
+    def accepted(clause: _Clause, chosen: Format) -> Discovery | None:
+        params = clause.params
+        if not ("as" in params or "g" in params or "v" in params):
+            return Discovery(chosen)
+        version = params.get("v", "")
+        known = params.get("as") == "APIGroupDiscoveryList" and params.get("g") == "apidiscovery.k8s.io"
+        if known and version in ("v2", "v2beta1") and chosen == "json":
+            return Discovery("json", version)
+        return None
+
+    return _first(accept, accepted)
+
+
+def _first(accept: str, accepted: Callable[[_Clause, Format], T | None]) -> T | None:
+    """What the first clause that is accepted leads to."""
+    for clause in _clauses(accept):
+        for chosen in clause.formats():
+            found = accepted(clause, chosen)
+            if found is not None:
+                return found
+    return None
+
+
+_negotiate_cached = lru_cache(maxsize=_CACHE_SIZE)(_negotiate)
+_discovery_cached = lru_cache(maxsize=_CACHE_SIZE)(_discovery)
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    """The clauses, the preferred ones first. Insertion sort, as Go sorts short slices: the order is not total."""
+    ordered: list[_Clause] = []
+    for part in accept.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
+        clause = _clause(part)
+        if clause is not None:
+            at = len(ordered)
+            while at and clause.before(ordered[at - 1]):
+                at -= 1
+            ordered.insert(at, clause)
+    return ordered
+
+
+def _clause(part: str) -> _Clause | None:
+    media, *rest = part.strip(" ").split(";")
+    main, _, sub = (piece.strip(" ") for piece in media.partition("/"))
+    if not sub:
+        if main != "*":
+            return None
+        sub = "*"
+    if "/" in sub:
+        return None
+    q = 1.0
+    params: dict[str, str] = {}
+    for item in rest:
+        name, _, value = item.partition("=")
+        if not value or "=" in value:
+            continue
+        name, value = name.strip(" "), value.strip(" ")
+        if name == "q":
+            q = float(value) if _DECIMAL.fullmatch(value) else 0.0
+        else:
+            params[name] = value
+    return _Clause(main, sub, q, params)
+
+
+_DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - the token of RFC 9110, not a secret
+_CONTENT_TYPE = re.compile(rf'\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*(?:{_TOKEN}\s*=\s*(?:{_TOKEN}|"[^"\\]*")\s*)?)*')
+
+
+def request_format(content_type: str) -> Format:
+    """The format of a body, by its Content-Type ("" if there is none: JSON). Raises :class:`UnsupportedMediaType` (G8)."""
+    if content_type in ("", "application/json"):
+        return "json"
+    match = _CONTENT_TYPE.fullmatch(content_type) if len(content_type) <= _MAX_CACHED else None
+    media = match.group(1).lower() if match else ""
+    if media == "application/json":
+        return "json"
+    if media == "application/yaml":
+        return "yaml"
+    raise UnsupportedMediaType.accepting(_ACCEPTED)
+
+
+def patch_type(content_type: str) -> PatchType:
+    """The kind of a patch by its Content-Type, compared case by case and without parameters (spec E55).
+
+    Raises :class:`UnsupportedMediaType`: clients fall back on that reason from strategic merge patch and from apply.
+    """
+    media = content_type.partition(";")[0]
+    found = _PATCHES.get(media)
+    if found is None:
+        if media == _APPLY:
+            raise UnsupportedMediaType(
+                "server-side apply is not supported yet - accepted media types include: " + ", ".join(_PATCHES)
+            )
+        raise UnsupportedMediaType.accepting((*_PATCHES, _APPLY))
+    return found

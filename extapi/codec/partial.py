@@ -1,0 +1,34 @@
+"""Objects reduced to their metadata.
+
+Responsible for: the forms PartialObjectMetadata and PartialObjectMetadataList. Must not know who asked for them.
+Source: spec G6; ``k8s.io/apiserver/pkg/endpoints/handlers/response.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["partial", "partial_list"]
+
+
+def partial(obj: Mapping[str, Any], *, version: str = "v1") -> dict[str, Any]:
+    """The object's metadata under the kind PartialObjectMetadata. ``version``: v1 or v1beta1 of meta.k8s.io."""
+    return {
+        "apiVersion": f"meta.k8s.io/{version}",
+        "kind": "PartialObjectMetadata",
+        "metadata": obj.get("metadata") or {},
+    }
+
+
+def partial_list(
+    objects: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any], *, version: str = "v1"
+) -> dict[str, Any]:
+    """A PartialObjectMetadataList. ``metadata``: the list's own. No items are ``null``, unlike in typed lists (spec G6)."""
+    items = [partial(obj, version=version) for obj in objects]
+    return {
+        "apiVersion": f"meta.k8s.io/{version}",
+        "kind": "PartialObjectMetadataList",
+        "metadata": dict(metadata),
+        "items": items or None,
+    }

@@ -1,0 +1,270 @@
+"""YAML to objects and back, as kube-apiserver reads and writes it.
+
+Responsible for: one document from libyaml's events, by a constructor of our own that bounds depth, size and the work
+that aliases may cause (330 bytes of nested aliases stand for gigabytes); duplicate keys; output in kubectl's style.
+Must not know what an object means.
+Source: spec's notes on decoding, E21; ``sigs.k8s.io/yaml`` and ``go.yaml.in/yaml/v2``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from extapi.codec.strictjson import MAX_DEPTH, Decoded, copy, is_deeper
+from extapi.codec.yamlscalars import MERGE, Scalar, is_ambiguous, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import yaml
+
+__all__ = ["YAMLError", "decode", "encode_yaml"]
+
+MAX_NODES = 200_000
+"""Scalars, lists and maps of one document; reading as many takes a third of a second."""
+MAX_ALIASED = 1_000_000
+"""What all aliases of a document may add, in bytes, each node counted with :data:`_NODE`."""
+_NODE = 16
+_TAG = "tag:yaml.org,2002:"
+
+
+class YAMLError(ValueError):
+    """The text is not YAML that can be read here; the message is go-yaml's, with its prefix ``yaml: ``."""
+
+
+def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
+    """The first document of ``data`` (None if there is none), and the texts of its duplicate keys, last one winning.
+
+    ``duplicates`` are texts such as ``line 8: key "size" already set in map``. Raises :class:`YAMLError`.
+    """
+    import yaml  # noqa: PLC0415 - few requests bring YAML, and it costs start-up time
+
+    try:
+        return _Reader(yaml, data, max_depth).document()
+    except yaml.MarkedYAMLError as error:
+        raise YAMLError(f"yaml: {_located(error, scanner=isinstance(error, yaml.scanner.ScannerError))}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = getattr(error, "reason", "") or "unknown problem parsing YAML content"
+        raise YAMLError(f"yaml: {reason}") from None
+
+
+def _located(error: yaml.MarkedYAMLError, *, scanner: bool) -> str:
+    """The parser's problem after the line that go-yaml would name: counted from 0, but from 1 for the scanner."""
+    line = 0
+    if error.problem_mark is not None and error.problem_mark.line:
+        line = error.problem_mark.line + int(scanner)
+    elif error.context_mark is not None:
+        line = error.context_mark.line
+    return (f"line {line}: " if line else "") + (error.problem or "unknown problem parsing YAML content")
+
+
+@dataclass(slots=True)
+class _Anchored:
+    """A node that aliases may repeat: its value and what a repetition costs. Still open while it is being read."""
+
+    value: Any = None
+    cost: int = 0
+    open: bool = True
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads one document. ``spent`` counts everything built so far, ``aliased`` the part of it due to aliases."""
+
+    yaml: Any
+    data: bytes
+    max_depth: int
+    nodes: int = 0
+    spent: int = 0
+    aliased: int = 0
+    anchors: dict[str, _Anchored] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
+    _next: Callable[[], Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Bytes of a wrong encoding are refused by libyaml itself, in its words.
+        self._next = self.yaml.cyaml.CParser(self.data).get_event
+
+    def document(self) -> Decoded:
+        self._next()  # the start of the stream
+        if not isinstance(self._next(), self.yaml.DocumentStartEvent):
+            return Decoded(None)
+        value = self._node(self._next(), 1)
+        return Decoded(value, self.duplicates)
+
+    def _node(self, event: Any, depth: int) -> Any:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise YAMLError(f"yaml: document has more than {MAX_NODES} nodes")
+        if isinstance(event, self.yaml.AliasEvent):
+            return self._alias(event.anchor, depth)
+        anchored = None
+        if event.anchor:
+            anchored = self.anchors[event.anchor] = _Anchored()
+        before = self.spent
+        self.spent += _NODE
+        value: Any
+        if isinstance(event, self.yaml.ScalarEvent):
+            self.spent += len(event.value)
+            value = _scalar(event)
+        elif depth > self.max_depth:
+            raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")
+        elif isinstance(event, self.yaml.SequenceStartEvent):
+            value = self._sequence(depth)
+        else:
+            value = self._mapping(depth)
+        if anchored is not None:
+            anchored.value, anchored.cost, anchored.open = value, self.spent - before, False
+        return value
+
+    def _alias(self, name: str, depth: int) -> Any:
+        anchored = self.anchors.get(name)
+        if anchored is None:
+            raise YAMLError(f"yaml: unknown anchor '{name}' referenced")
+        if anchored.open:
+            raise YAMLError(f"yaml: anchor '{name}' value contains itself")
+        self.aliased += anchored.cost
+        self.spent += anchored.cost
+        if self.aliased > MAX_ALIASED:
+            raise YAMLError("yaml: document contains excessive aliasing")
+        if is_deeper(anchored.value, self.max_depth - depth + 1):
+            raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")
+        return copy(anchored.value)  # an object is changed in place later: no two parts of it may be one
+
+    def _sequence(self, depth: int) -> list[Any]:
+        items = []
+        while not isinstance(event := self._next(), self.yaml.SequenceEndEvent):
+            items.append(self._node(event, depth + 1))
+        return items
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        while not isinstance(event := self._next(), self.yaml.MappingEndEvent):
+            plain = isinstance(event, self.yaml.ScalarEvent) and event.implicit[0]
+            is_merge = plain and event.value == MERGE
+            key = "" if is_merge else _key(self._node(event, depth + 1))
+            following = self._next()
+            value = self._node(following, depth + 1)
+            if is_merge:
+                _merge(merged, value)
+                continue
+            if key in own:
+                line = following.start_mark.line + 1
+                self.duplicates.append(f"line {line}: key {_go_quoted(key)} already set in map")
+            own[key] = value
+        return {**merged, **own} if merged else own
+
+
+def _merge(into: dict[str, Any], value: Any) -> None:
+    """The merge key: a map, or a list of maps of which the earlier ones win. What the map itself says wins anyway."""
+    sources = value if isinstance(value, list) else [value]
+    if not all(isinstance(source, dict) for source in sources):
+        raise YAMLError("yaml: map merge requires map or sequence of maps as the value")
+    for source in sources:
+        for key, item in source.items():
+            into.setdefault(key, item)
+
+
+def _go_quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'
+
+
+def _key(value: Any) -> str:
+    """A key as ``sigs.k8s.io/yaml`` makes it a string; null, lists and maps are no keys in JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.8g}"
+    kind = "<nil>" if value is None else "list" if isinstance(value, list) else "map"
+    raise YAMLError(f"yaml: unsupported map key of type: {kind}")
+
+
+def _scalar(event: Any) -> Scalar:
+    """The value of a scalar: by its tag where it has one, by its text where it is plain, else a string."""
+    text: str = event.value
+    tag: str = (event.tag or "").removeprefix(_TAG)
+    value: Scalar
+    if tag == "binary":
+        value = _binary(text)
+    elif tag in ("int", "float", "bool", "null", "timestamp"):
+        value = _tagged(tag, text)
+    elif tag or not event.implicit[0]:
+        value = text
+    else:
+        value = resolve(text)
+    if isinstance(value, float):
+        return _json_number(value)
+    return value
+
+
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
+
+
+def _tagged(tag: str, text: str) -> Scalar:
+    value = resolve(text)
+    if tag == "timestamp":
+        return text
+    if not isinstance(value, _TYPES[tag]) or (tag in ("int", "float") and isinstance(value, bool)):
+        raise YAMLError(f"yaml: cannot decode !!str `{text[:64]}` as a !!{tag}")
+    return value
+
+
+def _binary(text: str) -> str:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+    except binascii.Error:
+        raise YAMLError("yaml: !!binary value contains invalid base64 data") from None
+
+
+def _json_number(value: float) -> int | float:
+    """A float as it comes back from JSON, which has no infinities."""
+    if not math.isfinite(value):
+        text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+        raise YAMLError(f"json: unsupported value: {text}")
+    return int(value) if value.is_integer() and abs(value) < 1e21 else value
+
+
+def encode_yaml(obj: Any) -> bytes:
+    """The object as kubectl prints it: block style, keys sorted, lists not indented, ambiguous strings in double quotes."""
+    import yaml  # noqa: PLC0415 - as above
+
+    out = io.BytesIO()
+    dumper = yaml.CSafeDumper(out, allow_unicode=True, encoding="utf-8", width=2**30)
+    try:
+        dumper.open()
+        dumper.serialize(_yaml_node(yaml, obj))
+        dumper.close()
+    finally:
+        dumper.dispose()
+    return out.getvalue()
+
+
+def _yaml_node(yaml: Any, value: Any) -> Any:
+    """The node of a value, with the style that go-yaml gives it."""
+    if isinstance(value, dict):
+        items = [(_yaml_node(yaml, key), _yaml_node(yaml, value[key])) for key in sorted(value)]
+        return yaml.MappingNode(_TAG + "map", items, flow_style=not items)
+    if isinstance(value, list | tuple):
+        items = [_yaml_node(yaml, item) for item in value]
+        return yaml.SequenceNode(_TAG + "seq", items, flow_style=not items)
+    if isinstance(value, str):
+        style = "|" if "\n" in value else '"' if is_ambiguous(value) else None
+        return yaml.ScalarNode(_TAG + "str", value, style=style)
+    if value is None:
+        return yaml.ScalarNode(_TAG + "null", "null")
+    if isinstance(value, bool):
+        return yaml.ScalarNode(_TAG + "bool", "true" if value else "false")
+    if isinstance(value, int):
+        return yaml.ScalarNode(_TAG + "int", str(value))
+    return yaml.ScalarNode(_TAG + "float", repr(value))

@@ -1,0 +1,155 @@
+"""The real control plane on loopback: etcd, kube-apiserver and kube-controller-manager with the flags they need.
+
+Knows their command lines and when each is ready; knows nothing of extension servers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from extapi.dev.build import Programs
+from extapi.dev.certificates import Certificates
+from extapi.dev.directory import StateDirectory, write_secret
+from extapi.dev.kube import KubeClient, kubeconfig
+from extapi.dev.ports import LOOPBACK
+from extapi.dev.processes import Processes
+
+FRONT_PROXY_USER = "front-proxy-client"
+_NOWHERE = "http://127.0.0.1:2379"
+"""What etcd advertises has to be a host and a port; nobody looks it up in a cluster of one member."""
+_ISSUER = "https://kubernetes.default.svc.cluster.local"
+_CONTROLLERS = (
+    # What users and an extension server meet. There are no nodes, so nothing that runs pods.
+    "clusterrole-aggregation-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "resourcequota-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+)
+
+
+class Cluster:
+    """One control plane in one directory. ``port`` is kube-apiserver's; nothing else listens on TCP."""
+
+    def __init__(
+        self,
+        *,
+        state: StateDirectory,
+        port: int,
+        programs: Programs,
+        certificates: Certificates,
+        processes: Processes,
+        durable: bool = True,
+    ) -> None:
+        """:param durable: whether etcd waits for the disk; tests need not survive a power cut."""
+        self.port = port
+        self.client = KubeClient(
+            port,
+            ca=certificates.certificate("cluster-ca"),
+            certificate=certificates.certificate("admin"),
+            key=certificates.key("admin"),
+        )
+        self._state = state
+        self._programs = programs
+        self._certificates = certificates
+        self._processes = processes
+        self._durable = durable
+
+    def start(self) -> None:
+        """Start etcd and kube-apiserver; returns when ``/readyz`` says ok.
+
+        :raises DevFailure: one of them cannot be started, ended, or is not ready in time.
+        """
+        self._start_etcd()
+        self._processes.start("kube-apiserver", self._apiserver_command(), directory=self._state.etcd)
+        self._processes.wait_until(lambda: self.client.problem("/readyz"), "kube-apiserver to be ready", seconds=90)
+
+    def start_controller_manager(self) -> bool:
+        """kube-controller-manager; False where there is no such program (envtest has none)."""
+        if self._programs.controller_manager is None:
+            return False
+        config = self.write_kubeconfig("controller-manager")
+        command = [
+            *self._programs.controller_manager,
+            f"--kubeconfig={config}",
+            f"--authentication-kubeconfig={config}",
+            f"--authorization-kubeconfig={config}",
+            f"--service-account-private-key-file={self._certificates.key('service-account')}",
+            f"--root-ca-file={self._certificates.certificate('cluster-ca')}",
+            f"--controllers={','.join(_CONTROLLERS)}",
+            "--use-service-account-credentials=true",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ]
+        self._processes.start("kube-controller-manager", command)
+        return True
+
+    def write_kubeconfig(self, leaf: str, path: Path | None = None) -> Path:
+        """The kubeconfig of the client whose certificate is ``leaf``, written to ``path`` or beside the others."""
+        path = path or self._state.credentials(leaf)
+        text = kubeconfig(
+            self.port,
+            user=leaf,
+            ca=self._certificates.certificate("cluster-ca"),
+            certificate=self._certificates.certificate(leaf),
+            key=self._certificates.key(leaf),
+        )
+        write_secret(path, text)
+        return path
+
+    def _start_etcd(self) -> None:
+        """Start etcd on Unix sockets: they need no port and obey the permissions of DIR, where TCP would ask nobody.
+
+        Their names are relative to the working directory, because a socket's path has at most 107 bytes.
+        """
+        self._state.etcd.mkdir(mode=0o700, exist_ok=True)
+        for socket in ("client.sock", "peer.sock"):
+            (self._state.etcd / socket).unlink(missing_ok=True)
+        command = [
+            *self._programs.etcd,
+            "--name=default",
+            "--data-dir=data",
+            "--listen-client-urls=unix://client.sock",
+            "--listen-peer-urls=unix://peer.sock",
+            f"--advertise-client-urls={_NOWHERE}",
+            f"--initial-advertise-peer-urls={_NOWHERE}",
+            f"--initial-cluster=default={_NOWHERE}",
+            "--auto-compaction-retention=5m",
+            *(() if self._durable else ("--unsafe-no-fsync",)),
+        ]
+        self._processes.start("etcd", command, directory=self._state.etcd)
+        # kube-apiserver gives up on a store that is not there.
+        client = self._state.etcd / "client.sock"
+        self._processes.wait_until(
+            lambda: None if client.exists() else f"there is no {client}", "etcd to listen", seconds=30
+        )
+
+    def _apiserver_command(self) -> list[str]:
+        certificate, key = self._certificates.certificate, self._certificates.key
+        return [
+            *self._programs.apiserver,
+            "--etcd-servers=unix://client.sock",
+            f"--bind-address={LOOPBACK}",
+            f"--advertise-address={LOOPBACK}",
+            f"--secure-port={self.port}",
+            f"--tls-cert-file={certificate('kube-apiserver')}",
+            f"--tls-private-key-file={key('kube-apiserver')}",
+            f"--client-ca-file={certificate('cluster-ca')}",
+            f"--requestheader-client-ca-file={certificate('front-proxy-ca')}",
+            f"--requestheader-allowed-names={FRONT_PROXY_USER}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={certificate(FRONT_PROXY_USER)}",
+            f"--proxy-client-key-file={key(FRONT_PROXY_USER)}",
+            f"--service-account-issuer={_ISSUER}",
+            f"--service-account-key-file={self._certificates.service_account_public}",
+            f"--service-account-signing-key-file={key('service-account')}",
+            f"--cert-dir={self._state.root / 'kube-apiserver'}",
+            "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            # The endpoints of the service "kubernetes" may not be a loopback address, and nothing here uses them.
+            "--endpoint-reconciler-type=none",
+        ]

@@ -1,0 +1,158 @@
+"""``extapi dev``: options, the order in which things start, and what the user is told."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+import shutil
+import sysconfig
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extapi.dev import certificates, extension, ports, registration, signals
+from extapi.dev.build import programs
+from extapi.dev.cluster import Cluster
+from extapi.dev.directory import StateDirectory, opened
+from extapi.dev.failure import DevFailure
+from extapi.dev.kube import KubeError
+from extapi.dev.processes import Processes
+from extapi.dev.registration import GroupVersions
+from extapi.server.loading import load_api
+
+_WATCH_INTERVAL = 0.2
+_PORT = click.IntRange(0, 65535)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line of ``extapi dev``; ports are still 0 where any free one will do."""
+
+    target: str
+    directory: Path
+    port: int
+    serve_port: int
+    storage: str | None
+    control_plane: str
+
+
+@click.command()
+@click.argument("target", metavar="[MODULE:NAME]", default="extapi.pizza:api")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    default=".extapi/dev",
+    show_default=True,
+    help="Where certificates, data, logs and the kubeconfig are kept.",
+)
+@click.option("--port", type=_PORT, default=0, help="Port of kube-apiserver on loopback.  [default: a free one]")
+@click.option(
+    "--serve-port", type=_PORT, default=0, help="Port of the extension server on loopback.  [default: a free one]"
+)
+@click.option("--storage", metavar="URL", help="Store of the extension server.  [default: an SQLite file in DIR]")
+@click.option(
+    "--control-plane",
+    type=click.Choice(["kube"]),
+    default="kube",
+    show_default=True,
+    help="Which control plane: kube is the real one, compiled on first use.",
+)
+def dev(**options: Any) -> None:
+    """Run a local control plane with the API at MODULE:NAME beside it, until Ctrl-C.
+
+    MODULE:NAME names an extapi.Api; without it the worked example, extapi.pizza:api, is served.
+    """
+    try:
+        with signals.as_exception():
+            _run(Options(**options))
+    except signals.StopRequested:
+        click.echo("stopped")
+    except DevFailure as failure:
+        raise click.ClickException(str(failure)) from failure
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise click.ClickException(f"{where}{error.strerror or error}") from error
+
+
+def _run(options: Options) -> None:
+    """Start everything, then watch it until somebody asks to stop."""
+    groups = _load(options.target)
+    with opened(options.directory) as state:
+        port = ports.choose(options.port, "--port")
+        serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
+        processes = Processes(state.logs)
+        try:
+            _start(replace(options, port=port, serve_port=serve_port), state, groups, processes)
+            while True:
+                processes.check()
+                time.sleep(_WATCH_INTERVAL)
+        finally:
+            processes.stop()
+
+
+def _load(target: str) -> list[GroupVersions]:
+    """The groups and versions of the API; all that we need to know of it."""
+    try:
+        api = load_api(target)
+    except ValueError as error:
+        raise DevFailure(str(error)) from error
+    return [GroupVersions(group.name, group.versions_by_priority()) for group in api.groups]
+
+
+def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersions], processes: Processes) -> None:
+    """Bring everything up in the order in which it needs each other, telling the user of each step."""
+    started = time.monotonic()
+    now = dt.datetime.now(dt.UTC)
+    found = programs(click.echo)
+    keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
+    cluster = Cluster(state=state, port=options.port, programs=found, certificates=keys, processes=processes)
+    click.echo("starting etcd and kube-apiserver")
+    cluster.start()
+    try:
+        registration.authorize(cluster.client)
+        click.echo(f"starting the extension server for {options.target}")
+        extension.start(
+            options.target,
+            port=options.serve_port,
+            storage=options.storage or f"sqlite:///{state.storage}",
+            kubeconfig=cluster.write_kubeconfig("extension-client"),
+            certificates=keys,
+            processes=processes,
+        )
+        click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))
+        registration.register(cluster.client, groups, port=options.serve_port, ca=keys.certificate("serving-ca"))
+        extension.wait_available(cluster.client, groups, processes)
+        # Last, so that it never finds an API that does not answer yet.
+        if not cluster.start_controller_manager():
+            click.echo("no kube-controller-manager among the prebuilt programs: nothing is garbage collected")
+        cluster.write_kubeconfig("admin", state.kubeconfig)
+        resources = registration.first_resources(cluster.client, groups)
+    except (KubeError, OSError) as error:
+        processes.check()  # a process that has ended is the better explanation
+        raise DevFailure(f"kube-apiserver did not do what it was asked: {error}") from error
+    _tell(state, groups, resources)
+    click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
+
+
+def _tell(state: StateDirectory, groups: Sequence[GroupVersions], resources: Sequence[str]) -> None:
+    """What to type next, in another shell."""
+    kubectl = _kubectl()
+    resource = resources[0] if resources else "namespaces"
+    click.echo("\nin another shell:\n")
+    click.echo(f"    export KUBECONFIG={shlex.quote(str(state.kubeconfig))}")
+    click.echo(f"    {kubectl} api-resources --api-group={groups[0].group}")
+    click.echo(f"    {kubectl} explain {resource}")
+    click.echo(f"    {kubectl} get {resource}\n")
+
+
+def _kubectl() -> str:
+    """The user's kubectl, or the one that is installed beside us."""
+    if shutil.which("kubectl"):
+        return "kubectl"
+    beside = Path(sysconfig.get_path("scripts")) / "kubectl"
+    return shlex.quote(str(beside)) if beside.exists() else "kubectl"

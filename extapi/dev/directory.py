@@ -1,0 +1,83 @@
+"""DIR: what a local control plane keeps between two starts, and that only one runs on it at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from extapi.dev.failure import DevFailure
+
+
+@dataclass(frozen=True)
+class StateDirectory:
+    """The paths in DIR. All are absolute, since the children have working directories of their own."""
+
+    root: Path
+
+    @property
+    def certificates(self) -> Path:
+        """All keys and certificates."""
+        return self.root / "certificates"
+
+    @property
+    def logs(self) -> Path:
+        """The output of each child."""
+        return self.root / "log"
+
+    @property
+    def etcd(self) -> Path:
+        """The data of etcd and its sockets."""
+        return self.root / "etcd"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig: what the user exports."""
+        return self.root / "kubeconfig"
+
+    @property
+    def storage(self) -> Path:
+        """The database of the extension server, unless another storage is asked for."""
+        return self.root / "storage.sqlite"
+
+    def credentials(self, user: str) -> Path:
+        """The kubeconfig of a component."""
+        return self.root / f"{user}.kubeconfig"
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[StateDirectory]:
+    """DIR, made if needed (for its owner alone) and ours until the end.
+
+    :raises DevFailure: it cannot be written, or another run has it.
+    """
+    root = path.absolute()
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.chmod(0o700)
+        lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise DevFailure(f"cannot write the directory {path}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(lock, 20, 0).decode(errors="replace").strip() or "unknown"
+            raise DevFailure(f"another run (process {owner}) already uses the directory {path}") from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        yield StateDirectory(root)
+    finally:
+        os.close(lock)
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a file only its owner can read; a reader sees the old or the new content, never a part."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.unlink(missing_ok=True)
+    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    unfinished.replace(path)

@@ -1,0 +1,50 @@
+"""The extension server as the local control plane runs it: its command line, and when it is there for clients.
+
+It gets its own identity and serving key, and neither the keys of any authority nor those of the front proxy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from extapi.dev.certificates import Certificates
+from extapi.dev.kube import KubeClient
+from extapi.dev.ports import LOOPBACK
+from extapi.dev.processes import Processes
+from extapi.dev.registration import GroupVersions, unavailable
+
+
+def start(
+    target: str, *, port: int, storage: str, kubeconfig: Path, certificates: Certificates, processes: Processes
+) -> None:
+    """Start ``extapi serve`` and wait until it says that it is ready.
+
+    :param target: ``MODULE:NAME`` of the API.
+    :param storage: the URL of its store.
+    :param kubeconfig: its identity towards kube-apiserver.
+    :raises DevFailure: it cannot be started, ended, or is not ready in time.
+    """
+    command = [
+        *(sys.executable, "-m", "extapi", "serve", target),
+        f"--bind-address={LOOPBACK}",
+        f"--secure-port={port}",
+        f"--tls-cert-file={certificates.certificate('extension-server')}",
+        f"--tls-private-key-file={certificates.key('extension-server')}",
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        f"--storage={storage}",
+    ]
+    processes.start("extension-server", command)
+    client = KubeClient(port, ca=certificates.certificate("serving-ca"))
+    processes.wait_until(lambda: client.problem("/readyz"), "the extension server to be ready", seconds=60)
+
+
+def wait_available(client: KubeClient, groups: Sequence[GroupVersions], processes: Processes) -> None:
+    """Wait until kube-apiserver serves every version.
+
+    :raises DevFailure: a process ended, or a version is not available in time.
+    """
+    processes.wait_until(lambda: unavailable(client, groups), "the API to be available", seconds=60)

@@ -1,0 +1,143 @@
+"""The child processes of a local control plane: started, watched, and ended in order, with no orphan left.
+
+Knows processes and their logs, and nothing of what they do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from extapi.dev.failure import DevFailure
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Child:
+    """One running program: its name for messages, and the file that holds its output."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def check(self) -> None:
+        """See that it runs.
+
+        :raises DevFailure: it has ended.
+        """
+        status = self.process.poll()
+        if status is not None:
+            how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
+            raise DevFailure(f"{self.name} ended {how}; its log is {self.log}{self._last_words()}")
+
+    def _last_words(self) -> str:
+        """The last line of its log, which often says it all."""
+        with self.log.open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
+            lines = log.read().decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f" and ends so: {last[:300]}" if last else ""
+
+
+class Processes:
+    """The children of one control plane, in the order they were started."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs = logs
+        self._children: list[Child] = []
+
+    def start(self, name: str, command: Sequence[str], *, directory: Path | None = None) -> Child:
+        """Start a program.
+
+        It has no terminal, a process group of its own (so that Ctrl-C reaches only us, who end the children in
+        order), and is killed when this process dies however it dies (on Linux).
+
+        :param directory: its working directory; ours if None.
+        :raises DevFailure: it cannot be started, or its log cannot be written.
+        """
+        log = self._logs / f"{name}.log"
+        try:
+            self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with log.open("wb") as output:
+                process = subprocess.Popen(  # noqa: S603 - programs we have built or found
+                    list(command),
+                    cwd=directory,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    process_group=0,
+                    # It only makes two system calls, and this program has no threads at that time.
+                    preexec_fn=_death_follows(os.getpid()),  # noqa: PLW1509
+                )
+        except OSError as error:
+            raise DevFailure(f"{name} cannot be started: {error.filename or log}: {error.strerror}") from error
+        child = Child(name, process, log)
+        self._children.append(child)
+        return child
+
+    def check(self) -> None:
+        """See that all run.
+
+        :raises DevFailure: one of the children has ended.
+        """
+        for child in self._children:
+            child.check()
+
+    def wait_until(
+        self, missing: Callable[[], str | None], what: str, *, seconds: float, interval: float = 0.1
+    ) -> None:
+        """Ask ``missing`` until it returns None, as long as all children live.
+
+        :param missing: says what is not there yet.
+        :param what: what is waited for, for the message: ``kube-apiserver to be ready``.
+        :raises DevFailure: a child ended, or ``seconds`` have passed.
+        """
+        deadline = time.monotonic() + seconds
+        while (reason := missing()) is not None:
+            self.check()
+            if time.monotonic() > deadline:
+                raise DevFailure(f"waited {seconds:.0f} s for {what}: {reason}; the logs are in {self._logs}")
+            time.sleep(interval)
+        self.check()
+
+    def stop(self, *, seconds: float = 4.0) -> None:
+        """End all children, last started first: each is asked, has its share of ``seconds``, and is then killed."""
+        deadline = time.monotonic() + seconds
+        while self._children:
+            child = self._children[-1]
+            share = (deadline - time.monotonic()) / len(self._children)
+            _end(child.process, max(share, 0.0))
+            self._children.pop()
+
+
+def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Ask it to end, and kill its whole group when it has not ended in time."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    # Also after a clean end: nothing that it has started itself may stay.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _death_follows(parent: int) -> Callable[[], None]:
+    """What a child does before it becomes its program: ask Linux to be killed when ``parent`` dies."""
+    prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
+
+    def ask() -> None:
+        if prctl is not None:
+            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:  # it died before we asked
+                os._exit(1)
+
+    return ask

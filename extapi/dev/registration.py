@@ -1,0 +1,159 @@
+"""The objects that make a server on loopback an extension of kube-apiserver, and the rights it needs there.
+
+Knows Services, APIServices and RBAC; knows nothing of processes. Source of the set of rights: "Configure the
+aggregation layer" and "Set up an extension API server" in the Kubernetes documentation.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from extapi.dev.certificates import Identities
+from extapi.dev.kube import KubeClient, KubeError
+
+NAMESPACE = "extapi-dev"
+SERVICE = "extension-server"
+_ACCOUNT = "extension-server"
+_LABELS = {"app.kubernetes.io/managed-by": "extapi-dev"}
+_RBAC = "rbac.authorization.k8s.io"
+_RBAC_PATH = f"/apis/{_RBAC}/v1"
+_APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+_GROUP_PRIORITY = 1000
+_FIRST_VERSION_PRIORITY = 100
+
+IDENTITIES = Identities(
+    # A service account's name and groups, in a certificate: in a cluster the server would run under this account.
+    extension_user=f"system:serviceaccount:{NAMESPACE}:{_ACCOUNT}",
+    extension_groups=("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}"),
+    extension_hosts=(f"{SERVICE}.{NAMESPACE}.svc", "localhost", "127.0.0.1"),
+)
+
+
+@dataclass(frozen=True)
+class GroupVersions:
+    """An API group and its versions, the preferred one first."""
+
+    group: str
+    versions: Sequence[str]
+
+
+def authorize(client: KubeClient) -> None:
+    """Give the extension server's identity what such a server needs, and nothing else.
+
+    :raises KubeError: kube-apiserver refused.
+    """
+    for path, obj in _rights():
+        client.apply(path, obj)
+
+
+def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, ca: Path) -> None:
+    """One APIService a version, all at ``port`` on loopback; those of earlier runs that are wanted no more go.
+
+    :param ca: the certificate of the authority that signed the server's.
+    :raises KubeError: kube-apiserver refused.
+    """
+    client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", _service())
+    bundle = base64.b64encode(ca.read_bytes()).decode()
+    wanted = {obj["metadata"]["name"]: obj for obj in _api_services(groups, port, bundle)}
+    label, value = next(iter(_LABELS.items()))
+    for item in client.get(f"{_APISERVICES}?labelSelector={label}%3D{value}")["items"]:
+        if item["metadata"]["name"] not in wanted:
+            client.delete(f"{_APISERVICES}/{item['metadata']['name']}")
+    for name, obj in wanted.items():
+        client.apply(f"{_APISERVICES}/{name}", obj)
+
+
+def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | None:
+    """Why the first version that does not answer yet does not; None if all do.
+
+    The condition alone could still be that of an earlier run, so that each version is asked as well.
+    """
+    for group in groups:
+        for version in group.versions:
+            try:
+                status = client.get(f"{_APISERVICES}/{version}.{group.group}").get("status", {})
+                for condition in status.get("conditions", ()):
+                    if condition["type"] == "Available" and condition["status"] != "True":
+                        return f"{version}.{group.group}: {condition['message']}"
+                client.get(f"/apis/{group.group}/{version}")
+            except (KubeError, OSError) as error:
+                return f"{version}.{group.group}: {error}"
+    return None
+
+
+def first_resources(client: KubeClient, groups: Sequence[GroupVersions]) -> list[str]:
+    """The plural names of the resources in the preferred version of the first group that has any."""
+    for group in groups:
+        found = client.get(f"/apis/{group.group}/{group.versions[0]}")["resources"]
+        names = [resource["name"] for resource in found if "/" not in resource["name"]]
+        if names:
+            return names
+    return []
+
+
+def _rights() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Paths and objects, in the order in which they need each other."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(NAMESPACE)}
+    yield f"/api/v1/namespaces/{NAMESPACE}", namespace
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(_ACCOUNT, NAMESPACE)}
+    yield f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{_ACCOUNT}", account
+    # TokenReview and SubjectAccessReview: it asks kube-apiserver who somebody is and what they may do.
+    delegator = _binding(
+        "ClusterRoleBinding", "extapi-dev:auth-delegator", None, "ClusterRole", "system:auth-delegator"
+    )
+    yield f"{_RBAC_PATH}/clusterrolebindings/extapi-dev:auth-delegator", delegator
+    # The CAs and header names under which kube-apiserver proxies to it.
+    role = "extension-apiserver-authentication-reader"
+    reader = _binding("RoleBinding", "extapi-dev:authentication-reader", "kube-system", "Role", role)
+    yield f"{_RBAC_PATH}/namespaces/kube-system/rolebindings/extapi-dev:authentication-reader", reader
+    # NamespaceLifecycle: nothing is created in a namespace that is missing or going away.
+    name = "extapi-dev:extension-server"
+    rule = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}
+    namespaces = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": _metadata(name), "rules": [rule]}
+    yield f"{_RBAC_PATH}/clusterroles/{name}", namespaces
+    yield f"{_RBAC_PATH}/clusterrolebindings/{name}", _binding("ClusterRoleBinding", name, None, "ClusterRole", name)
+
+
+def _binding(kind: str, name: str, namespace: str | None, role_kind: str, role: str) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": kind,
+        "metadata": _metadata(name, namespace),
+        "roleRef": {"apiGroup": _RBAC, "kind": role_kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": NAMESPACE}],
+    }
+
+
+def _service() -> dict[str, Any]:
+    """Of type ExternalName: kube-apiserver then connects to that name, here itself, at the APIService's port."""
+    spec = {"type": "ExternalName", "externalName": "localhost"}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": _metadata(SERVICE, NAMESPACE), "spec": spec}
+
+
+def _api_services(groups: Sequence[GroupVersions], port: int, bundle: str) -> Iterator[dict[str, Any]]:
+    for group in groups:
+        for position, version in enumerate(group.versions):
+            yield {
+                "apiVersion": "apiregistration.k8s.io/v1",
+                "kind": "APIService",
+                "metadata": _metadata(f"{version}.{group.group}"),
+                "spec": {
+                    "group": group.group,
+                    "version": version,
+                    "service": {"namespace": NAMESPACE, "name": SERVICE, "port": port},
+                    "caBundle": bundle,
+                    "groupPriorityMinimum": _GROUP_PRIORITY,
+                    "versionPriority": max(_FIRST_VERSION_PRIORITY - position, 1),
+                },
+            }
+
+
+def _metadata(name: str, namespace: str | None = None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "labels": _LABELS}
+    if namespace is not None:
+        metadata["namespace"] = namespace
+    return metadata

@@ -1,0 +1,175 @@
+"""The listening socket: takes connections off it, within bounds, and tells when it dies.
+
+Knows nothing of TLS or HTTP: each connection is handed on as a plain socket.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.interfaces import IReadDescriptor
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+BACKLOG = 1024
+TURN = 64
+"""Connections accepted before other descriptors get their turn."""
+RETRY = 0.5
+"""Seconds to wait when the process, or the system, is out of descriptors or memory."""
+
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_OF_THE_PEER = frozenset(
+    {
+        # Linux passes pending errors of the new connection through accept(2): they end that one, not the socket.
+        errno.ECONNABORTED,
+        errno.EPERM,
+        errno.EINTR,
+        errno.EPROTO,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENONET,
+        errno.ENOPROTOOPT,
+        errno.EOPNOTSUPP,
+        errno.ETIMEDOUT,
+    }
+)
+
+
+class BindError(Exception):
+    """The address cannot be listened on; the text names it and says why."""
+
+
+def bind(interface: str, port: int, *, backlog: int = BACKLOG) -> socket.socket:
+    """A listening socket on an IP address (IPv4 or IPv6; ``::`` takes both) and a port (0: a free one).
+
+    Raises :class:`BindError`.
+    """
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(interface).version == 6 else socket.AF_INET
+    except ValueError:
+        raise BindError(f"cannot listen on {interface!r}: not an IP address") from None
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(interface != "::"))
+        sock.bind((interface, port))
+        sock.listen(backlog)
+    except (OSError, OverflowError) as error:
+        sock.close()
+        where = f"[{interface}]:{port}" if family == socket.AF_INET6 else f"{interface}:{port}"
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BindError(f"cannot listen on {where}: {why}") from error
+    return sock
+
+
+@implementer(IReadDescriptor)
+class Acceptor:
+    """Accepts on ``sock``, which it owns from now on, until :meth:`stop`.
+
+    ``accepted(sock, address)`` gets each connection; ``address`` is the peer's IP. At most ``limit`` connections are
+    open at a time: the rest wait in the kernel's queue until :meth:`released` was called. ``died(reason)`` is called
+    once if the socket fails for good.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        reactor: Any,
+        sock: socket.socket,
+        *,
+        accepted: Callable[[socket.socket, str], None],
+        died: Callable[[BaseException], None],
+        limit: int,
+    ) -> None:
+        sock.setblocking(False)
+        self._reactor = reactor
+        self._socket = sock
+        self._descriptor = sock.fileno()
+        self._accepted = accepted
+        self._died = died
+        self._limit = limit
+        self._open = 0
+        self._stopped = False
+        self._retry: Any = None
+        host, port = sock.getsockname()[:2]
+        self.address: tuple[str, int] = (host, port)
+        """Where it really listens."""
+        reactor.addReader(self)
+
+    @property
+    def listening(self) -> bool:
+        """Not stopped and not dead."""
+        return not self._stopped
+
+    def fileno(self) -> int:
+        """The descriptor, also after the end: the reactor may ask."""
+        return self._descriptor
+
+    def logPrefix(self) -> str:  # noqa: N802 - named by Twisted's ILoggingContext
+        """A name for Twisted's log."""
+        return "acceptor"
+
+    def doRead(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IReadDescriptor
+        """Accept what is waiting. Returns why the socket is dead, or ``None``."""
+        for _ in range(TURN):
+            if self._stopped:
+                break
+            if self._open >= self._limit:
+                self._reactor.removeReader(self)
+                self._log.warn("at the limit of {limit} open connections: new ones wait", limit=self._limit)
+                break
+            try:
+                sock, address = self._socket.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                if error.errno in _OF_THE_PEER:
+                    continue
+                if error.errno not in _EXHAUSTED:
+                    return error
+                # The waiting connection keeps the socket readable: without a pause this would spin.
+                self._log.error("cannot accept connections: {error}; trying again", error=error)
+                self._reactor.removeReader(self)
+                self._retry = self._reactor.callLater(RETRY, self._resume)
+                break
+            self._open += 1
+            self._accepted(sock, str(address[0]) if address else "")
+        return None
+
+    def connectionLost(self, reason: BaseException | Failure) -> None:  # noqa: N802 - named by Twisted
+        """The socket is dead."""
+        if self._stopped:
+            return
+        self.stop()
+        cause = reason.value if isinstance(reason, Failure) else reason
+        self._died(cause or OSError("the listening socket is gone"))
+
+    def released(self) -> None:
+        """One of the accepted connections has ended."""
+        self._open -= 1
+        if self._open == self._limit - 1 and self._retry is None and not self._stopped:
+            self._reactor.addReader(self)
+
+    def stop(self) -> None:
+        """Close the listening socket now. What was accepted lives on."""
+        if self._stopped:
+            return
+        self._stopped = True
+        self._reactor.removeReader(self)
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        self._socket.close()
+
+    def _resume(self) -> None:
+        self._retry = None
+        self._reactor.addReader(self)

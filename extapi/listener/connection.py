@@ -1,0 +1,235 @@
+"""One connection: requests in, answers out, in order and one at a time.
+
+Pairs the TLS stream with the parser, holds back a peer that sends faster than it is served, and ends a connection that
+is idle, too slow or refused. What happens with a request is its exchange's business.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.logger import Logger
+
+from extapi.errors import BadRequest
+from extapi.listener.body import RequestBody
+from extapi.listener.call import Peer
+from extapi.listener.calling import audit_id
+from extapi.listener.exchange import HIGH, Exchange
+from extapi.listener.parsing import Head, Refused, RequestParser
+from extapi.listener.service import Service
+from extapi.listener.stream import TLSStream
+from extapi.listener.writing import CONTINUE, text_response
+
+
+class Connection:
+    """Lives on its stream's calls (``Application``) and its parser's (``Receiver``)."""
+
+    _log = Logger()
+
+    def __init__(self, service: Service, context: SSL.Context, sock: socket.socket, address: str) -> None:
+        self.service = service
+        self.peer = Peer(address)
+        self._parser = RequestParser(self)
+        self._queue: deque[Exchange | Refused] = deque()
+        self._current: Exchange | None = None
+        self._incoming: Exchange | None = None  # whose body is arriving
+        self._advancing = False
+        self._closing = False
+        self._fresh = True  # no request has been answered yet
+        self._since = 0.0  # when it became idle, or the head of a request began to arrive
+        self._in_head = False
+        self._timer: Any = None
+        self.stream = TLSStream(service.reactor, context, sock, self, handshake=service.limits.handshake)
+        service.connections.add(self)
+
+    # -- what the stream tells
+
+    def secured(self) -> None:
+        """The handshake is done: a first request is due."""
+        self.peer.certificates = self.stream.certificates()
+        self._since = self.service.reactor.seconds()
+        self._arm(self._since + self.service.limits.head)
+
+    def received(self, data: bytes) -> None:
+        """Parse, answer what is complete, and hold the peer back if it is ahead of us."""
+        self._parser.feed(data)
+        # Not from within the parser's callbacks: the reader may answer, and end the connection.
+        current = self._current
+        if current is not None and current.body is not None:
+            current.body.poke()
+        self._advance()
+
+    def drained(self) -> None:
+        """The socket took all that was queued."""
+        if self._current is not None:
+            self._current.written()
+        if self._queue:
+            self._advance()
+
+    def disconnected(self, _reason: BaseException) -> None:
+        """The peer is gone, or we ended it."""
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._parser.close()
+        self._queue.clear()
+        current, self._current, self._incoming = self._current, None, None
+        if current is not None:
+            current.gone()
+        self.service.disconnected(self)
+
+    # -- what the parser tells
+
+    def request(self, head: Head) -> None:
+        """A head is complete."""
+        body = None
+        if head.chunked or head.length:
+            body = RequestBody(head.length, self._wanted)
+        self._incoming = exchange = Exchange(self, head, body)
+        self._queue.append(exchange)
+
+    def data(self, data: bytes) -> None:
+        """A piece of the last request's body."""
+        incoming = self._incoming
+        if incoming is not None and incoming.body is not None:
+            incoming.body.feed(data)
+
+    def complete(self) -> None:
+        """The last request has arrived wholly."""
+        incoming, self._incoming = self._incoming, None
+        if incoming is not None and incoming.body is not None:
+            incoming.body.finish()
+
+    def refused(self, refusal: Refused) -> None:
+        """No request can be made of what came."""
+        incoming, self._incoming = self._incoming, None
+        if incoming is None:
+            self._queue.append(refusal)
+        elif incoming.body is not None:
+            # The request stands, its body does not: whoever reads it says so, and the connection ends.
+            incoming.head.keep_alive = False
+            incoming.body.fail(BadRequest(refusal.text))
+
+    # -- what an exchange tells
+
+    def finished(self, *, keep_alive: bool) -> None:
+        """The current request is answered."""
+        self._current = None
+        self._fresh = False
+        self._in_head = False
+        self._since = self.service.reactor.seconds()
+        if not keep_alive:
+            self._end()
+        elif not self._advancing:
+            self._advance()
+
+    def discard(self, body: RequestBody) -> None:
+        """Nobody will read the rest of this body; it may come while the answer is on its way."""
+        body.discard()
+        self._regulate()
+
+    # -- what the listener tells
+
+    def drain(self) -> None:
+        """Finish what is under way, and nothing else."""
+        if self._current is not None:
+            self._current.end_stream()
+        elif not self._queue:
+            self._end()
+
+    # -- within
+
+    def _advance(self) -> None:
+        """Serve the requests that are waiting, as far as each is answered at once."""
+        if self._advancing:
+            return
+        self._advancing = True
+        try:
+            while self._queue and self._current is None and not self._closing and self.stream.pending <= HIGH:
+                waiting = self._queue.popleft()
+                if isinstance(waiting, Refused):
+                    self._refuse(waiting)
+                else:
+                    self._current = waiting
+                    waiting.start()
+        finally:
+            self._advancing = False
+        if not self._closing:
+            self._regulate()
+            self._watch_head()
+
+    def _regulate(self) -> None:
+        """Read on, or not: at most one read's worth of requests waits, and :data:`.body.AHEAD` of a body."""
+        incoming = self._incoming
+        if self._queue or (incoming is not None and incoming.body is not None and incoming.body.full):
+            self.stream.pause()
+        else:
+            self.stream.resume()
+
+    def _wanted(self) -> None:
+        """The handler waits for the body of the current request."""
+        current = self._current
+        if current is None or self._closing:
+            return
+        if current.head.expects_continue:
+            current.head.expects_continue = False
+            if current.body is not None and current.body.empty:
+                self.stream.write(CONTINUE)
+        self._regulate()
+
+    def _refuse(self, refusal: Refused) -> None:
+        self._log.info("refused a request from {peer}: {why}", peer=self.peer.address, why=refusal.text)
+        response = text_response(refusal.status, refusal.text)
+        body = response.body if isinstance(response.body, bytes) else b""
+        head = self.service.writer.head(
+            response, audit_id({}), length=len(body), chunked=False, keep_alive=False, http10=False
+        )
+        self.stream.write(head + body)
+        self._end()
+
+    def _end(self) -> None:
+        self._closing = True
+        self._parser.close()
+        self._queue.clear()
+        self.stream.close()
+
+    # -- the clock
+
+    def _watch_head(self) -> None:
+        """Note when the head of a request begins to arrive and does not come at once."""
+        in_head = self._parser.in_head and self._current is None
+        if in_head and not self._in_head:
+            if not self._fresh:  # the first request's time runs since the handshake
+                self._since = self.service.reactor.seconds()
+            self._arm(self._since + self.service.limits.head)
+        self._in_head = in_head
+
+    def _arm(self, at: float) -> None:
+        """Have the timer fire at ``at`` at the latest. It is moved as rarely as possible: not with each request."""
+        timer = self._timer
+        if timer is not None:
+            if timer.getTime() <= at:
+                return
+            timer.cancel()
+        reactor = self.service.reactor
+        self._timer = reactor.callLater(max(0.0, at - reactor.seconds()), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._closing:
+            return
+        limits, now = self.service.limits, self.service.reactor.seconds()
+        if self._current is not None or self._queue:
+            self._arm(now + limits.head)
+            return
+        due = self._since + (limits.head if self._in_head or self._fresh else limits.idle)
+        if now < due:
+            self._arm(due)
+        elif self.stream.pending:
+            self.stream.abort()  # it does not even read its last answer
+        else:
+            self._end()

@@ -1,0 +1,236 @@
+"""HTTP/1.1 requests out of bytes (RFC 9112), by llhttp, and everything that is refused on sight.
+
+Knows nothing of connections, time or Kubernetes: it turns what is fed into calls on its :class:`Receiver`. What llhttp
+refuses itself in strict mode (a test pins each): Content-Length with Transfer-Encoding, repeated or odd
+Content-Length, folded headers, a space before the colon, bare LF or CR, NUL and other control bytes, chunked not last.
+What it lets through is checked here: Host, the version, other transfer codings, Upgrade and CONNECT, sizes, encoding.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import httptools
+
+HEAD = 1 << 20
+"""Bytes of request line and headers together (Go: ``DefaultMaxHeaderBytes``)."""
+FIELDS = 1000
+"""Header lines of one request."""
+OVERHEAD = 64 * 1024
+"""Bytes of a body, chunk extensions or trailers, that bring no data and no further chunk."""
+
+
+class Refused(Exception):
+    """The bytes are no request that is served here. ``status`` and text are the answer; the connection ends with it."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class Head:
+    """Request line and headers. ``headers`` maps lower-case names to their values in order."""
+
+    __slots__ = ("chunked", "expects_continue", "headers", "http10", "keep_alive", "length", "method", "target")
+
+    def __init__(self, method: str, target: bytes, headers: dict[str, list[str]], *, http10: bool) -> None:
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.http10 = http10
+        self.keep_alive = True
+        self.length: int = 0
+        """The body's declared length; 0 also where it is chunked."""
+        self.chunked = False
+        self.expects_continue = False
+
+
+class Receiver(Protocol):
+    """Who is told what arrives, in the order of arrival."""
+
+    def request(self, head: Head) -> None:
+        """Headers are complete. The body follows, then :meth:`complete`."""
+        ...
+
+    def data(self, data: bytes) -> None:
+        """A piece of the body of the last request."""
+        ...
+
+    def complete(self) -> None:
+        """The last request has arrived wholly."""
+        ...
+
+    def refused(self, refusal: Refused) -> None:
+        """Nothing further will be understood; the requests before it stand."""
+        ...
+
+
+class RequestParser:
+    """Feeds one connection's bytes to a receiver."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._url = b""
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._fed = 0  # bytes since the last sign of progress: of a head, or of a body
+        self._begun = False
+        self._progress = False
+        self._keep_alive = True
+        self.in_body = False
+        """The headers of a request are complete, its body is not."""
+        self.done = False
+        """What comes further is ignored."""
+
+    @property
+    def in_head(self) -> bool:
+        """Part of a request's head has arrived."""
+        return not self.in_body and (self._begun or self._fed > 0)
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived; at most some 64 KiB at a time, since all of it is parsed at once."""
+        if self.done:
+            return
+        self._fed += len(data)
+        self._progress = False
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # Nothing is ever upgraded: the request is answered as if it had not asked, and the connection ends.
+            self.done = True
+        except httptools.HttpParserError as error:
+            if not self.done:  # if it is done, this is only data after the last request
+                self._refuse(error)
+            return
+        if self._progress:
+            if self.in_body:
+                self._fed = 0
+        elif self.in_body:
+            if self._fed > OVERHEAD:
+                self._refuse(Refused(400, "chunk extensions or trailers too large"))
+        elif self._fed > HEAD:
+            self._refuse(Refused(431, "request header fields too large"))
+
+    def close(self) -> None:
+        """Let go of llhttp's parser, which refers back."""
+        self.done = True
+        self._parser = None
+
+    # -- httptools' callbacks
+
+    def on_message_begin(self) -> None:
+        """A request line begins."""
+        self._begun = True
+        self._url = b""
+        self._fields = []
+
+    def on_url(self, part: bytes) -> None:
+        """A part of the target."""
+        self._url += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A whole header, or trailer."""
+        # Trailers arrive here too. They are dropped: nothing in the Kubernetes API travels there, and identity must not.
+        if not self.in_body:
+            self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The empty line came: check what llhttp does not, and pass the request on."""
+        parser = self._parser
+        fields = self._fields
+        if self._fed > HEAD:
+            size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in fields)
+            if size > HEAD:
+                raise Refused(431, "request header fields too large")
+        if len(fields) > FIELDS:
+            raise Refused(431, "too many request header fields")
+        headers: dict[str, list[str]] = {}
+        try:
+            for raw, value in fields:
+                name = raw.decode("ascii").lower()
+                # llhttp leaves the white space at the end (RFC 9112, 5.1: no part of the value).
+                text = value.decode("utf-8").rstrip(" \t")
+                if name in headers:
+                    headers[name].append(text)
+                else:
+                    headers[name] = [text]
+        except UnicodeDecodeError:
+            # Replacing the bytes would make one user of several: identities travel in headers.
+            raise Refused(400, "a header value is not UTF-8") from None
+        version = parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            raise Refused(505, "only HTTP/1.0 and HTTP/1.1 are served here")
+        head = Head(parser.get_method().decode("ascii"), self._url, headers, http10=version == "1.0")
+        head.keep_alive = parser.should_keep_alive()
+        self._frame(head)
+        self._keep_alive = head.keep_alive
+        self._fed = 0
+        self._begun = False
+        self._progress = True
+        self.in_body = True
+        self._receiver.request(head)
+
+    def on_chunk_header(self) -> None:
+        """A chunk begins."""
+        self._progress = True
+
+    def on_body(self, data: bytes) -> None:
+        """A piece of the body."""
+        self._progress = True
+        self._receiver.data(data)
+
+    def on_message_complete(self) -> None:
+        """The request has arrived wholly."""
+        self._progress = True
+        self._fed = 0
+        self.in_body = False
+        if not self._keep_alive:
+            self.done = True
+        self._receiver.complete()
+
+    # -- within
+
+    def _frame(self, head: Head) -> None:
+        """How long the body is, and what the request wants of the connection."""
+        headers = head.headers
+        host = headers.get("host")
+        if host is None:
+            if not head.http10:
+                raise Refused(400, "missing required Host header")
+        elif len(host) > 1:
+            raise Refused(400, "too many Host headers")
+        if "content-length" in headers:
+            head.length = int(headers["content-length"][0])
+        elif "transfer-encoding" in headers:
+            if head.http10:
+                raise Refused(400, "Transfer-Encoding in an HTTP/1.0 request")
+            if [coding.lower() for coding in headers["transfer-encoding"]] != ["chunked"]:
+                raise Refused(501, "unsupported transfer encoding")
+            head.chunked = True
+        if "expect" in headers and not head.http10:
+            if [expectation.lower() for expectation in headers["expect"]] != ["100-continue"]:
+                raise Refused(417, "unsupported expectation")
+            head.expects_continue = head.chunked or head.length > 0
+        if head.method == "CONNECT":
+            raise Refused(405, "CONNECT is not supported")
+        if "upgrade" in headers and self._parser.should_upgrade():
+            # llhttp stops after such a head and would take the body for the new protocol's bytes.
+            if head.chunked or head.length:
+                raise Refused(400, "a request to upgrade must not have a body")
+            head.keep_alive = False
+
+    def _refuse(self, error: Exception) -> None:
+        self.done = True
+        if isinstance(error, httptools.HttpParserCallbackError):
+            cause = error.__context__
+            if not isinstance(cause, Refused):
+                raise cause or error
+            refusal = cause
+        elif isinstance(error, Refused):
+            refusal = error
+        elif isinstance(error, httptools.HttpParserInvalidMethodError):
+            refusal = Refused(501, "unknown method")
+        else:
+            refusal = Refused(400, str(error))
+        self._receiver.refused(refusal)

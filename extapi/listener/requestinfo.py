@@ -1,0 +1,109 @@
+"""What a request asks for, read from its method, path and query: :class:`RequestInfo`.
+
+Knows the shape of Kubernetes paths and no resource. Source: ``k8s.io/apiserver/pkg/endpoints/request/requestinfo.go``
+(spec B1 to B7), whose steps it follows one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from extapi.listener.call import RequestInfo
+
+_VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_SPECIAL = frozenset({"proxy", "watch"})
+_NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+_NUMBERS = ("limit", "timeoutSeconds")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+_FIELD_TERM = re.compile(r"(?P<field>(?:[^\\=!,]|\\.|!(?!=))*)(?P<operator>!=|==|=)(?P<value>(?:[^\\=,]|\\[\\,=])*)")
+_NO_SEGMENT = (".", "..")
+
+Query = Mapping[str, Sequence[str]]
+
+
+class NoRequestInfo(ValueError):
+    """The path promises a resource and does not name one (spec B3): 500."""
+
+
+def request_info(method: str, path: str, query: Query) -> RequestInfo:
+    """``path`` is decoded and starts with ``/``; it is never normalised. Raises :class:`NoRequestInfo`."""
+    parts = path.strip("/").split("/")
+    prefix = parts[0]
+    if len(parts) < 3 or prefix not in ("api", "apis") or (prefix == "apis" and len(parts) < 4):
+        return RequestInfo(verb=method.lower(), path=path)
+    group, version, parts = ("", parts[1], parts[2:]) if prefix == "api" else (parts[1], parts[2], parts[3:])
+    special = parts[0] in _SPECIAL
+    if special:
+        if len(parts) < 2:
+            raise NoRequestInfo("unable to determine kind and namespace from url")
+        verb, parts = parts[0], parts[1:]
+    else:
+        verb = _VERBS.get(method, "")
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 1:
+        namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
+            parts = parts[2:]
+    name = parts[1] if len(parts) > 1 else ""
+    subresource = parts[2] if len(parts) > 2 and verb != "proxy" else ""
+    if not name and verb == "get":
+        verb, name = _list_or_watch(query)
+    elif not name and verb == "delete":
+        verb = "deletecollection"
+    field_selector = label_selector = ""
+    if query and not special and verb in ("list", "watch", "deletecollection"):
+        field_selector, label_selector = _first(query, "fieldSelector"), _first(query, "labelSelector")
+    return RequestInfo(
+        verb=verb,
+        path=path,
+        is_resource=True,
+        prefix=prefix,
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=parts[0],
+        subresource=subresource,
+        name=name,
+        parts=tuple(parts),
+        field_selector=field_selector,
+        label_selector=label_selector,
+    )
+
+
+def _list_or_watch(query: Query) -> tuple[str, str]:
+    """The verb of a GET without a name, and the name that its field selector pins (spec B5, B6)."""
+    if not query:
+        return "list", ""
+    watch = query.get("watch")
+    verb = "watch" if watch and watch[0].lower() not in ("0", "false") else "list"
+    if any(values and not _int64(values[0]) for values in map(query.get, _NUMBERS)):
+        return verb, ""
+    return verb, _pinned_name(_first(query, "fieldSelector"))
+
+
+def _pinned_name(selector: str) -> str:
+    """The value that a field selector demands of ``metadata.name``, if it can be a path segment.
+
+    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``).
+    """
+    if "metadata.name" not in selector:
+        return ""
+    found, at = "", 0
+    while at < len(selector):
+        term = _FIELD_TERM.match(selector, at)
+        if term is None or (term.end() < len(selector) and selector[term.end()] != ","):
+            return ""
+        if not found and term["field"] == "metadata.name" and term["operator"] != "!=":
+            found = re.sub(r"\\(.)", r"\1", term["value"])
+        at = term.end() + 1
+    return "" if found in _NO_SEGMENT or "/" in found or "%" in found else found
+
+
+def _int64(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None and -(1 << 63) <= int(text) < 1 << 63
+
+
+def _first(query: Query, name: str) -> str:
+    values = query.get(name)
+    return values[0] if values else ""

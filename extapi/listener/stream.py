@@ -1,0 +1,365 @@
+"""A TLS connection bound to its socket: plaintext in, plaintext out, by the reactor's descriptors.
+
+Responsible for the handshake, for order and back-pressure, and for ending a connection cleanly. It knows nothing of
+HTTP. The queue holds references to the caller's bytes, so that a thousand slow peers share one copy of what all of
+them get; its length is :attr:`TLSStream.pending`, and the caller bounds it. Public interfaces only: pyOpenSSL's
+``Connection(context, socket)``, Twisted's ``IReadWriteDescriptor`` and ``IReactorFDSet``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from collections import deque
+from typing import Any, Protocol
+
+from cryptography import x509
+from OpenSSL import SSL
+from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.internet.interfaces import IReadWriteDescriptor
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+RECORD = 16 * 1024
+"""The most plaintext a TLS record carries (RFC 8446, 5.1): SSL_read and SSL_write move one record a call."""
+TURN = 1 << 20
+"""Bytes one connection may move, in either direction, before the others get their turn."""
+HANDSHAKE = 10.0
+"""Seconds a peer has for the handshake."""
+FLUSH = 30.0
+"""Seconds a closing connection has to take what is still queued."""
+LINGER = 5.0
+"""Seconds to wait for the peer's end after ours, so that a reset does not destroy what it has yet to read."""
+
+_RESET = struct.pack("ii", 1, 0)
+
+
+class Application(Protocol):
+    """What lives on a stream. None of the methods is called after :meth:`disconnected`."""
+
+    def secured(self) -> None:
+        """The handshake is done."""
+        ...
+
+    def received(self, data: bytes) -> None:
+        """Plaintext came; at most one record."""
+        ...
+
+    def drained(self) -> None:
+        """What was queued has been taken by the socket."""
+        ...
+
+    def disconnected(self, reason: BaseException) -> None:
+        """The connection has ended; called exactly once."""
+        ...
+
+
+@implementer(IReadWriteDescriptor)
+class TLSStream:
+    """The server's end of one connection.
+
+    ``sock`` is a connected stream socket, which the stream owns from now on. ``reactor`` offers ``IReactorFDSet`` and
+    ``IReactorTime``. Reading starts at once; a peer whose handshake takes over ``handshake`` seconds is dropped.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        context: SSL.Context,
+        sock: socket.socket,
+        application: Application,
+        *,
+        handshake: float = HANDSHAKE,
+    ) -> None:
+        sock.setblocking(False)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            # A peer that is gone already makes this fail; the handshake will tell.
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._reactor = reactor
+        self._socket = sock
+        self._descriptor = sock.fileno()
+        self._application = application
+        self._tls = tls = SSL.Connection(context, sock)
+        tls.set_accept_state()
+        self._send = tls.send
+        self._recv = tls.recv
+        self._decrypted = tls.pending
+        self._queue: deque[bytes | memoryview] = deque()
+        self.pending = 0
+        """Bytes queued that the socket has not taken yet."""
+        self._secured = False
+        self._writing = False
+        self._read_wants_write = False
+        self._write_wants_read = False
+        self._paused = False
+        self._closing = False
+        self._shut = False
+        self.gone = False
+        """The connection has ended."""
+        self._timer = reactor.callLater(handshake, self._late)
+        reactor.addReader(self)
+
+    # -- what the reactor calls
+
+    def fileno(self) -> int:
+        """The descriptor, also after the end: the reactor may ask."""
+        return self._descriptor
+
+    def logPrefix(self) -> str:  # noqa: N802 - named by Twisted's ILoggingContext
+        """A name for Twisted's log."""
+        return "tls"
+
+    def doRead(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IReadDescriptor
+        """Take what came. Returns why the connection has ended, or ``None``."""
+        if self._shut:
+            return self._discard()
+        if not self._secured and ((why := self._handshake()) is not None or not self._secured):
+            return why
+        budget = TURN
+        while not (self._paused or self.gone or self._closing):
+            try:
+                data = self._recv(RECORD)
+            except SSL.WantReadError:
+                break
+            except SSL.WantWriteError:
+                self._read_wants_write = True
+                self._want_write()
+                break
+            except SSL.ZeroReturnError:
+                return ConnectionDone()
+            except (SSL.Error, OSError):
+                return ConnectionLost()
+            self._read_wants_write = False
+            self._application.received(data)
+            budget -= len(data)
+            # What is decrypted already does not make the descriptor readable again: go on until a short record.
+            if len(data) < RECORD and not self._decrypted():
+                break
+            if budget <= 0:
+                self._reactor.callLater(0, self._again)
+                break
+        if self._write_wants_read and not self.gone:
+            self._write_wants_read = False
+            return self._flush()
+        return None
+
+    def doWrite(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IWriteDescriptor
+        """Send what is queued. Returns why the connection has ended, or ``None``."""
+        if self._read_wants_write:
+            self._read_wants_write = False
+            why = self.doRead()
+            if why is not None or self.gone:
+                return why
+        return self._flush()
+
+    def connectionLost(self, reason: BaseException | Failure) -> None:  # noqa: N802 - named by Twisted
+        """The end: release everything and tell the application."""
+        if self.gone:
+            return
+        self.gone = True
+        # Before the descriptor is closed, since its number is given to the next connection.
+        self._reactor.removeReader(self)
+        self._reactor.removeWriter(self)
+        self._cancel_timer()
+        self._queue.clear()
+        self.pending = 0
+        self._socket.close()
+        cause = reason.value if isinstance(reason, Failure) else reason
+        self._application.disconnected(cause or ConnectionLost())
+
+    # -- what the application calls
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Send now what the socket takes now, queue the rest in order. Never blocks, never raises.
+
+        ``data`` is kept by reference: it must not change. After :meth:`close` or the end it is dropped.
+        """
+        if self._closing or self.gone or not data:
+            return
+        if self._queue:
+            self._queue.append(data)
+            self.pending += len(data)
+            return
+        try:
+            sent = self._send(data)
+            if sent == len(data):
+                return
+        except (SSL.WantWriteError, SSL.WantReadError):
+            sent = 0
+        except (SSL.Error, OSError):
+            self.abort()
+            return
+        self._queue.append(memoryview(data)[sent:] if sent else data)
+        self.pending = len(data) - sent
+        # OpenSSL takes one record a call, so "not all" does not mean that the socket is full.
+        if sent and self._flush(announce=False) is not None:
+            self.abort()
+        elif self._queue:
+            self._want_write()
+
+    def close(self) -> None:
+        """End after what is queued: close_notify and FIN, then wait a moment for the peer's end."""
+        if self._closing or self.gone:
+            return
+        self._closing = True
+        if not self._secured:
+            self.abort()
+        elif self._queue:
+            self.pause()  # nobody wants it any more, and what is readable and not read would keep the reactor busy
+            self._set_timer(FLUSH, self._late)
+        else:
+            self._shutdown()
+
+    def abort(self) -> None:
+        """End at the next turn of the reactor, by a reset: the peer sees that something is missing."""
+        if self.gone:
+            return
+        self._closing = True
+        self.pause()
+        self._queue.clear()
+        self.pending = 0
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        # Not at once: the application may be in the middle of something.
+        self._set_timer(0, lambda: self.connectionLost(ConnectionLost()))
+
+    @property
+    def ending(self) -> bool:
+        """What is written now is dropped."""
+        return self._closing or self.gone
+
+    def pause(self) -> None:
+        """Read no more, so that the peer has to wait."""
+        if not self._paused and not self.gone:
+            self._paused = True
+            self._reactor.removeReader(self)
+
+    def resume(self) -> None:
+        """Read again."""
+        if self._paused and not self._closing:
+            self._paused = False
+            self._reactor.addReader(self)
+            if self._decrypted():
+                self._reactor.callLater(0, self._again)
+
+    def certificates(self) -> tuple[x509.Certificate, ...]:
+        """What the peer presented, leaf first, as far as it can be parsed; nothing about it is verified.
+
+        A certificate that cannot be parsed ends the list, and without its leaf there is none at all.
+        """
+        try:
+            leaf = self._tls.get_peer_certificate(as_cryptography=True)
+            if leaf is None:
+                return ()
+            # On the server's side OpenSSL's chain may or may not begin with the leaf itself.
+            chain = self._tls.get_peer_cert_chain(as_cryptography=True) or []
+        except ValueError:
+            return ()
+        return (leaf, *(one for one in chain if one != leaf))
+
+    # -- within
+
+    def _handshake(self) -> BaseException | None:
+        try:
+            self._tls.do_handshake()
+        except SSL.WantReadError:
+            return None
+        except SSL.WantWriteError:
+            self._read_wants_write = True
+            self._want_write()
+            return None
+        except (SSL.Error, OSError):
+            return ConnectionLost()
+        self._secured = True
+        self._cancel_timer()
+        self._application.secured()
+        return None
+
+    def _again(self) -> None:
+        if not self._paused and not self.gone and not self._shut:
+            why = self.doRead()
+            if why is not None:
+                self.connectionLost(why)
+
+    def _flush(self, *, announce: bool = True) -> BaseException | None:
+        """Send as much of the queue as the socket takes. ``announce``: tell the application when it is empty."""
+        queue, budget = self._queue, TURN
+        try:
+            while queue:
+                data = queue[0]
+                sent = self._send(data)
+                self.pending -= sent
+                budget -= sent
+                if sent == len(data):
+                    queue.popleft()
+                else:
+                    queue[0] = memoryview(data)[sent:]
+                if budget < 0 and queue:
+                    self._want_write()
+                    return None
+        except SSL.WantWriteError:
+            self._want_write()
+            return None
+        except SSL.WantReadError:
+            self._write_wants_read = True
+        except (SSL.Error, OSError):
+            return ConnectionLost()
+        if self._writing:
+            self._writing = False
+            self._reactor.removeWriter(self)
+        if not queue and announce and not self.gone:
+            if self._closing:
+                self._shutdown()
+            elif self._secured:
+                self._application.drained()
+        return None
+
+    def _want_write(self) -> None:
+        if not self._writing:
+            self._writing = True
+            self._reactor.addWriter(self)
+
+    def _shutdown(self) -> None:
+        if self._shut:
+            return
+        try:
+            self._tls.shutdown()
+        except (SSL.WantWriteError, SSL.WantReadError):
+            pass  # the close_notify did not fit: the FIN has to do
+        except (SSL.Error, OSError):
+            self.abort()
+            return
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+        self._shut = True
+        self._reactor.addReader(self)
+        self._set_timer(LINGER, lambda: self.connectionLost(ConnectionDone()))
+
+    def _discard(self) -> BaseException | None:
+        """After our end: throw away what still comes, undecrypted, until the peer's end."""
+        try:
+            for _ in range(TURN // 65536):
+                if not self._socket.recv(65536):
+                    return ConnectionDone()
+        except BlockingIOError:
+            return None
+        except OSError:
+            return ConnectionLost()
+        return None
+
+    def _late(self) -> None:
+        self._timer = None
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.connectionLost(TimeoutError())
+
+    def _set_timer(self, seconds: float, call: Any) -> None:
+        self._cancel_timer()
+        self._timer = self._reactor.callLater(seconds, call)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None

@@ -1,0 +1,183 @@
+"""The TLS side of the listener: certificate and key from files that may change, and what is asked of clients.
+
+A client certificate is requested and never required, and every one is let through: whom to believe is decided in
+``authentication/``, with authorities that change while connections live, and an unknown one has to end in 401, not in
+a broken handshake. OpenSSL still checks that the client holds the key of what it presents.
+
+Sessions are never resumed: a resumed session carries the client's leaf without the intermediates that came with it,
+and a verdict on that would differ from the verdict on the first connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from OpenSSL import SSL
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""For TLS 1.2: forward secret and authenticated. TLS 1.3 has nothing else."""
+POLL = 60.0
+"""Seconds between looks at the files (kube-apiserver: ``dynamiccertificates``, one minute)."""
+ALPN = b"http/1.1"
+
+
+class CertificateError(Exception):
+    """Certificate or key cannot be used; the text names the file and says why."""
+
+
+class ServingCertificate:
+    """Makes the contexts that connections are accepted with.
+
+    ``certificate`` holds the leaf and its intermediates in PEM, ``key`` the leaf's private key in PEM, not encrypted.
+    ``minimum`` is an ``OpenSSL.SSL.TLS1_*_VERSION``. Raises :class:`CertificateError` if they cannot be used now;
+    later a pair that cannot be used is logged, and the last good one stays.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        certificate: Path | str,
+        key: Path | str,
+        *,
+        client_cas: Iterable[x509.Certificate] = (),
+        minimum: int = SSL.TLS1_2_VERSION,
+        ciphers: str = CIPHERS,
+    ) -> None:
+        self._certificate = Path(certificate)
+        self._key = Path(key)
+        self._client_cas = tuple(client_cas)
+        self._minimum = minimum
+        self._ciphers = ciphers.encode("ascii")
+        self._seen = self._stamp()
+        self._chain, self._private = _load(self._certificate, self._key)
+        self.context = self._build(self._chain, self._private)
+        """For the next connection. Another object after each change: a context in use is never altered."""
+        self._pending = False
+        self._poll: LoopingCall | None = None
+
+    def set_client_ca_names(self, certificates: Iterable[x509.Certificate]) -> None:
+        """Name these authorities to clients as the ones whose certificates are of use; from the next connection on.
+
+        Only a hint, by which clients choose among several certificates (RFC 8446, 4.2.4).
+        """
+        self._client_cas = tuple(certificates)
+        self.context = self._build(self._chain, self._private)
+
+    def reload(self) -> bool:
+        """Read the files again now. ``False``, and an error in the log, if the new pair cannot be used."""
+        stamp = self._stamp()
+        again = self._pending and stamp == self._seen
+        self._seen = stamp
+        try:
+            chain, private = _load(self._certificate, self._key)
+            context = self._build(chain, private)
+        except CertificateError as error:
+            self._pending = True  # perhaps half-written: look again even if the files' times do not change
+            if not again:
+                self._log.error("keeping the serving certificate in use: {error}", error=error)
+            return False
+        self._pending = False
+        if chain != self._chain:
+            self._log.info("serving certificate reloaded from {path}", path=str(self._certificate))
+        self._chain, self._private, self.context = chain, private, context
+        return True
+
+    def check(self) -> None:
+        """Reload if the files changed since the last look, or could not be used then."""
+        if self._pending or self._stamp() != self._seen:
+            self.reload()
+
+    def start(self, clock: Any, *, every: float = POLL) -> None:
+        """Check from now on each ``every`` seconds of ``clock`` (``IReactorTime``)."""
+        if self._poll is None:
+            self._poll = LoopingCall(self.check)
+            self._poll.clock = clock
+            self._poll.start(every, now=False)
+
+    def stop(self) -> None:
+        """Check no more."""
+        if self._poll is not None:
+            self._poll.stop()
+            self._poll = None
+
+    def _stamp(self) -> tuple[tuple[int, ...], ...]:
+        """What changes when the files do; symbolic links are followed, as mounted Secrets need it."""
+        stamps: list[tuple[int, ...]] = []
+        for path in (self._certificate, self._key):
+            try:
+                status = path.stat()
+            except OSError:
+                stamps.append((0,))
+            else:
+                stamps.append((status.st_mtime_ns, status.st_ino, status.st_dev, status.st_size))
+        return tuple(stamps)
+
+    def _build(self, chain: Sequence[x509.Certificate], private: Any) -> SSL.Context:
+        context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        context.set_min_proto_version(self._minimum)
+        context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION | SSL.OP_NO_TICKET)
+        context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+        context.set_mode(SSL.MODE_RELEASE_BUFFERS)
+        try:
+            context.set_cipher_list(self._ciphers)
+        except SSL.Error as error:
+            raise CertificateError(f"no usable cipher in {self._ciphers.decode()!r}: {_reason(error)}") from error
+        context.set_alpn_select_callback(_select_protocol)
+        context.set_verify(SSL.VERIFY_PEER, _accept_any)
+        try:
+            context.use_certificate(chain[0])
+            for certificate in chain[1:]:
+                context.add_extra_chain_cert(certificate)
+            context.use_privatekey(private)
+            context.check_privatekey()
+        except (SSL.Error, TypeError) as error:
+            raise CertificateError(
+                f"the key in {self._key} cannot be used with the certificate in {self._certificate}: {_reason(error)}"
+            ) from error
+        for authority in self._client_cas:
+            context.add_client_ca(authority)
+        return context
+
+
+def _load(certificate: Path, key: Path) -> tuple[list[x509.Certificate], PrivateKeyTypes]:
+    try:
+        chain = x509.load_pem_x509_certificates(certificate.read_bytes())
+    except OSError as error:
+        raise CertificateError(f"cannot read the certificate {certificate}: {error.strerror}") from error
+    except ValueError as error:
+        raise CertificateError(f"no PEM certificate in {certificate}: {error}") from error
+    try:
+        private = load_pem_private_key(key.read_bytes(), password=None)
+    except OSError as error:
+        raise CertificateError(f"cannot read the private key {key}: {error.strerror}") from error
+    except TypeError as error:
+        raise CertificateError(f"the private key in {key} is encrypted") from error
+    except ValueError as error:
+        # The library's text runs over several lines; the first says what the operator needs.
+        why = str(error).split("\n", 1)[0]
+        raise CertificateError(f"no PEM private key in {key}: {why}") from error
+    return chain, private
+
+
+def _reason(error: Exception) -> str:
+    """The readable part of an OpenSSL error, a list of (library, function, reason)."""
+    details = error.args[0] if error.args else ""
+    if isinstance(details, list):
+        return ", ".join(str(detail[2]) for detail in details) or "unknown reason"
+    return str(details)
+
+
+def _accept_any(_connection: SSL.Connection, _certificate: Any, _error: int, _depth: int, _verified: int) -> bool:
+    return True
+
+
+def _select_protocol(_connection: SSL.Connection, offered: list[bytes]) -> Any:
+    return ALPN if ALPN in offered else SSL.NO_OVERLAPPING_PROTOCOLS

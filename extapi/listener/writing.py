@@ -1,0 +1,114 @@
+"""The bytes of an answer's head, and the answers that the listener gives on its own.
+
+Knows HTTP and what kube-apiserver writes on every response; nothing of connections.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from http import HTTPStatus
+
+from extapi.listener.call import Response
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LAST_CHUNK = b"0\r\n\r\n"
+
+PANIC = "This request caused apiserver to panic. Look in the logs for details."
+TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
+
+# Added here and nowhere else: what a stage may have set is left out.
+_OWN = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "date", "audit-id"})
+_LINES = {
+    version: {status.value: f"{version} {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+    for version in ("HTTP/1.1", "HTTP/1.0")
+}
+_SANITIZED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_CONTROL = str.maketrans({"\r": " ", "\n": " ", "\0": " "})
+
+
+class HeadWriter:
+    """Writes heads. ``now`` is the wall clock in seconds since the epoch, read for Date, which is kept for a second."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._second = -1
+        self._date = ""
+
+    def head(
+        self, response: Response, audit_id: str, *, length: int | None, chunked: bool, keep_alive: bool, http10: bool
+    ) -> bytes:
+        """The status line and all headers (spec G11, G12), with the empty line that ends them.
+
+        ``length``: the Content-Length to announce, ``None`` for none. A line break or NUL in a value becomes a space.
+        """
+        version = "HTTP/1.0" if http10 else "HTTP/1.1"
+        line = _LINES[version].get(response.status) or f"{version} {response.status} Unknown\r\n"
+        cached = False
+        lines = [line, f"Audit-Id: {audit_id}\r\n"]
+        for name, value in response.headers:
+            lower = name.lower()
+            if lower in _OWN:
+                continue
+            if lower == "cache-control":
+                cached = True
+            lines.append(f"{name}: {value}\r\n")
+        if not cached:
+            lines.append("Cache-Control: no-cache, private\r\n")
+        second = int(self._now())
+        if second != self._second:
+            self._second = second
+            self._date = f"Date: {formatdate(second, usegmt=True)}\r\n"
+        lines.append(self._date)
+        if length is not None:
+            lines.append(f"Content-Length: {length}\r\n")
+        elif chunked:
+            lines.append("Transfer-Encoding: chunked\r\n")
+        if not keep_alive:
+            lines.append("Connection: close\r\n")
+        elif http10:
+            lines.append("Connection: keep-alive\r\n")
+        text = "".join(lines)
+        if text.count("\n") != len(lines) or text.count("\r") != len(lines) or "\0" in text:
+            text = "".join(line[:-2].translate(_CONTROL) + "\r\n" for line in lines)
+        # Identities and messages may be echoed in headers: UTF-8, as Go writes them.
+        return f"{text}\r\n".encode("utf-8", "replace")
+
+
+def text_response(status: int, text: str, *, close: bool = False) -> Response:
+    """Plain text as Go's ``http.Error`` writes it, with the line break at its end."""
+    return Response(
+        status,
+        [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")],
+        text.encode("utf-8", "replace") + b"\n",
+        close=close,
+    )
+
+
+def json_response(status: int, content: object, *, close: bool = False) -> Response:
+    """Compact JSON with a line break at its end."""
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    return Response(status, [("Content-Type", "application/json")], body, close=close)
+
+
+def internal_error(target: str, error: str) -> Response:
+    """``responsewriters.InternalError`` (spec B14, H2): text, not a Status, with ``&``, ``<`` and ``>`` escaped."""
+    quoted = target.replace("\\", "\\\\").replace('"', '\\"')
+    return text_response(500, f'Internal Server Error: "{quoted}": {error}'.translate(_SANITIZED))
+
+
+def timed_out() -> Response:
+    """The deadline has passed before anything was written (spec H5): a Status without kind and apiVersion."""
+    return json_response(
+        504,
+        {
+            "metadata": {},
+            "status": "Failure",
+            "message": TIMED_OUT,
+            "reason": "Timeout",
+            "details": {},
+            "code": 504,
+        },
+    )

@@ -1,0 +1,23 @@
+"""The hub: what a pizza is, whatever version a client speaks. Only conversion and rules see these types."""
+
+from __future__ import annotations
+
+from extapi import Object, Struct
+
+
+class PizzaTopping(Struct):
+    name: str
+    quantity: int = 1
+
+
+class PizzaSpec(Struct):
+    toppings: list[PizzaTopping] = []
+
+
+class PizzaStatus(Struct):
+    cost: str | None = None
+
+
+class Pizza(Object):
+    spec: PizzaSpec = PizzaSpec()
+    status: PizzaStatus = PizzaStatus()

@@ -1,0 +1,77 @@
+"""Creating an object of a stored kind (spec E9-E19, K1; ``registry.Store.Create``)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from extapi.admission.base import Operation
+from extapi.api.names import generate_name
+from extapi.api.types import Obj
+from extapi.errors import AlreadyExists, StorageError
+from extapi.registry.base import Admission, Place
+from extapi.registry.rendering import FreshRendering
+from extapi.registry.writing import Store, Write
+from extapi.storage.base import RevisionConflict
+
+ATTEMPTS = 8
+"""How often a name is generated before giving up (spec E14)."""
+
+
+async def create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshRendering:
+    """Store ``obj`` (accepted, in the request's version); a name is generated where only generateName is given."""
+    metadata = obj["metadata"]
+    if metadata.get("name") or not metadata.get("generateName"):
+        return await _create(store, at, obj, admit)
+    for _ in range(ATTEMPTS):
+        metadata["name"] = generate_name(metadata["generateName"], store.random)
+        try:
+            return await _create(store, at, {**obj, "metadata": dict(metadata)}, admit)
+        except AlreadyExists as error:
+            last = error
+    last.message += ", the server was not able to generate a unique name for the object"
+    last.retry_after = 1
+    raise last
+
+
+async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshRendering:
+    """One attempt with a fixed name."""
+    kind = store.kind
+    given_revision = obj["metadata"].get("resourceVersion", "")
+    _fill_system_metadata(store, obj)
+    if kind.kind.status:
+        obj.pop("status", None)
+    write = Write(store, at, admit)
+    obj = await write.mutated(Operation.CREATE, obj, None)
+    await write.checked(Operation.CREATE, obj, None)
+    name = obj["metadata"]["name"]
+    key = kind.key(at.namespace, name)
+    value = kind.to_stored(obj, at.version)
+    if admit.dry_run:
+        live = await store.backend.get(key)
+        if live is not None:
+            raise _exists(store, name, live.value)
+        return write.answer(obj, value, 0)
+    if given_revision.isdecimal() and int(given_revision):
+        raise StorageError("resourceVersion should not be set on objects to be created")
+    if at.version == kind.kind.storage:
+        store.cache.expect(value, at.version)
+    try:
+        revision = await store.commit("create", key, value, expected=0)
+    except RevisionConflict as conflict:
+        raise _exists(store, name, conflict.live.value if conflict.live else b"{}") from None
+    return write.answer(obj, value, revision)
+
+
+def _fill_system_metadata(store: Store, obj: Obj) -> None:
+    """What only the server decides (spec E11); whatever the client sent for it is dropped."""
+    metadata = obj["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"):
+        metadata.pop(name, None)
+    metadata["uid"] = store.new_uid()
+    metadata["creationTimestamp"] = store.timestamp()
+    metadata["generation"] = 1
+
+
+def _exists(store: Store, name: str, live: bytes) -> AlreadyExists:
+    terminating = "deletionTimestamp" in msgspec.json.decode(live).get("metadata", {})
+    return AlreadyExists.named(store.kind.kind.plural, store.kind.group, name, terminating=terminating)

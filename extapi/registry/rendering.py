@@ -1,0 +1,59 @@
+"""Objects on their way out: from the cache, where they are encoded already, or fresh from a write."""
+
+from __future__ import annotations
+
+import msgspec
+
+from extapi.api.types import Obj
+from extapi.codec.strictjson import encode
+from extapi.codec.tables import RawCells
+from extapi.registry.served import ServedKind
+from extapi.watch.entry import Entry
+
+
+class CachedRendering:
+    """An entry of the cache in one version."""
+
+    __slots__ = ("_entry", "_form", "revision")
+
+    def __init__(self, entry: Entry, version: str) -> None:
+        self._entry = entry
+        self._form = entry.encoded(version)
+        self.revision = entry.revision
+
+    def encoded(self) -> bytes:
+        """See :class:`extapi.registry.base.Rendering`."""
+        return self._form.joined(self.revision)
+
+    def decoded(self) -> Obj:
+        """See :class:`extapi.registry.base.Rendering`."""
+        obj: Obj = msgspec.json.decode(self.encoded())
+        return obj
+
+    def cells(self) -> RawCells:
+        """See :class:`extapi.registry.base.Rendering`."""
+        return self._form.raw_cells()
+
+
+class FreshRendering:
+    """An object that was just written, or would have been (dry run)."""
+
+    __slots__ = ("_kind", "_obj", "_version", "revision")
+
+    def __init__(self, kind: ServedKind, version: str, obj: Obj, revision: int) -> None:
+        self._kind = kind
+        self._version = version
+        self._obj = obj
+        self.revision = revision
+
+    def encoded(self) -> bytes:
+        """See :class:`extapi.registry.base.Rendering`."""
+        return encode(self._obj)
+
+    def decoded(self) -> Obj:
+        """See :class:`extapi.registry.base.Rendering`."""
+        return self._obj
+
+    def cells(self) -> RawCells:
+        """See :class:`extapi.registry.base.Rendering`."""
+        return self._kind.raw_cells(self._obj, self._version)

@@ -1,0 +1,132 @@
+"""A kind, compiled: what each of its versions needs to be read, checked, converted, stored and shown.
+
+Made once at start from an author's :class:`~extapi.api.definition.Kind`. Knows no request and no store; the rules of
+writing stand in ``create``, ``update`` and ``delete`` beside it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from extapi.api.definition import NAMESPACED, Kind, Strategy
+from extapi.api.metadata import coerce
+from extapi.api.types import Obj
+from extapi.api.versions import by_priority, version_priority
+from extapi.codec.strictjson import encode, split_resource_version
+from extapi.codec.tables import Columns, RawCells
+from extapi.conversion.hub import HubConverter
+from extapi.errors import BadRequest, FieldError
+from extapi.schema.compile import compile_type
+from extapi.schema.program import Schema
+from extapi.schema.structural import Structural, from_openapi
+
+
+class ServedVersion:
+    """One version of a kind with its compiled schema and columns."""
+
+    __slots__ = ("api_version", "columns", "name", "schema", "structural", "warning")
+
+    def __init__(self, kind: Kind, group: str, name: str) -> None:
+        version = kind.versions[name]
+        self.name = name
+        self.api_version = f"{group}/{name}"
+        self.structural: Structural = (
+            compile_type(version.type) if isinstance(version.type, type) else from_openapi(version.type)
+        )
+        self.schema = Schema(self.structural)
+        self.columns = Columns(kind.columns_of(name))
+        self.warning = _deprecation(kind, group, name)
+
+
+class ServedKind:
+    """A kind with all its versions. ``prefix`` is where its objects are in the store (spec K4)."""
+
+    def __init__(self, kind: Kind, group: str) -> None:
+        self.kind = kind
+        self.group = group
+        self.namespaced = kind.scope is NAMESPACED
+        self.prefix = f"/registry/{group}/{kind.plural}/".encode()
+        self.versions = {name: ServedVersion(kind, group, name) for name in kind.versions}
+        self.converter = HubConverter(kind, group)
+        strategy = type(kind.strategy)
+        self.prepares = strategy.prepare is not Strategy.prepare
+        self.validates = strategy.validate is not Strategy.validate
+        self.warns = strategy.warn is not Strategy.warn
+
+    def key(self, namespace: str, name: str) -> bytes:
+        """The store's key of an object."""
+        return self.prefix + (f"{namespace}/{name}" if self.namespaced else name).encode()
+
+    def accept(self, obj: Obj, version: str) -> list[str]:
+        """Bring what a client sent into shape in place: coerce metadata, prune, default (spec J19-J21).
+
+        Returns the paths of unknown fields. Raises :class:`BadRequest` for metadata of a wrong type.
+        """
+        try:
+            obj["metadata"], unknown = coerce(obj.get("metadata"))
+        except BadRequest as error:
+            kind = self.kind.name
+            raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
+        return unknown + self.settle(obj, version)
+
+    def settle(self, obj: Obj, version: str) -> list[str]:
+        """Prune and default in place, after something other than a client made or changed the object."""
+        return self.versions[version].schema.coerce(obj)
+
+    def to_stored(self, obj: Obj, version: str) -> bytes:
+        """The bytes for the store: converted to the storage version, defaulted there, without resourceVersion."""
+        stored = self.converter.convert(obj, version, self.kind.storage)
+        if version != self.kind.storage:
+            self.settle(stored, self.kind.storage)
+        return encode(stored)
+
+    def from_stored(self, value: bytes, version: str) -> Obj:
+        """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, defaulted again.
+
+        What cannot be converted raises the converter's :class:`extapi.errors.InternalError`.
+        """
+        obj: Obj = msgspec.json.decode(value)
+        stored_in = obj["apiVersion"].rpartition("/")[2]
+        self.settle(obj, stored_in)
+        if stored_in != version:
+            obj = self.converter.convert(obj, stored_in, version)
+            self.settle(obj, version)
+        return obj
+
+    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+        """The object in ``version`` as JSON, cut where its resourceVersion belongs: what the cache keeps.
+
+        Source of the seam: :class:`extapi.watch.entry.Projector`.
+        """
+        return split_resource_version(encode(self.from_stored(value, version)))
+
+    def cells(self, value: bytes, version: str) -> RawCells:
+        """The raw cells of a projected object in the version's table."""
+        return self.raw_cells(msgspec.json.decode(value), version)
+
+    def raw_cells(self, obj: Obj, version: str) -> RawCells:
+        """The raw cells of an object in the version's table."""
+        return self.versions[version].columns.raw_cells(obj)
+
+    def rules(self, obj: Obj, old: Obj | None, version: str) -> list[FieldError]:
+        """All errors by the schema of the version; with ``old``, those that were there before are let pass (spec J26)."""
+        errors: list[FieldError] = []
+        if obj["kind"] != self.kind.name:
+            errors.append(FieldError.invalid("kind", obj["kind"], f"must be {self.kind.name}"))
+        return errors + self.versions[version].schema.validate(obj, old)
+
+
+def _deprecation(kind: Kind, group: str, name: str) -> str:
+    """The text of the Warning header of a deprecated version, or the empty string (spec J43)."""
+    deprecated = kind.versions[name].deprecated
+    if not deprecated:
+        return ""
+    if isinstance(deprecated, str):
+        return deprecated
+    better = [
+        other
+        for other in by_priority(kind.versions)
+        if not kind.versions[other].deprecated and version_priority(other) < version_priority(name)
+    ]
+    text = f"{group}/{name} {kind.name} is deprecated"
+    return f"{text}; use {group}/{better[0]} {kind.name}" if better else text

@@ -1,0 +1,68 @@
+"""Which versions of each kind are in the store: a server that cannot convert one of them must not start.
+
+The store keeps a record a kind, under a key of its own; a CRD has the same in ``status.storedVersions`` (spec J3).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from extapi.registry.served import ServedKind
+from extapi.storage.base import Backend, RevisionConflict
+
+PAGE = 1000
+"""Objects that are looked at in one go."""
+
+
+class UnknownStoredVersion(Exception):
+    """Objects of a version that this server does not know are in the store. The text says what and how many."""
+
+
+async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
+    """Record the storage version. Raises :class:`UnknownStoredVersion`.
+
+    A version of the record that no object is stored in any more is taken off it.
+    """
+    key = f"/extapi/storedversions/{kind.group}/{kind.kind.plural}".encode()
+    while True:
+        entry = await backend.get(key)
+        recorded: list[str] = msgspec.json.decode(entry.value) if entry else []
+        unknown = [version for version in recorded if version not in kind.versions]
+        counts = await _counts(backend, kind) if unknown else {}
+        lost = {version: counts[version] for version in unknown if counts.get(version)}
+        if lost:
+            what = ", ".join(f"{count} in {version}" for version, count in lost.items())
+            raise UnknownStoredVersion(
+                f"the store holds objects of {kind.kind.name}.{kind.group} in versions that this server does not serve: "
+                f"{what}; serve these versions again, read and rewrite the objects, then drop the versions"
+            )
+        wanted = [version for version in recorded if version not in unknown]
+        if kind.kind.storage not in wanted:
+            wanted.append(kind.kind.storage)
+        if wanted == recorded:
+            return
+        try:
+            await backend.commit(key, msgspec.json.encode(wanted), expected=entry.revision if entry else 0)
+        except RevisionConflict:
+            continue  # another process on the same store was faster
+        return
+
+
+async def _counts(backend: Backend, kind: ServedKind) -> dict[str, int]:
+    """How many objects are stored in each version."""
+    counts: dict[str, int] = {}
+    after = b""
+    while True:
+        page = await backend.page(kind.prefix, at=None, after=after, limit=PAGE)
+        for entry in page.entries:
+            version = msgspec.json.decode(entry.value, type=_Typed).api_version.rpartition("/")[2]
+            counts[version] = counts.get(version, 0) + 1
+        if not page.more:
+            return counts
+        after = page.entries[-1].key
+
+
+class _Typed(msgspec.Struct):
+    """Just the version of an object."""
+
+    api_version: str = msgspec.field(name="apiVersion")

@@ -1,0 +1,119 @@
+"""Changing an object of a stored kind, again and again until nobody came in between (spec E37-E44, K2, K3).
+
+Source: ``registry.Store.Update`` and ``storage.Interface.GuaranteedUpdate``. PUT and PATCH differ in the change only.
+"""
+
+from __future__ import annotations
+
+from extapi.admission.base import Operation
+from extapi.api.types import Obj
+from extapi.errors import ApiError, FieldError, Invalid, NotFound, StorageError
+from extapi.registry.base import Admission, Change, Place
+from extapi.registry.rendering import FreshRendering
+from extapi.registry.writing import Store, Write, with_revision
+from extapi.storage.base import Entry as Live, RevisionConflict
+
+KEPT = ("creationTimestamp", "deletionTimestamp", "generation")
+"""Metadata that a client's update never changes (spec E41)."""
+
+
+async def update(
+    store: Store, at: Place, name: str, change: Change, admit: Admission, *, status: bool = False
+) -> FreshRendering:
+    """Let ``change`` make the new object and store it; ``status``: through the status subresource (spec E73).
+
+    The first attempt starts from the cache. If it fails there, and the store has something newer, it is repeated with that.
+    """
+    kind = store.kind
+    key = kind.key(at.namespace, name)
+    entry = store.cache.peek(at.namespace, name)
+    live = Live(key, entry.value, entry.revision) if entry is not None else await store.backend.get(key)
+    fresh = entry is None
+    while live is not None:
+        try:
+            return await _attempt(store, at, name, live, change, admit, status=status)
+        except RevisionConflict as conflict:
+            live, fresh = conflict.live, True
+        except ApiError:
+            newest = None if fresh else await store.backend.get(key)
+            if fresh or (newest is not None and newest.revision == live.revision):
+                raise
+            live, fresh = newest, True
+    raise NotFound.named(kind.kind.plural, kind.group, name)
+
+
+async def _attempt(
+    store: Store, at: Place, name: str, live: Live, change: Change, admit: Admission, *, status: bool
+) -> FreshRendering:
+    """Change one live state. Raises RevisionConflict if it was not live any more."""
+    kind, version = store.kind, at.version
+    old = with_revision(kind.from_stored(live.value, version), live.revision)
+    write = Write(store, at, admit)
+    obj = await change(old)
+    _carry_over(kind.kind.status, obj, old, status=status)
+    obj = await write.mutated(Operation.UPDATE, obj, old)
+    _check_revision(store, name, obj, live.revision)
+    if not status and _spec_changed(obj, old, has_status=kind.kind.status):
+        obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    await write.checked(Operation.UPDATE, obj, old)
+    obj["metadata"].pop("resourceVersion")
+    value = kind.to_stored(obj, version)
+    if "deletionTimestamp" in obj["metadata"] and not obj["metadata"].get("finalizers"):
+        revision = live.revision
+        if not admit.dry_run:
+            revision = await store.commit("delete", live.key, None, expected=live.revision)
+        return write.answer(obj, value, revision)
+    if admit.dry_run or value == live.value:
+        return write.answer(obj, value, live.revision)
+    if version == kind.kind.storage:
+        store.cache.expect(value, version)
+    revision = await store.commit("update", live.key, value, expected=live.revision)
+    return write.answer(obj, value, revision)
+
+
+def _carry_over(has_status: bool, obj: Obj, old: Obj, *, status: bool) -> None:
+    """Take from the stored object what this request must not change (spec E41, E73, J27)."""
+    before, after = old["metadata"], obj["metadata"]
+    if status:
+        revision = after.get("resourceVersion", "")
+        uid = after.get("uid", "")
+        new_status = obj.get("status")
+        obj.clear()
+        obj.update(old)
+        obj["metadata"] = {**before, "resourceVersion": revision, "uid": uid or before.get("uid", "")}
+        obj.pop("status", None)
+        if new_status is not None:
+            obj["status"] = new_status
+        return
+    for name in KEPT:
+        after.pop(name, None)
+        if name in before:
+            after[name] = before[name]
+    if "deletionGracePeriodSeconds" not in after and "deletionGracePeriodSeconds" in before:
+        after["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
+    if not after.get("uid"):
+        after["uid"] = before.get("uid", "")
+    after.pop("managedFields", None)
+    after.pop("selfLink", None)
+    if has_status:
+        obj.pop("status", None)
+        if "status" in old:
+            obj["status"] = old["status"]
+
+
+def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:
+    """The resourceVersion in the body must be the live one; there are no unconditional updates (spec E40)."""
+    text = obj["metadata"].get("resourceVersion", "")
+    if text and not text.isdecimal():
+        raise StorageError(f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    if not text or not int(text):
+        error = FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise Invalid.of(store.kind.kind.plural, store.kind.group, name, [error])
+    if int(text) != live:
+        raise store.conflict(name)
+
+
+def _spec_changed(obj: Obj, old: Obj, *, has_status: bool) -> bool:
+    """Whether anything but metadata (and status, where it has an endpoint of its own) differs (spec J27)."""
+    ignored = {"metadata", "status"} if has_status else {"metadata"}
+    return {k: v for k, v in obj.items() if k not in ignored} != {k: v for k, v in old.items() if k not in ignored}

@@ -1,0 +1,155 @@
+"""What create, update and delete share: admission, validation and the commit of one object.
+
+The order is that of ``registry.Store`` in k8s.io/apiserver (spec K1, K2): mutating admission, defaults again, the
+author's ``prepare``, validation by schema and by the author, warnings, validating admission, storage version, commit.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from extapi.admission.base import Operation, Review
+from extapi.api.metadata import finalizer_warnings, validate_object_meta
+from extapi.api.timestamp import format_timestamp
+from extapi.api.types import Obj
+from extapi.errors import Conflict, FieldErrorType, Invalid, ServerTimeout
+from extapi.registry.base import Admission, Place
+from extapi.registry.rendering import FreshRendering
+from extapi.registry.served import ServedKind
+from extapi.storage.base import Backend, RevisionConflict, Unavailable
+from extapi.watch.cache import ResourceCache
+
+
+_UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
+
+
+class Seconds(Protocol):
+    """A clock (``IReactorTime``): seconds since the epoch."""
+
+    def seconds(self) -> float:
+        """Now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One stored kind with all that writing it takes."""
+
+    kind: ServedKind
+    cache: ResourceCache
+    backend: Backend
+    clock: Seconds
+    random: Random
+    """Where generated names come from."""
+
+    def timestamp(self) -> str:
+        """Now, as ``metav1.Time`` writes it: UTC, whole seconds, ``Z``."""
+        return format_timestamp(self.clock.seconds())
+
+    def new_uid(self) -> str:
+        """A UUID version 4."""
+        return str(uuid.uuid4())
+
+    def conflict(self, name: str, why: str = Conflict.MODIFIED) -> Conflict:
+        """The 409 of a lost race, or of a precondition that does not hold."""
+        return Conflict.on(self.kind.kind.plural, self.kind.group, name, why)
+
+    async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
+        """Write to the store; what the store cannot do now becomes a ServerTimeout (spec K18).
+
+        Raises :class:`RevisionConflict` as the backend does.
+        """
+        try:
+            return await self.backend.commit(key, value, expected=expected)
+        except RevisionConflict:
+            raise
+        except Unavailable as error:
+            raise ServerTimeout.on(self.kind.kind.plural, self.kind.group, operation) from error
+
+
+class Write:
+    """One attempt to write one object, in the request's version."""
+
+    def __init__(self, store: Store, at: Place, admit: Admission) -> None:
+        self._store = store
+        self._kind = store.kind
+        self._at = at
+        self._admit = admit
+
+    def _review(self, operation: Operation, name: str, obj: Obj | None, old: Obj | None) -> Review:
+        return Review(
+            operation=operation,
+            kind=self._kind.kind,
+            converter=self._kind.converter,
+            group=self._kind.group,
+            version=self._at.version,
+            namespace=self._at.namespace,
+            name=name,
+            subresource=self._admit.subresource,
+            user=self._admit.user,
+            obj=obj,
+            old=old,
+            dry_run=self._admit.dry_run,
+            options=self._admit.options,
+            warned=self._admit.warn,
+        )
+
+    async def mutated(self, operation: Operation, obj: Obj, old: Obj | None) -> Obj:
+        """The object after mutating admission and the author's ``prepare``; what they changed is brought into shape again."""
+        review = self._review(operation, obj["metadata"].get("name", ""), obj, old)
+        await self._admit.chain.mutate(review)
+        if self._kind.prepares:
+            self._kind.kind.strategy.prepare(review.object, review.old_object)
+        result = review.result()
+        if result is None or result is obj:
+            return obj
+        self._kind.accept(result, self._at.version)
+        return result
+
+    async def checked(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
+        """Validate by schema, metadata rules and strategy, warn, then ask validating admission.
+
+        Raises :class:`Invalid` with all errors at once, or what a plugin refuses with.
+        """
+        kind = self._kind
+        metadata = obj["metadata"]
+        name = metadata.get("name", "")
+        review = self._review(operation, name, obj, old)
+        errors = [
+            *validate_object_meta(obj, namespaced=kind.namespaced, old=old),
+            *kind.rules(obj, old, self._at.version),
+        ]
+        # What is not of the right type cannot become a hub object; everything else is reported together.
+        if kind.validates and not any(error.type in _UNTYPED for error in errors):
+            errors += kind.kind.strategy.validate(review.object, review.old_object)
+        if errors:
+            raise Invalid.of(kind.kind.name, kind.group, name, errors)
+        for text in finalizer_warnings(obj, old):
+            self._admit.warn(text)
+        if kind.warns:
+            for text in kind.kind.strategy.warn(review.object, review.old_object):
+                self._admit.warn(text)
+        await self._admit.chain.validate(review)
+
+    async def deletable(self, name: str, old: Obj) -> None:
+        """Ask admission whether the object may go (spec I2: there is an old object and no new one)."""
+        review = self._review(Operation.DELETE, name, None, old)
+        await self._admit.chain.mutate(review)
+        await self._admit.chain.validate(review)
+
+    def answer(self, obj: Obj, value: bytes, revision: int) -> FreshRendering:
+        """What was written, as a read in this version will show it."""
+        version = self._at.version
+        shown = obj if version == self._kind.kind.storage else self._kind.from_stored(value, version)
+        return FreshRendering(self._kind, version, with_revision(shown, revision), revision)
+
+
+def with_revision(obj: Obj, revision: int) -> Obj:
+    """The object with its resourceVersion; 0 takes it away (a dry run of a create has none)."""
+    metadata: dict[str, Any] = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    if revision:
+        metadata["resourceVersion"] = str(revision)
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,266 @@
+"""Whether a schema is structural: every rule it breaks, at once (spec J12 to J18).
+
+Texts and paths are those of a CRD's validation, so that a schema written for a CRD is judged as kube-apiserver would.
+Source: ``apiextensions-apiserver/pkg/apiserver/schema`` (validation, complete) and ``pkg/apis/apiextensions/validation``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from extapi.errors import FieldError
+from extapi.schema.check_lists import check_lists
+from extapi.schema.default import copier, defaulter, has_default
+from extapi.schema.pattern import matcher
+from extapi.schema.prune import pruner
+from extapi.schema.structural import MISSING, Structural, join
+from extapi.schema.validate import validator
+
+_META = ("apiVersion", "kind", "metadata")
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_INTEGER, _STRING = Structural(type="integer"), Structural(type="string")
+_UNSUPPORTED = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
+
+
+def check(structural: Structural, path: str = "") -> list[FieldError]:
+    """Every reason why the schema of a whole object is not structural, sorted; empty: it is.
+
+    ``path`` is where the schema stands, such as ``spec.versions[0].schema.openAPIV3Schema``. CEL rules are an error too:
+    they are not supported yet.
+    """
+    found = [
+        *_node(structural, path, "root"),
+        *_values(structural, path),
+        *_complete(structural, structural, path, path),
+    ]
+    if not found:
+        found += _defaults(structural, path)
+    # The texts tell errors apart: values need not be hashable.
+    return [error for _, error in sorted({error.text(): error for error in found}.items())]
+
+
+def _node(node: Structural, path: str, level: str) -> Iterator[FieldError]:
+    """The rules of a node of the structure itself; ``level``: root, field or item."""
+    if node.type == "array" and node.items is None and "items" not in node.unsupported:
+        yield FieldError.required(join(path, "items"), "must be specified")
+    if node.additional_properties is not None:
+        yield from _additional(node, join(path, "additionalProperties"), level)
+    yield from _flags(node, path)
+    yield from _type(node, path, level)
+    if level == "root" or node.embedded_resource:
+        for name in ("apiVersion", "kind"):
+            if name in node.properties and node.properties[name].type != "string":
+                at = f"{join(path, 'properties')}[{name}].type"
+                yield FieldError.invalid(at, node.properties[name].type, "must be string")
+        yield from _metadata(node, path, level)
+    yield from check_lists(node, path)
+    for key, sub in node.properties.items():
+        yield from _node(sub, f"{join(path, 'properties')}[{key}]", "field")
+    if node.items is not None:
+        yield from _node(node.items, join(path, "items"), "item")
+
+
+def _additional(node: Structural, path: str, level: str) -> Iterator[FieldError]:
+    if level == "root":
+        yield FieldError.forbidden(path, "must not be used at the root")
+    if node.embedded_resource:
+        yield FieldError.forbidden(path, "must not be used if x-kubernetes-embedded-resource is set")
+    if node.properties and node.additional_properties is not True:
+        yield FieldError.forbidden(path, "additionalProperties and properties are mutual exclusive")
+    if node.additional_properties is False:
+        yield FieldError.forbidden(path, "additionalProperties cannot be set to false")
+    if node.additional is not None:
+        yield from _node(node.additional, path, "field")
+
+
+def _flags(node: Structural, path: str) -> Iterator[FieldError]:
+    preserve = join(path, "x-kubernetes-preserve-unknown-fields")
+    if node.preserve_unknown is False:
+        yield FieldError.invalid(preserve, value=False, detail="must be true or undefined")
+    if node.int_or_string and node.preserve_unknown:
+        yield FieldError.invalid(preserve, value=True, detail="must be false if x-kubernetes-int-or-string is true")
+    if node.embedded_resource:
+        if node.int_or_string:
+            at = join(path, "x-kubernetes-embedded-resource")
+            yield FieldError.invalid(at, value=True, detail="must be false if x-kubernetes-int-or-string is true")
+        if not node.preserve_unknown and not node.properties:
+            yield FieldError.required(
+                join(path, "properties"),
+                "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+            )
+
+
+def _type(node: Structural, path: str, level: str) -> Iterator[FieldError]:
+    at = join(path, "type")
+    if node.embedded_resource and node.type != "object":
+        text = "must be object if x-kubernetes-embedded-resource is true"
+        yield FieldError.invalid(at, node.type, text) if node.type else FieldError.required(at, text)
+    elif not node.type and not node.int_or_string and not node.preserve_unknown:
+        where = {"root": "at the root", "item": "for specified array items", "field": "for specified object fields"}
+        yield FieldError.required(at, f"must not be empty {where[level]}")
+    if level == "root" and node.type not in {"", "object"}:
+        yield FieldError.invalid(at, node.type, "must be object at the root")
+    if level == "root" and node.nullable:
+        yield FieldError.forbidden(join(path, "nullable"), "nullable cannot be true at the root")
+
+
+def _metadata(node: Structural, path: str, level: str) -> Iterator[FieldError]:
+    meta = node.properties.get("metadata")
+    if meta is None:
+        return
+    at = f"{join(path, 'properties')}[metadata]"
+    if meta.type != "object":
+        yield FieldError.invalid(join(at, "type"), meta.type, "must be object")
+    rest = dataclasses.replace(meta, type="", default=MISSING, properties={})
+    if level == "root" and (rest != Structural() or not meta.properties.keys() <= {"name", "generateName"}):
+        yield FieldError.forbidden(
+            at, "must not specify anything other than name and generateName, but metadata is implicitly specified"
+        )
+
+
+def _values(node: Structural, path: str) -> Iterator[FieldError]:
+    """The rules of value validation, in the whole structure."""
+    yield from _value(node, path)
+    any_of, all_of = _int_or_string_patterns(node)
+    for at, branch in node.branches():
+        if any_of and at.startswith("anyOf["):
+            continue
+        yield from _branch(branch, join(path, at), skip_any_of=all_of and at == "allOf[0]")
+    for at, sub in _inner(node, path):
+        yield from _values(sub, at)
+
+
+def _inner(node: Structural, path: str) -> Iterator[tuple[str, Structural]]:
+    for key, sub in node.properties.items():
+        yield f"{join(path, 'properties')}[{key}]", sub
+    if node.additional is not None:
+        yield join(path, "additionalProperties"), node.additional
+    if node.items is not None:
+        yield join(path, "items"), node.items
+
+
+def _int_or_string_patterns(node: Structural) -> tuple[bool, bool]:
+    """The two allowed ways to say int-or-string in junctors (spec J14): in anyOf, or in the anyOf of the first allOf."""
+    pattern = (_INTEGER, _STRING)
+    return node.any_of == pattern, bool(node.all_of) and node.all_of[0].any_of == pattern
+
+
+def _value(node: Structural, path: str) -> Iterator[FieldError]:
+    """What holds of every node, in and out of junctors."""
+    if node.type and node.type not in _TYPES:
+        if node.type == "null":
+            text = "type cannot be set to null, use nullable as an alternative"
+            yield FieldError.forbidden(join(path, "type"), text)
+        else:
+            yield FieldError.not_supported(join(path, "type"), node.type, _TYPES)
+    if node.pattern:
+        try:
+            matcher(node.pattern)
+        except ValueError as error:
+            text = f"must be a valid regular expression, but isn't: {error}"
+            yield FieldError.invalid(join(path, "pattern"), node.pattern, text)
+    if node.unique_items:
+        text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield FieldError.forbidden(join(path, "uniqueItems"), text)
+    if node.validations:
+        yield FieldError.forbidden(join(path, "x-kubernetes-validations"), "CEL rules are not supported yet")
+    for keyword in node.unsupported:
+        if keyword == "items":
+            text = "items must be a schema object and not an array"
+        elif keyword in _UNSUPPORTED:
+            text = f"{keyword} is not supported"
+        else:
+            text = "is no keyword of a structural schema"
+        yield FieldError.forbidden(join(path, keyword), text)
+
+
+def _branch(node: Structural, path: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:
+    """A schema inside allOf, anyOf, oneOf or not: values only, nothing that shapes the structure (spec J13)."""
+    forbidden = {
+        "type": (node.type, "empty"),
+        "title": (node.title, "empty"),
+        "description": (node.description, "empty"),
+        "nullable": (node.nullable, "false"),
+        "default": (has_default(node), "undefined"),
+        "additionalProperties": (node.additional_properties is not None, "undefined"),
+        "x-kubernetes-preserve-unknown-fields": (node.preserve_unknown, "false"),
+        "x-kubernetes-embedded-resource": (node.embedded_resource, "false"),
+        "x-kubernetes-int-or-string": (node.int_or_string, "false"),
+        "x-kubernetes-list-type": (node.list_type, "undefined"),
+        "x-kubernetes-list-map-keys": (node.list_map_keys, "empty"),
+        "x-kubernetes-map-type": (node.map_type, "undefined"),
+        "x-kubernetes-validations": (node.validations, "empty"),
+    }
+    for keyword, (used, allowed) in forbidden.items():
+        if used:
+            yield FieldError.forbidden(join(path, keyword), f"must be {allowed} to be structural")
+    if "metadata" in node.properties:
+        at = f"{join(path, 'properties')}[metadata]"
+        yield FieldError.forbidden(at, "must not be specified in a nested context")
+    yield from _value(dataclasses.replace(node, validations=()), path)
+    for at, branch in node.branches():
+        if not (skip_any_of and at.startswith("anyOf[")):
+            yield from _branch(branch, join(path, at))
+    for at, sub in _inner(dataclasses.replace(node, additional_properties=None), path):
+        yield from _branch(sub, at)
+
+
+def _complete(node: Structural | None, branch: Structural, path: str, branch_path: str) -> Iterator[FieldError]:
+    """What a junctor mentions has to exist in the structure outside of it."""
+    if node is None:
+        yield FieldError.required(path, f"because it is defined in {branch_path}")
+        return
+    for at, inner in branch.branches():
+        yield from _complete(node, inner, path, join(branch_path, at))
+    if node is branch:  # the structure itself: go on to its own nodes
+        for at, sub in _inner(node, path):
+            yield from _complete(sub, sub, at, at)
+        return
+    if branch.items is not None:
+        yield from _complete(node.items, branch.items, join(path, "items"), join(branch_path, "items"))
+    for key, sub in branch.properties.items():
+        at, branch_at = f"{join(path, 'properties')}[{key}]", f"{join(branch_path, 'properties')}[{key}]"
+        yield from _complete(node.properties.get(key), sub, at, branch_at)
+
+
+def _defaults(structural: Structural, path: str) -> Iterator[FieldError]:
+    """Defaults have to be known to the schema and valid by it (spec J18)."""
+    for name in _META:
+        top = structural.properties.get(name)
+        if top is not None:
+            yield from _forbidden_defaults(top, f"{join(path, 'properties')}[{name}]", name)
+    for key, sub in structural.properties.items():
+        if key not in _META:
+            yield from _default(sub, f"{join(path, 'properties')}[{key}]")
+
+
+def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[FieldError]:
+    if has_default(node):
+        yield FieldError.forbidden(join(path, "default"), f"must not be set in top-level {name}")
+    for at, sub in _inner(node, path):
+        yield from _forbidden_defaults(sub, at, name)
+
+
+def _default(node: Structural, path: str) -> Iterator[FieldError]:
+    if has_default(node):
+        at = join(path, "default")
+        # Judged as the only member of an object, as it will be when it is filled in.
+        around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
+        obj: dict[str, Any] = {"default": copier(node.default)()}
+        if pruner(around)(obj):
+            yield FieldError.invalid(at, node.default, "must not have unknown fields")
+        defaulter(around)(obj)
+        for error in validator(around)(obj, None):
+            yield _moved(error, at)
+    for at, sub in _inner(node, path):
+        yield from _default(sub, at)
+
+
+def _moved(error: FieldError, path: str) -> FieldError:
+    """An error about the object ``{"default": ...}``, told at the place of the default."""
+    inner = error.path.removeprefix("default")
+    return dataclasses.replace(
+        error, path=path + inner, detail=error.detail.replace("default in body", f"{path} in body", 1)
+    )

@@ -1,0 +1,49 @@
+"""Which old value a new one stands for on update, and whether it changed (spec J26).
+
+Members of objects correlate by name, items of map lists by their keys; other lists only as a whole. Source:
+``k8s.io/apiserver/pkg/cel/common`` CorrelatedObject.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extapi.schema.listtype import freeze, key_of
+from extapi.schema.structural import MISSING, Structural, json_equal
+
+
+def old_member(old: Any, key: str) -> Any:
+    """The old value of a member, or MISSING."""
+    return old.get(key, MISSING) if isinstance(old, dict) else MISSING
+
+
+def old_item(node: Structural, item: Any, old: Any) -> Any:
+    """The old item with the same keys, or MISSING; only map lists have such, and only items with all keys."""
+    if node.list_type != "map" or not isinstance(old, list) or not isinstance(item, dict):
+        return MISSING
+    if any(isinstance(item.get(key, {}), (dict, list)) for key in node.list_map_keys):
+        return MISSING
+    wanted = freeze(key_of(item, node.list_map_keys))
+    for before in old:
+        if isinstance(before, dict) and freeze(key_of(before, node.list_map_keys)) == wanted:
+            return before
+    return MISSING
+
+
+def unchanged(node: Structural | None, new: Any, old: Any) -> bool:
+    """Whether two values are the same; the order of a map list does not matter.
+
+    An object with members that the schema does not know counts as changed, as in Go.
+    """
+    if isinstance(new, dict) and isinstance(old, dict):
+        if node is None or len(new) != len(old):
+            return False
+        return all(
+            key in old and (sub := node.child(key)) is not None and unchanged(sub, value, old[key])
+            for key, value in new.items()
+        )
+    if isinstance(new, list) and isinstance(old, list) and node is not None and node.list_type == "map":
+        return len(new) == len(old) and all(
+            (before := old_item(node, item, old)) is not MISSING and unchanged(node.items, item, before) for item in new
+        )
+    return json_equal(new, old)

@@ -1,0 +1,116 @@
+"""Defaulting: what is missing is filled in, nulls that mean nothing are dropped (spec J19, J21).
+
+Compiled to closures that walk only where the schema has defaults or a null could stand. Never looks at ``metadata``:
+schemas of whole objects do not describe it. Source: ``apiextensions-apiserver/pkg/apiserver/schema/defaulting``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from extapi.schema.structural import MISSING, Structural
+
+Fill = Callable[[Any], None]
+"""Fills one dict or list in place."""
+
+
+def default(obj: dict[str, Any], structural: Structural) -> None:
+    """Drop nulls that are neither allowed nor have a default, then fill in defaults, in place.
+
+    Compiles anew each time: servers use :class:`extapi.schema.program.Schema`.
+    """
+    defaulter(structural)(obj)
+
+
+def defaulter(structural: Structural) -> Fill:
+    """:func:`default` for one schema, compiled."""
+    return _object(structural)
+
+
+def _fill(node: Structural) -> Fill | None:
+    """What to do in the value of a node; None for scalars and where nothing is known."""
+    into_object = _object(node) if node.properties or node.additional is not None else None
+    into_list = _list(node) if node.items is not None else None
+    if into_object is None:
+        return into_list
+    if into_list is None:
+        return into_object
+
+    def either(value: Any) -> None:
+        into_object(value)
+        into_list(value)
+
+    return either
+
+
+def _object(node: Structural) -> Fill:
+    defaults = [(key, copier(sub.default)) for key, sub in node.properties.items() if has_default(sub)]
+    inside = [(key, go_on) for key, sub in node.properties.items() if (go_on := _fill(sub)) is not None]
+    others = node.additional
+    fill_others = None if others is None else _fill(others)
+
+    def fill(value: Any) -> None:
+        if value.__class__ is not dict:
+            return
+        if None in value.values():
+            _nulls(value, node)
+        for key, make in defaults:
+            if key not in value:
+                value[key] = make()
+        for key, go_on in inside:
+            sub = value.get(key)
+            if sub is not None:
+                go_on(sub)
+        if fill_others is not None:
+            for key, sub in value.items():
+                if key not in node.properties and sub is not None:
+                    fill_others(sub)
+
+    return fill
+
+
+def _nulls(value: dict[str, Any], node: Structural) -> None:
+    """Each null that is not allowed: replaced by its default, or gone."""
+    for key in [key for key, sub in value.items() if sub is None]:
+        sub = node.child(key)
+        if sub is None or sub.nullable:
+            continue
+        if has_default(sub):
+            value[key] = copier(sub.default)()
+        else:
+            del value[key]
+
+
+def _list(node: Structural) -> Fill:
+    items = node.items
+    inside = None if items is None else _fill(items)
+    null = copier(items.default) if items is not None and has_default(items) and not items.nullable else None
+
+    def fill(value: Any) -> None:
+        if value.__class__ is not list:
+            return
+        if null is not None and None in value:
+            value[:] = [null() if item is None else item for item in value]
+        if inside is not None:
+            for item in value:
+                if item is not None:
+                    inside(item)
+
+    return fill
+
+
+def has_default(node: Structural) -> bool:
+    """Whether the node has a default; ``default: null`` is none, as in Go."""
+    return node.default is not MISSING and node.default is not None
+
+
+def copier(value: Any) -> Callable[[], Any]:
+    """A function that makes a new copy of a JSON value each time."""
+    if isinstance(value, dict):
+        members = [(key, copier(sub)) for key, sub in value.items()]
+        return lambda: {key: make() for key, make in members}
+    if isinstance(value, list):
+        makers = [copier(sub) for sub in value]
+        return lambda: [make() for make in makers]
+    return lambda: value

@@ -1,0 +1,52 @@
+"""JSON numbers as Go sees them: which are int64, which floats stand for integers, and how they are printed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from extapi.errors import go_float
+
+INT64: Final = range(-(2**63), 2**63)
+INT32: Final = range(-(2**31), 2**31)
+MAX_FLOAT32: Final = 3.4028234663852886e38
+_MAX_EXACT = float(2**53 - 1)
+
+
+def json_type(value: Any) -> str:
+    """The JSON type as messages name it. An integer beyond int64 is a number: Go reads it as a float."""
+    name = _NAMES.get(value.__class__, "object")
+    return "number" if name == "integer" and value not in INT64 else name
+
+
+_NAMES: Final = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+
+
+def is_whole(value: float) -> bool:
+    """Whether a float is an integer to JSON schema, as ``swag.IsFloat64AJSONInteger`` decides."""
+    number = float(value)
+    if not -_MAX_EXACT <= number <= _MAX_EXACT:
+        return False
+    difference = abs(number - round(number))
+    return difference == 0 or difference < 1e-9 * max(1e-3, abs(number))
+
+
+def is_multiple(value: float, factor: float) -> bool:
+    """Whether ``value`` is a multiple of ``factor``: exact for integers, with the tolerance of floats otherwise."""
+    if isinstance(value, int) and float(factor).is_integer():
+        return value % int(factor) == 0
+    return is_whole(1 / factor * value if factor < 1 else value / factor)
+
+
+def printed(number: float, *, like: Any = 0.0) -> str:
+    """A bound as Go's ``%v`` prints it: as an integer where the value ``like`` is one, as a float otherwise."""
+    if isinstance(like, int) and float(number).is_integer():
+        return str(int(number))
+    return go_float(number)

@@ -1,0 +1,99 @@
+"""OpenAPI 3.0: how operations and schemas are written there."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from extapi.schema.openapi_meta import META_SCHEMAS, embed, list_schema, type_meta, written
+from extapi.schema.openapi_model import (
+    ANSWERS,
+    MEDIA_TYPES,
+    META,
+    Operation,
+    Parameter,
+    ResourceModel,
+    operations,
+    path_parameters,
+)
+from extapi.schema.structural import Structural
+
+_INT_OR_STRING = (Structural(type="integer"), Structural(type="string"))
+
+
+def paths(model: ResourceModel) -> dict[str, Any]:
+    """The paths of a resource."""
+    out: dict[str, Any] = {}
+    for operation in operations(model):
+        item = out.setdefault(
+            operation.path, {"parameters": [_parameter(p) for p in path_parameters(operation.path, model.kind)]}
+        )
+        item[operation.method] = _operation(operation, model)
+    return out
+
+
+def _operation(operation: Operation, model: ResourceModel) -> dict[str, Any]:
+    answer = {media: {"schema": reference(operation.answer)} for media in MEDIA_TYPES}
+    responses: dict[str, Any] = {
+        str(code): {"description": ANSWERS[code], "content": answer} for code in operation.codes
+    }
+    out: dict[str, Any] = {
+        "description": operation.description,
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "parameters": [_parameter(parameter) for parameter in operation.parameters],
+        "responses": responses | {"401": {"description": ANSWERS[401]}},
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": model.gvk,
+    }
+    if operation.body:
+        content = {media: {"schema": reference(operation.body)} for media in operation.body_types}
+        out["requestBody"] = {"content": content} | ({"required": True} if operation.body_required else {})
+    return out
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.where,
+        "description": parameter.description,
+        "schema": {"type": parameter.type, "uniqueItems": True},
+    }
+    return out | ({"required": True} if parameter.where == "path" else {})
+
+
+def reference(name: str, description: str = "") -> dict[str, Any]:
+    """A reference to a schema. What stands beside ``$ref`` is ignored in OpenAPI 3.0, hence the ``allOf``."""
+    found = {"$ref": f"#/components/schemas/{name}"}
+    return {"allOf": [found], "description": description} if description else found
+
+
+def meta_schemas() -> dict[str, Any]:
+    """The schemas of meta/v1."""
+    return {META + name: written(schema, reference) for name, schema in META_SCHEMAS.items()}
+
+
+def schemas(model: ResourceModel) -> dict[str, Any]:
+    """The schemas of a kind and of its list."""
+    kind = _unfold(model.structural).to_openapi()
+    embed(kind, reference)
+    kind["properties"] = type_meta() | {
+        key: value for key, value in kind.get("properties", {}).items() if key not in {"apiVersion", "kind"}
+    }
+    kind["properties"]["metadata"] = reference(f"{META}ObjectMeta", "The object's metadata: name, labels and so on.")
+    kind["x-kubernetes-group-version-kind"] = [model.gvk]
+    return {model.name: kind, model.list_name: list_schema(model, reference)}
+
+
+def _unfold(node: Structural) -> Structural:
+    """Says int-or-string also in plain OpenAPI, for clients that do not know the extension."""
+    changes: dict[str, Any] = {
+        "properties": {key: _unfold(sub) for key, sub in node.properties.items()},
+        "items": None if node.items is None else _unfold(node.items),
+        "additional_properties": node.additional_properties if node.additional is None else _unfold(node.additional),
+    }
+    if node.int_or_string and not node.any_of and not any(branch.any_of for branch in node.all_of[:1]):
+        changes["any_of"] = _INT_OR_STRING
+    elif node.int_or_string and node.any_of != _INT_OR_STRING and node.any_of:
+        changes["all_of"] = (Structural(any_of=_INT_OR_STRING), *node.all_of)
+    return dataclasses.replace(node, **changes)

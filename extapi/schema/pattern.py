@@ -1,0 +1,26 @@
+"""Regular expressions in Go's syntax, in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import re2
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether ``pattern`` is found anywhere in a text. Raises ``ValueError`` with RE2's reason."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        search = re2.compile(pattern, options).search
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
+
+    def matches(text: str) -> bool:
+        try:
+            return search(text) is not None
+        except UnicodeEncodeError:  # lone surrogates: Go's decoder has U+FFFD in their place
+            return search(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")) is not None
+
+    return matches

@@ -1,0 +1,284 @@
+"""The structural schema: a frozen tree of what a CRD's ``openAPIV3Schema`` may say.
+
+:func:`from_openapi` reads the wire form and refuses only what has the wrong shape; whether the tree is *structural* is
+the question of :mod:`extapi.schema.check`. Nothing here looks at objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+MAX_DEPTH: Final = 100
+"""How deep schemas may nest; far more than real ones do, and far less than Python's stack."""
+
+
+class _Missing:
+    """The type of :data:`MISSING`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final[Any] = _Missing()
+"""No value, where None is one (a JSON null)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structural:
+    """One node. Also used inside ``allOf``, ``anyOf``, ``oneOf`` and ``not``, where fewer keywords are allowed.
+
+    Source: ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema`` Structural and NestedValueValidation.
+    """
+
+    type: str = ""
+    description: str = ""
+    title: str = ""
+    format: str = ""
+    nullable: bool = False
+    default: Any = MISSING
+    example: Any = MISSING
+    external_docs: Mapping[str, Any] | None = None
+
+    properties: Mapping[str, Structural] = field(default_factory=dict)
+    additional_properties: Structural | bool | None = None
+    items: Structural | None = None
+    required: tuple[str, ...] = ()
+
+    enum: tuple[Any, ...] = ()
+    minimum: float | None = None
+    exclusive_minimum: bool = False
+    maximum: float | None = None
+    exclusive_maximum: bool = False
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool = False
+    min_properties: int | None = None
+    max_properties: int | None = None
+
+    all_of: tuple[Structural, ...] = ()
+    any_of: tuple[Structural, ...] = ()
+    one_of: tuple[Structural, ...] = ()
+    not_: Structural | None = None
+
+    preserve_unknown: bool | None = None
+    """``x-kubernetes-preserve-unknown-fields``; an explicit False is kept, since it is an error (spec J16)."""
+    embedded_resource: bool = False
+    int_or_string: bool = False
+    list_type: str = ""
+    list_map_keys: tuple[str, ...] = ()
+    map_type: str = ""
+    validations: tuple[Mapping[str, Any], ...] = ()
+    """``x-kubernetes-validations``: CEL rules, as they were written."""
+
+    unsupported: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords that no structural schema has, for :mod:`extapi.schema.check` to name."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The JSON types that a value may have; empty: any."""
+        if self.int_or_string:
+            return ("integer", "string")
+        return (self.type,) if self.type else ()
+
+    @property
+    def additional(self) -> Structural | None:
+        """The schema of the values of other keys, where there is one."""
+        found = self.additional_properties
+        return found if isinstance(found, Structural) else None
+
+    def child(self, key: str) -> Structural | None:
+        """The schema of the value of ``key``."""
+        found = self.properties.get(key)
+        return found if found is not None else self.additional
+
+    def branches(self) -> Iterator[tuple[str, Structural]]:
+        """The schemas inside ``not``, ``allOf``, ``anyOf`` and ``oneOf``, with their paths."""
+        if self.not_ is not None:
+            yield "not", self.not_
+        for keyword, group in (("allOf", self.all_of), ("anyOf", self.any_of), ("oneOf", self.one_of)):
+            for index, branch in enumerate(group):
+                yield f"{keyword}[{index}]", branch
+
+    def to_openapi(self) -> dict[str, Any]:
+        """The wire form: the keywords in a fixed order, those that say nothing left out."""
+        out: dict[str, Any] = {}
+        for keyword, name in KEYWORDS.items():
+            value = getattr(self, name)
+            silent = value is MISSING or value is None or (name not in _ANY and (value is False or value in ("", (), {})))
+            if silent:
+                continue
+            out[keyword] = _written(value) if name in _NESTED else list(value) if name in _TUPLES else value
+        if self.additional_properties is False:
+            out["additionalProperties"] = False
+        if self.preserve_unknown is False:
+            out["x-kubernetes-preserve-unknown-fields"] = False
+        return out | dict(self.unsupported)
+
+
+KEYWORDS: Final[Mapping[str, str]] = {
+    "description": "description",
+    "type": "type",
+    "title": "title",
+    "format": "format",
+    "nullable": "nullable",
+    "default": "default",
+    "example": "example",
+    "externalDocs": "external_docs",
+    "required": "required",
+    "properties": "properties",
+    "additionalProperties": "additional_properties",
+    "items": "items",
+    "enum": "enum",
+    "minimum": "minimum",
+    "exclusiveMinimum": "exclusive_minimum",
+    "maximum": "maximum",
+    "exclusiveMaximum": "exclusive_maximum",
+    "multipleOf": "multiple_of",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "pattern": "pattern",
+    "minItems": "min_items",
+    "maxItems": "max_items",
+    "uniqueItems": "unique_items",
+    "minProperties": "min_properties",
+    "maxProperties": "max_properties",
+    "allOf": "all_of",
+    "anyOf": "any_of",
+    "oneOf": "one_of",
+    "not": "not_",
+    "x-kubernetes-preserve-unknown-fields": "preserve_unknown",
+    "x-kubernetes-embedded-resource": "embedded_resource",
+    "x-kubernetes-int-or-string": "int_or_string",
+    "x-kubernetes-list-type": "list_type",
+    "x-kubernetes-list-map-keys": "list_map_keys",
+    "x-kubernetes-map-type": "map_type",
+    "x-kubernetes-validations": "validations",
+}
+"""Each keyword of the wire form and its field here."""
+
+_ANY = {"default", "example"}
+_NESTED = {"properties", "additional_properties", "items", "all_of", "any_of", "one_of", "not_"}
+_TUPLES = {"required", "enum", "list_map_keys", "validations"}
+_STRINGS = {"type", "description", "title", "format", "pattern", "list_type", "map_type"}
+_FLAGS = {
+    "nullable",
+    "exclusive_minimum",
+    "exclusive_maximum",
+    "unique_items",
+    "preserve_unknown",
+    "embedded_resource",
+    "int_or_string",
+}
+_NUMBERS = {"minimum", "maximum", "multiple_of"}
+
+
+def from_openapi(schema: Mapping[str, Any], path: str = "") -> Structural:
+    """The tree of a wire form.
+
+    Raises ``ValueError`` with one line for each keyword whose value has the wrong type, and for nesting deeper than
+    :data:`MAX_DEPTH`. ``path`` is where the schema stands, for these lines.
+    """
+    problems: list[str] = []
+    found = _read(schema, path, 0, problems)
+    if problems:
+        raise ValueError("\n".join(problems))
+    return found
+
+
+def _read(schema: Any, path: str, depth: int, problems: list[str]) -> Structural:
+    if not isinstance(schema, Mapping):
+        problems.append(f"{path or '<nil>'}: must be an object")
+        return Structural()
+    if depth > MAX_DEPTH:
+        problems.append(f"{path}: must not nest deeper than {MAX_DEPTH} schemas")
+        return Structural()
+    fields: dict[str, Any] = {}
+    unsupported: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        name = KEYWORDS.get(keyword)
+        if name is None or (name == "items" and isinstance(value, list)):
+            unsupported[keyword] = value
+        elif value is None and name not in _ANY:
+            continue  # as Go's decoder does: null is the same as not there
+        elif name in _NESTED:
+            fields[name] = _nested(name, value, join(path, keyword), depth + 1, problems)
+        elif (wanted := _shape(name, value)) != "":
+            problems.append(f"{join(path, keyword)}: must be {wanted}")
+        else:
+            fields[name] = tuple(value) if name in _TUPLES else value
+    return Structural(**fields, unsupported=unsupported)
+
+
+def _nested(name: str, value: Any, path: str, depth: int, problems: list[str]) -> Any:
+    if name == "additional_properties" and isinstance(value, bool):
+        return value
+    if name == "properties":
+        if isinstance(value, Mapping):
+            return {key: _read(sub, f"{path}[{key}]", depth, problems) for key, sub in value.items()}
+        problems.append(f"{path}: must be an object")
+        return {}
+    if name in {"all_of", "any_of", "one_of"}:
+        if isinstance(value, (list, tuple)):
+            return tuple(_read(sub, f"{path}[{i}]", depth, problems) for i, sub in enumerate(value))
+        problems.append(f"{path}: must be an array")
+        return ()
+    return _read(value, path, depth, problems)
+
+
+def _shape(name: str, value: Any) -> str:
+    """What ``value`` should have been; empty when it is that."""
+    if name in _ANY:
+        return ""
+    if name in _STRINGS:
+        return "" if isinstance(value, str) else "a string"
+    if name in _FLAGS:
+        return "" if isinstance(value, bool) else "a boolean"
+    if name == "external_docs":
+        return "" if isinstance(value, Mapping) else "an object"
+    if name in _TUPLES:
+        if not isinstance(value, (list, tuple)):
+            return "an array"
+        if name == "enum":
+            return ""
+        kind, text = (Mapping, "objects") if name == "validations" else (str, "strings")
+        return "" if all(isinstance(item, kind) for item in value) else f"an array of {text}"
+    if name in _NUMBERS:
+        return "" if isinstance(value, (int, float)) and not isinstance(value, bool) else "a number"
+    return "" if isinstance(value, int) and not isinstance(value, bool) else "an integer"
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Structural):
+        return value.to_openapi()
+    if isinstance(value, Mapping):
+        return {key: sub.to_openapi() for key, sub in value.items()}
+    if isinstance(value, tuple):
+        return [sub.to_openapi() for sub in value]
+    return value
+
+
+def join(path: str, name: str) -> str:
+    """``path.name``, or just the name at the top."""
+    return f"{path}.{name}" if path else name
+
+
+def json_equal(a: Any, b: Any) -> bool:
+    """Whether two JSON values are the same; unlike ``==``, True is not 1."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, dict) and isinstance(b, dict):
+        return len(a) == len(b) and all(key in b and json_equal(value, b[key]) for key, value in a.items())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(json_equal(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+__all__ = ["KEYWORDS", "MAX_DEPTH", "MISSING", "Structural", "from_openapi", "join", "json_equal", "replace"]

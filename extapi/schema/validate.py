@@ -1,0 +1,260 @@
+"""Validation by a structural schema: every broken rule at once, worded as kube-apiserver words it (spec J22, J25, J26).
+
+The close look behind :mod:`extapi.schema.predicate`: it walks schema and object together, knows paths, and drops what an
+update did not touch. Source of texts and order: ``k8s.io/kube-openapi/pkg/validation`` (validate, errors) and
+``apiextensions-apiserver/pkg/apiserver/validation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from extapi.errors import FieldError, FieldErrorType, go_quote
+from extapi.schema.correlate import old_item, old_member, unchanged
+from extapi.schema.embedded import validate_embedded
+from extapi.schema.formats import enforced, string_format
+from extapi.schema.listtype import validate_lists
+from extapi.schema.number import INT32, INT64, MAX_FLOAT32, is_multiple, is_whole, json_type, printed
+from extapi.schema.pattern import matcher
+from extapi.schema.predicate import predicate
+from extapi.schema.structural import MISSING, Structural, join, json_equal
+
+Validate = Callable[[dict[str, Any], dict[str, Any] | None], list[FieldError]]
+
+
+def validate(obj: dict[str, Any], structural: Structural, old: dict[str, Any] | None = None) -> list[FieldError]:
+    """Every rule that a whole object breaks; with ``old``, unchanged values are let pass (spec J26).
+
+    Compiles anew each time: servers use :class:`extapi.schema.program.Schema`.
+    """
+    return validator(structural)(obj, old)
+
+
+def validator(structural: Structural) -> Validate:
+    """:func:`validate` for one schema, compiled. Raises ``ValueError`` for a pattern that does not compile."""
+    walk = _Walk()
+
+    def exact(node: Structural) -> Callable[[Any], bool]:
+        return lambda value: not walk.apply(node, value, "", MISSING).errors
+
+    accepts = predicate(structural, exact)
+
+    def run(obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
+        if accepts(obj):
+            return []
+        found = list(walk.check(structural, obj, "", MISSING if old is None else old).errors.values())
+        lists = list(validate_lists(obj, structural))
+        if lists and (old is None or not any(True for _ in validate_lists(old, structural))):
+            found += lists
+        found += validate_embedded(obj, structural)
+        return found
+
+    return run
+
+
+@dataclass(slots=True)
+class _Found:
+    """Errors, each kept once, and how many rules were met: by that the best of several branches is told."""
+
+    errors: dict[tuple[FieldErrorType, str, str], FieldError] = field(default_factory=dict)
+    matches: int = 0
+
+    def add(self, error: FieldError) -> None:
+        self.errors.setdefault((error.type, error.path, error.detail), error)
+
+    def merge(self, other: _Found) -> None:
+        for key, error in other.errors.items():
+            self.errors.setdefault(key, error)
+        self.matches += other.matches
+
+
+class _Walk:
+    """The walk through one schema. Keeps its compiled patterns."""
+
+    def __init__(self) -> None:
+        self._patterns: dict[str, Callable[[str], bool]] = {}
+
+    def check(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
+        """:meth:`apply`, but a value equal to its old one has no errors."""
+        found = self.apply(node, value, path, old)
+        if found.errors and old is not MISSING and unchanged(node, value, old):
+            return _Found()
+        return found
+
+    def apply(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
+        """All rules of ``node`` on ``value``; ``old`` is the value before, or MISSING."""
+        found = _Found()
+        kind = json_type(value)
+        wrong = _wrong_type(node, kind, value, path)
+        if wrong is not None:
+            found.add(wrong)
+        elif node.types or node.format:
+            found.matches += 1
+        if kind != "null":
+            found.matches += 3
+            found.merge(self._branches(node, value, path, old))
+            if kind == "string":
+                self._string(node, value, path, found)
+            elif kind in {"integer", "number"}:
+                _number(node, kind, value, path, found)
+            elif kind == "array":
+                self._array(node, value, path, old, found)
+        if node.enum and not any(allowed is not None and json_equal(value, allowed) for allowed in node.enum):
+            found.add(FieldError.not_supported(path, value, [_enum_text(allowed) for allowed in node.enum]))
+        if kind == "object":
+            self._object(node, value, path, old, found)
+        return found
+
+    def _string(self, node: Structural, value: str, path: str, found: _Found) -> None:
+        found.matches += 1
+        if node.max_length is not None and len(value) > node.max_length:
+            found.add(FieldError.too_long(path, node.max_length))
+        elif node.min_length is not None and len(value) < node.min_length:
+            found.add(_invalid(path, value, f"should be at least {node.min_length} chars long"))
+        elif node.pattern and not self._matches(node.pattern, value):
+            found.add(_invalid(path, value, f"should match '{node.pattern}'"))
+        name = enforced(node.types, node.format)
+        form = string_format(name) if name else None
+        if form is not None and not form(value):
+            found.add(_type_invalid(path, name, value))
+
+    def _matches(self, pattern: str, value: str) -> bool:
+        if pattern not in self._patterns:
+            self._patterns[pattern] = matcher(pattern)
+        return self._patterns[pattern](value)
+
+    def _array(self, node: Structural, value: list[Any], path: str, old: Any, found: _Found) -> None:
+        found.matches += 2
+        if node.items is not None:
+            for index, item in enumerate(value):
+                before = old_item(node, item, old)
+                found.merge(self.check(node.items, item, f"{path}[{index}]", before))
+        size = len(value)
+        if node.min_items is not None and size < node.min_items:
+            found.add(_invalid(path, size, f"should have at least {node.min_items} items"))
+        if node.max_items is not None and size > node.max_items:
+            found.add(FieldError.too_many(path, size, node.max_items))
+
+    def _object(self, node: Structural, value: dict[str, Any], path: str, old: Any, found: _Found) -> None:
+        found.matches += 1
+        size = len(value)
+        if node.min_properties is not None and size < node.min_properties:
+            found.add(_invalid(path, size, f"should have at least {node.min_properties} properties"))
+        if node.max_properties is not None and size > node.max_properties:
+            found.add(FieldError.too_many(path, size, node.max_properties))
+        for key, member in value.items():
+            if key in node.properties:
+                continue
+            if node.additional_properties is False:
+                found.add(FieldError.invalid(path, key, f"{path}.{key} in body is a forbidden property"))
+            elif node.additional is not None:
+                found.merge(self._member(node.additional, key, member, path, old))
+        for key, sub in node.properties.items():
+            if key in value:
+                found.merge(self._member(sub, key, value[key], path, old))
+        for key in node.required:
+            if key not in value:
+                found.add(FieldError.required(join(path, key)))
+
+    def _member(self, node: Structural, key: str, value: Any, path: str, old: Any) -> _Found:
+        before = MISSING if not path and key in {"apiVersion", "kind"} else old_member(old, key)
+        return self.check(node, value, join(path, key), before)
+
+    def _branches(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
+        """``anyOf``, ``oneOf``, ``allOf`` and ``not``: their errors stand at no field (path ``<nil>``)."""
+        found = _Found(matches=1)
+        if node.any_of:
+            results = [self.apply(branch, value, path, old) for branch in node.any_of]
+            good = [result for result in results if not result.errors]
+            if not good:
+                found.add(_whole(path, "must validate at least one schema (anyOf)"))
+            found.merge(good[0] if good else _best(results))
+        if node.one_of:
+            results = [self.apply(branch, value, path, old) for branch in node.one_of]
+            good = [result for result in results if not result.errors]
+            if len(good) == 1:
+                found.merge(good[0])
+            elif good:
+                text = f"must validate one and only one schema (oneOf). Found {len(good)} valid alternatives"
+                found.add(_whole(path, text))
+            else:
+                found.add(_whole(path, "must validate one and only one schema (oneOf). Found none valid"))
+                found.merge(_best(results))
+        if node.all_of:
+            results = [self.apply(branch, value, path, old) for branch in node.all_of]
+            for result in results:
+                found.merge(result)
+            if any(result.errors for result in results):
+                none = "" if any(not result.errors for result in results) else ". None validated"
+                found.add(_whole(path, f"must validate all the schemas (allOf){none}"))
+        if node.not_ is not None and not self.apply(node.not_, value, path, old).errors:
+            found.add(_whole(path, "must not validate the schema (not)"))
+        return found
+
+
+def _best(results: list[_Found]) -> _Found:
+    """The branch that met most rules, the first of equals: its errors say most."""
+    return max(results, key=lambda result: result.matches)
+
+
+def _wrong_type(node: Structural, kind: str, value: Any, path: str) -> FieldError | None:
+    types = node.types
+    if kind == "null":
+        return _type_invalid(path, ",".join(types), "null") if types and not node.nullable else None
+    name = enforced(types, node.format)
+    if (
+        kind in types
+        or (kind == "integer" and "number" in types)
+        or (kind == "number" and "integer" in types and is_whole(value))
+    ):
+        return None
+    if name and kind not in {"string", "array"}:
+        # Go names the formats of its own numbers here, and has none for the rest.
+        return _type_invalid(path, name, {"integer": "int64", "number": "float64"}.get(kind, ""))
+    return _type_invalid(path, ",".join(types), kind) if types else None
+
+
+def _number(node: Structural, kind: str, value: float, path: str, found: _Found) -> None:
+    found.matches += 2
+    name = enforced(node.types, node.format)
+    if not _in_range(node.types, name, value):
+        of = f"with format {name}" if name else "(default format)"
+        found.add(FieldError.invalid("", "", f"Checked value must be of type {node.types[0]} {of} in {path}"))
+    like = 0 if kind == "integer" else 0.0
+    if node.multiple_of is not None and not is_multiple(value, node.multiple_of):
+        found.add(_invalid(path, value, f"should be a multiple of {printed(node.multiple_of)}"))
+    low, high = node.minimum, node.maximum
+    if low is not None and (value <= low if node.exclusive_minimum else value < low):
+        than = "greater than" if node.exclusive_minimum else "greater than or equal to"
+        found.add(_invalid(path, value, f"should be {than} {printed(low, like=like)}"))
+    if high is not None and (value >= high if node.exclusive_maximum else value > high):
+        than = "less than" if node.exclusive_maximum else "less than or equal to"
+        found.add(_invalid(path, value, f"should be {than} {printed(high, like=like)}"))
+
+
+def _in_range(types: tuple[str, ...], name: str, value: float) -> bool:
+    if types == ("integer",):
+        return value == int(value) and int(value) in (INT32 if name == "int32" else INT64)
+    return name != "float" or abs(value) <= MAX_FLOAT32
+
+
+def _enum_text(allowed: Any) -> str:
+    if isinstance(allowed, str):
+        return allowed
+    if isinstance(allowed, bool):
+        return "true" if allowed else "false"
+    return "null" if allowed is None else str(allowed)
+
+
+def _type_invalid(path: str, wanted: str, got: str) -> FieldError:
+    return FieldError.type_invalid(path, got, f"{path} in body must be of type {wanted}: {go_quote(got)}")
+
+
+def _invalid(path: str, value: Any, rule: str) -> FieldError:
+    return FieldError.invalid(path, value, f"{path} in body {rule}")
+
+
+def _whole(path: str, text: str) -> FieldError:
+    return FieldError.invalid("", "", f"{go_quote(path)} {text}")

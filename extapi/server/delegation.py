@@ -1,0 +1,150 @@
+"""Who decides: authentication and authorization delegated to the cluster, as the flags say (spec A, B).
+
+Opens the connections to kube-apiserver and puts the authenticators and authorizers into their order.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from extapi.authentication.base import Authenticator
+from extapi.authentication.bearer import Bearer, WebsocketBearer
+from extapi.authentication.configmap import AuthenticationConfigMap
+from extapi.authentication.files import BundleFile
+from extapi.authentication.loopback import Loopback
+from extapi.authentication.requestheader import RequestHeader
+from extapi.authentication.settings import HeaderNames, Settings
+from extapi.authentication.tokenreview import TokenReviewer
+from extapi.authentication.union import Union as AuthenticatorUnion
+from extapi.authentication.x509 import ClientCertificate
+from extapi.authorization.base import Authorizer
+from extapi.authorization.groups import AlwaysAllowGroups
+from extapi.authorization.paths import AlwaysAllowPaths
+from extapi.authorization.subjectaccessreview import SubjectAccessReviewer
+from extapi.authorization.union import Union as AuthorizerUnion
+from extapi.client.credentials import Credentials, CredentialsError, in_cluster
+from extapi.client.http import HttpTransport
+from extapi.client.kube import Client
+from extapi.client.kubeconfig import load_kubeconfig
+from extapi.server.options import ServerOptions
+
+USER_AGENT = "extapi"
+
+
+class Cluster:
+    """The clients for one server: one connection pool for each distinct kubeconfig."""
+
+    def __init__(self, reactor: Any, options: ServerOptions) -> None:
+        self._reactor = reactor
+        self._options = options
+        self._transports: dict[Path | None, HttpTransport] = {}
+
+    def client(self, path: Path | None, what: str) -> Client:
+        """The client of a kubeconfig; of ``--kubeconfig`` or the pod where ``path`` is None.
+
+        Raises :class:`CredentialsError`; the text names ``what`` the credentials are for.
+        """
+        path = path or self._options.kubeconfig
+        if path not in self._transports:
+            try:
+                credentials = self._credentials(path)
+            except CredentialsError as error:
+                raise CredentialsError(f"failed to get {what}: {error}") from error
+            self._transports[path] = HttpTransport(self._reactor, credentials)
+        return Client(self._transports[path], user_agent=USER_AGENT)
+
+    def _credentials(self, path: Path | None) -> Credentials:
+        if path is not None:
+            return load_kubeconfig(path, self._reactor)
+        return in_cluster(self._reactor, os.environ)
+
+    async def close(self) -> None:
+        """End all connections."""
+        for transport in self._transports.values():
+            await transport.close()
+
+
+class Delegation:
+    """Authentication and authorization of one server. ``secret`` is that of in-process calls."""
+
+    def __init__(self, reactor: Any, options: ServerOptions, cluster: Cluster, *, random: Random) -> None:
+        self.secret = secrets.token_hex(32)
+        self.settings = Settings()
+        self._options = options
+        self._files = self._bundle_files(reactor, options)
+        self._configmap: AuthenticationConfigMap | None = None
+        client = cluster.client(options.authentication_kubeconfig, "delegated authentication kubeconfig")
+        if not options.authentication_skip_lookup:
+            self._configmap = AuthenticationConfigMap(
+                client,
+                self.settings,
+                clock=reactor,
+                jitter=random.random,
+                clients=options.client_ca_file is None,
+                proxies=options.requestheader.ca_file is None,
+            )
+        tokens = TokenReviewer(
+            client, clock=reactor, secret=secrets.token_bytes(32), jitter=random.random, ttl=options.token_ttl
+        )
+        self.authenticator: Authenticator = AuthenticatorUnion(
+            [
+                Loopback(self.secret),
+                RequestHeader(self.settings, reactor),
+                ClientCertificate(self.settings, reactor),
+                Bearer(tokens),
+                WebsocketBearer(tokens),
+            ]
+        )
+        self.authorizer: Authorizer = AuthorizerUnion(
+            [
+                AlwaysAllowGroups(),
+                AlwaysAllowPaths(options.always_allow_paths),
+                SubjectAccessReviewer(
+                    cluster.client(options.authorization_kubeconfig, "delegated authorization kubeconfig"),
+                    clock=reactor,
+                    jitter=random.random,
+                    authorized_ttl=options.authorized_ttl,
+                    unauthorized_ttl=options.unauthorized_ttl,
+                ),
+            ]
+        )
+
+    def _bundle_files(self, reactor: Any, options: ServerOptions) -> list[BundleFile]:
+        """CAs that flags name; then no ConfigMap decides on them (spec A9)."""
+        wanted: list[tuple[Path | None, Callable[[bytes], object]]] = [
+            (options.client_ca_file, self.settings.trust_clients),
+            (options.requestheader.ca_file, self.settings.trust_proxies),
+        ]
+        if options.requestheader.ca_file is not None:
+            proxy = options.requestheader
+            self.settings.use_names(
+                HeaderNames(
+                    username=proxy.username_headers,
+                    uid=proxy.uid_headers,
+                    group=proxy.group_headers,
+                    extra_prefix=proxy.extra_prefixes,
+                    allowed=proxy.allowed_names,
+                )
+            )
+        return [BundleFile(path, apply, reactor) for path, apply in wanted if path is not None]
+
+    async def start(self) -> None:
+        """Read what is trusted, then follow it. Raises BundleError or LookupFailed: a server must not start blind."""
+        for file in self._files:
+            file.load()
+            file.start()
+        if self._configmap is not None:
+            await self._configmap.load(tolerate=self._options.authentication_tolerate_lookup_failure)
+            self._configmap.start()
+
+    def stop(self) -> None:
+        """Follow nothing any more."""
+        for file in self._files:
+            file.stop()
+        if self._configmap is not None:
+            self._configmap.stop()

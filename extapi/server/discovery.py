@@ -1,0 +1,159 @@
+"""Discovery: what is served, as clients and kube-aggregator ask for it (spec C3, C7-C17, D11-D13).
+
+All documents are made once, at start, from the installed endpoints: an answer never waits for storage or a review.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from extapi.api.definition import Group, Kind
+from extapi.api.definition import Scope
+from extapi.codec.strictjson import encode
+from extapi.server.endpoints import Endpoint
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+
+
+class Document:
+    """A finished answer: its bytes, and the ETag by which clients keep it (spec C13)."""
+
+    __slots__ = ("body", "etag")
+
+    def __init__(self, content: Any) -> None:
+        self.body = encode(content) + b"\n"
+        self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
+
+
+class Discovery:
+    """All discovery documents of a server. ``endpoints``: (group, version, plural, subresource) to endpoint."""
+
+    def __init__(self, groups: Sequence[Group], endpoints: Mapping[tuple[str, str, str, str], Endpoint]) -> None:
+        self.groups = Document({"kind": "APIGroupList", "groups": [_api_group(group) for group in groups]})
+        self.group = {
+            group.name: Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group)}) for group in groups
+        }
+        self.versions = {
+            (group.name, version): Document(_resource_list(group, version, endpoints))
+            for group in groups
+            for version in group.versions_by_priority()
+        }
+        self.aggregated = {
+            version: Document(
+                {
+                    "kind": "APIGroupDiscoveryList",
+                    "apiVersion": f"apidiscovery.k8s.io/{version}",
+                    "metadata": {},
+                    "items": [_group_discovery(group, endpoints) for group in groups],
+                }
+            )
+            for version in ("v2", "v2beta1")
+        }
+
+
+def _api_group(group: Group) -> dict[str, Any]:
+    versions = [
+        {"groupVersion": f"{group.name}/{version}", "version": version} for version in group.versions_by_priority()
+    ]
+    return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _served(group: Group, version: str) -> list[Kind]:
+    return sorted((kind for kind in group.kinds if version in kind.versions), key=lambda kind: kind.plural)
+
+
+def _resource_list(
+    group: Group, version: str, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
+) -> dict[str, Any]:
+    resources = []
+    for kind in _served(group, version):
+        main = endpoints[group.name, version, kind.plural, ""]
+        entry: dict[str, Any] = {
+            "name": kind.plural,
+            "singularName": kind.singular,
+            "namespaced": kind.scope is Scope.NAMESPACED,
+            "kind": kind.name,
+            "verbs": main.verbs,
+        }
+        if kind.short_names:
+            entry["shortNames"] = list(kind.short_names)
+        if kind.categories:
+            entry["categories"] = list(kind.categories)
+        entry["storageVersionHash"] = storage_version_hash(group.name, kind.storage, kind.name)
+        resources.append(entry)
+        resources += [
+            {
+                "name": f"{kind.plural}/{name}",
+                "singularName": "",
+                "namespaced": kind.scope is Scope.NAMESPACED,
+                "kind": endpoint.resource.kind,
+                "verbs": endpoint.verbs,
+            }
+            for name, endpoint in _subresources(group.name, version, kind.plural, endpoints)
+        ]
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{group.name}/{version}",
+        "resources": resources,
+    }
+
+
+def _subresources(
+    group: str, version: str, plural: str, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
+) -> list[tuple[str, Endpoint]]:
+    return sorted(
+        (
+            (key[3], endpoint)
+            for key, endpoint in endpoints.items()
+            if key[:3] == (group, version, plural) and key[3]
+        ),
+        key=lambda item: item[0],
+    )
+
+
+def _group_discovery(group: Group, endpoints: Mapping[tuple[str, str, str, str], Endpoint]) -> dict[str, Any]:
+    return {
+        "metadata": {"name": group.name},
+        "versions": [
+            {
+                "version": version,
+                "resources": [_resource_discovery(group, version, kind, endpoints) for kind in _served(group, version)],
+                "freshness": "Current",
+            }
+            for version in group.versions_by_priority()
+        ],
+    }
+
+
+def _resource_discovery(
+    group: Group, version: str, kind: Kind, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
+) -> dict[str, Any]:
+    response_kind = {"group": group.name, "version": version, "kind": kind.name}
+    entry: dict[str, Any] = {
+        "resource": kind.plural,
+        "responseKind": response_kind,
+        "scope": kind.scope.value,
+        "singularResource": kind.singular,
+        "verbs": endpoints[group.name, version, kind.plural, ""].verbs,
+    }
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    subresources = [
+        {"subresource": name, "responseKind": response_kind, "verbs": endpoint.verbs}
+        for name, endpoint in _subresources(group.name, version, kind.plural, endpoints)
+    ]
+    if subresources:
+        entry["subresources"] = subresources
+    return entry
+
+
+def storage_version_hash(group: str, version: str, kind: str) -> str:
+    """By this, clients see that two versions share one store (spec C12)."""
+    digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
+    return base64.standard_b64encode(digest[:8]).decode()

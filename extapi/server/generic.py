@@ -1,0 +1,145 @@
+"""An API, served: store, cache, registry, endpoints and chain put together, without a network and without a process.
+
+``lifecycle`` puts a listener before it; ``extapi.testing`` talks to it in memory. Two of them in one process share nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from extapi.admission.chain import AdmissionChain
+from extapi.api.definition import Api
+from extapi.api.user import User
+from extapi.authentication.base import Authenticator
+from extapi.authentication.loopback import APISERVER
+from extapi.authentication.settings import Settings
+from extapi.authorization.base import Authorizer
+from extapi.listener.call import Handler
+from extapi.registry.served import ServedKind
+from extapi.registry.stored import StatusResource, StoredResource
+from extapi.registry.storedversions import check_stored_versions
+from extapi.registry.writing import Store
+from extapi.server.chain import build_chain
+from extapi.server.compression import Compression
+from extapi.server.controllers import Context, Controllers
+from extapi.server.discovery import Discovery
+from extapi.server.endpoints import Endpoint, endpoint
+from extapi.server.health import Health, NamedCheck
+from extapi.server.loopback import LoopbackTransport
+from extapi.server.openapi import OpenAPI
+from extapi.server.router import Router
+from extapi.server.shutdown import Shutdown
+from extapi.storage.base import Backend
+from extapi.storage.compaction import Compactor
+from extapi.watch.cacher import Cacher
+
+Endpoints = dict[tuple[str, str, str, str], Endpoint]
+
+
+class Server:
+    """One API on one store.
+
+    ``builtin``: admission plugins that come before the author's. ``checks``: health checks of those around it.
+    ``secret``: proves in-process calls to ``authenticator``.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        backend: Backend,
+        reactor: Any,
+        *,
+        authenticator: Authenticator,
+        settings: Settings,
+        authorizer: Authorizer,
+        secret: str,
+        version: Mapping[str, str],
+        builtin: Sequence[Any] = (),
+        checks: Sequence[NamedCheck] = (),
+        log_health: Callable[[str, str, str], None] = lambda *_: None,
+        pool: Any = None,
+        reads: int = 400,
+        writes: int = 200,
+        random: Random | None = None,
+    ) -> None:
+        self._backend = backend
+        self._reactor = reactor
+        self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
+        self._cacher = Cacher(backend, reactor)
+        self._compactor = Compactor(backend, reactor)
+        self._kinds = [ServedKind(kind, group.name) for group in api.groups for kind in group.kinds]
+        self._admission = AdmissionChain([*builtin, *api.admission])
+        self.shutdown = Shutdown()
+        endpoints = self._endpoints()
+        router = Router(
+            endpoints=endpoints,
+            discovery=Discovery(api.groups, endpoints),
+            openapi=OpenAPI(api.groups, self._kinds),
+            health=Health([*self._checks(), *checks], log_health),
+            version=version,
+            chain=self._admission,
+            clock=reactor,
+        )
+        self.handler: Handler = build_chain(
+            router,
+            authenticator=authenticator,
+            settings=settings,
+            authorizer=authorizer,
+            shutdown=self.shutdown,
+            compression=Compression(reactor, pool),
+            reads=reads,
+            writes=writes,
+        )
+        self._transport = LoopbackTransport(self.handler, reactor, secret)
+        self._context = Context(self._transport, reactor, self._random)
+        self._controllers = Controllers(api.controllers, self._context)
+
+    def transport(self, user: User = APISERVER) -> LoopbackTransport:
+        """Carries in-process requests through the whole chain, as ``user``."""
+        return self._transport.acting_as(user)
+
+    async def start(self) -> None:
+        """Fill the cache, start plugins and controllers.
+
+        Raises :class:`extapi.registry.storedversions.UnknownStoredVersion`, and what the store raises.
+        """
+        for kind in self._kinds:
+            await check_stored_versions(self._backend, kind)
+        await self._cacher.start()
+        self._compactor.start()
+        await self._admission.start(self._context)
+        # What is there now stays for good: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        self._controllers.start()
+
+    async def stop(self) -> None:
+        """End controllers and watches, then the store's work."""
+        self._controllers.stop()
+        await self._compactor.stop()
+        await self._cacher.stop()
+        await self._backend.close()
+
+    def _checks(self) -> list[NamedCheck]:
+        ready = frozenset({"readyz"})
+        return [
+            NamedCheck("storage", lambda: None if self._cacher.ready else "the cache does not follow the store"),
+            NamedCheck("shutdown", self.shutdown.check, ready),
+        ]
+
+    def _endpoints(self) -> Endpoints:
+        endpoints: Endpoints = {}
+        for kind in self._kinds:
+            cache = self._cacher.add(kind.prefix, kind.namespaced, kind)
+            store = Store(kind, cache, self._backend, self._reactor, self._random)
+            main = StoredResource(store)
+            status = StatusResource(store)
+            for name, version in kind.versions.items():
+                where = (kind.group, name, kind.kind.plural)
+                endpoints[*where, ""] = endpoint(main, name, version.warning)
+                if kind.kind.status:
+                    endpoints[*where, "status"] = endpoint(status, name, version.warning)
+        return endpoints

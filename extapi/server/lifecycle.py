@@ -1,0 +1,144 @@
+"""From start to stop of the process: store, cluster, listener, signals (spec H11, H12, H15).
+
+The process ends when its listener dies, and when it is told to; in both cases in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import structlog
+from OpenSSL import SSL
+from twisted.internet.defer import Deferred
+
+from extapi.admission.namespaces import NamespaceLifecycle
+from extapi.api.definition import Api
+from extapi.client.informer import Informer
+from extapi.client.kube import ResourceName
+from extapi.listener.call import Call
+from extapi.listener.listener import Listener
+from extapi.listener.service import Limits
+from extapi.listener.tls import ServingCertificate
+from extapi.server.delegation import Cluster, Delegation
+from extapi.server.generic import Server
+from extapi.server.health import NamedCheck
+from extapi.server.options import ServerOptions
+from extapi.server.version import version_info
+from extapi.storage.url import open_backend
+
+NAMESPACES = ResourceName("", "v1", "namespaces")
+
+DRAIN = 60.0
+"""Seconds that requests in flight get at the end (spec H12)."""
+
+
+class Process:
+    """One server process: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then."""
+
+    def __init__(self, api: Api, options: ServerOptions, reactor: Any) -> None:
+        self._log = structlog.get_logger("extapi.server")
+        self._options = options
+        self._reactor = reactor
+        self._ended: Deferred[int] = Deferred()
+        self._random = Random()  # noqa: S311 - for names and delays, nothing secret
+        self._certificate = ServingCertificate(
+            options.tls_cert_file or "",
+            options.tls_private_key_file or "",
+            minimum=SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION,
+        )
+        self._cluster = Cluster(reactor, options)
+        self._delegation = Delegation(reactor, options, self._cluster, random=self._random)
+        core = self._cluster.client(None, "kubeconfig")
+        self._namespaces = Informer(core, NAMESPACES, clock=reactor, jitter=self._random.random)
+        self._server = Server(
+            api,
+            open_backend(options.storage, reactor),
+            reactor,
+            authenticator=self._delegation.authenticator,
+            settings=self._delegation.settings,
+            authorizer=self._delegation.authorizer,
+            secret=self._delegation.secret,
+            version=version_info(),
+            builtin=[
+                NamespaceLifecycle(
+                    cache=self._namespaces, live=lambda name: core.get(NAMESPACES, name), clock=reactor
+                ),
+            ],
+            checks=[
+                NamedCheck(
+                    "informer-sync",
+                    lambda: None if self._namespaces.synced else "namespaces have not been listed yet",
+                    frozenset({"readyz"}),
+                )
+            ],
+            log_health=lambda endpoint, check, reason: self._log.warning(
+                "health check failed", endpoint=endpoint, check=check, reason=reason
+            ),
+            pool=reactor.getThreadPool(),
+            reads=options.reads,
+            writes=options.writes,
+            random=self._random,
+        )
+        self._listener = Listener(
+            reactor,
+            self._server.handler,
+            tls=self._certificate,
+            interface=options.bind_address,
+            port=options.secure_port,
+            limits=Limits(request=options.request_timeout),
+            on_died=self._died,
+            on_finished=self._finished,
+        )
+
+    async def run(self, ready: Callable[[str, int], None]) -> int:
+        """Serve until stopped; the exit status. ``ready`` is told the address once requests are answered."""
+        await self._delegation.start()
+        self._namespaces.start()
+        address, port = self._listener.start()
+        await self._server.start()
+        self._log.info("serving", address=address, port=port)
+        ready(address, port)
+        return await self._ended
+
+    def stop(self) -> None:
+        """Begin to end: readiness off, then no new connections, then what is in flight, then watches and the store."""
+        if self._server.shutdown.requested:
+            return
+        self._server.shutdown.requested = True
+        self._log.info("stopping")
+        self._reactor.callLater(self._options.shutdown_delay, self._end, 0)
+
+    def _died(self, reason: BaseException) -> None:
+        self._log.error("the listener has died", reason=str(reason))
+        self._server.shutdown.requested = True
+        self._end(1)
+
+    def _end(self, status: int) -> None:
+        self._server.shutdown.refusing = True
+        ending = Deferred.fromCoroutine(self._drain())
+        ending.addBoth(lambda _: self._ended.callback(status))
+
+    async def _drain(self) -> None:
+        await self._listener.drain(DRAIN)
+        self._delegation.stop()
+        self._namespaces.stop()
+        await self._server.stop()
+        await self._cluster.close()
+
+    def _finished(self, call: Call, status: int, size: int, seconds: float) -> None:
+        """One line a request. Neither headers nor bodies: they may hold secrets."""
+        user = call.user.name if call.user else ""
+        self._log.info(
+            "request",
+            method=call.method,
+            uri=call.target,
+            verb=call.info.verb,
+            status=status,
+            bytes=size,
+            ms=round(seconds * 1000, 3),
+            user=user,
+            audit=call.audit_id,
+            **call.log,
+        )

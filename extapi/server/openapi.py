@@ -1,0 +1,81 @@
+"""The OpenAPI documents of a server, v2 and v3, made once and served with ETags (spec C18-C20, D14-D16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from extapi.api.definition import Group
+from extapi.codec.negotiation import negotiate
+from extapi.listener.call import Call, Response
+from extapi.registry.served import ServedKind
+from extapi.schema.openapi import ResourceModel, openapi_v2, openapi_v3
+from extapi.server.discovery import Document
+from extapi.server.documents import document
+
+IMMUTABLE = 365 * 24 * 3600
+"""Seconds for which a document asked for by its hash may be kept."""
+
+
+class OpenAPI:
+    """All OpenAPI documents. Protobuf is not spoken: clients of the aggregated document get it from kube-apiserver."""
+
+    def __init__(self, groups: Sequence[Group], kinds: Sequence[ServedKind]) -> None:
+        published = [resource for kind in kinds for resource in _published(kind)]
+        self._v2 = Document(openapi_v2(published))
+        self._v3 = {
+            f"apis/{group.name}/{version}": Document(
+                openapi_v3(
+                    group.name, version, [r for r in published if (r.group, r.version) == (group.name, version)]
+                )
+            )
+            for group in groups
+            for version in group.versions_by_priority()
+        }
+        self._index = Document(
+            {
+                "paths": {
+                    path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={content.etag.strip(chr(34))}"}
+                    for path, content in self._v3.items()
+                }
+            }
+        )
+
+    def paths(self) -> list[str]:
+        """The paths to announce."""
+        return ["/openapi/v2", "/openapi/v3", *(f"/openapi/v3/{path}" for path in self._v3)]
+
+    def answer(self, call: Call, path: str) -> Response | None:
+        """The response for a path under ``/openapi/``; None for any other."""
+        if path == "/openapi/v2":
+            return self._json(call, self._v2)
+        if path == "/openapi/v3":
+            return self._json(call, self._index)
+        content = self._v3.get(path.removeprefix("/openapi/v3/"))
+        if content is None or not path.startswith("/openapi/v3/"):
+            # kube-apiserver answers 200 with nothing for a group version that it does not know (spec C20).
+            return Response(200, [("Content-Type", "application/json")]) if path.startswith("/openapi/v3/") else None
+        hash_ = call.first("hash")
+        if hash_ and hash_ == content.etag.strip('"'):
+            return self._json(call, content, ("Cache-Control", "public, immutable"))
+        return self._json(call, content)
+
+    def _json(self, call: Call, content: Document, *headers: tuple[str, str]) -> Response:
+        negotiate(call.header("accept"), transforms=frozenset())
+        return document(call, content, "application/json", etag=True, headers=headers)
+
+
+def _published(kind: ServedKind) -> list[ResourceModel]:
+    return [
+        ResourceModel(
+            group=kind.group,
+            version=name,
+            kind=kind.kind.name,
+            list_kind=kind.kind.list_kind,
+            plural=kind.kind.plural,
+            singular=kind.kind.singular,
+            scope=kind.kind.scope,
+            status=kind.kind.status,
+            structural=version.structural,
+        )
+        for name, version in kind.versions.items()
+    ]

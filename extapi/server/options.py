@@ -1,0 +1,222 @@
+"""The flags of ``extapi serve``: names, defaults and rules of k8s.io/apiserver's recommended options (spec A9, A10, B9, L).
+
+Everything that is wrong with them is found at once. Nothing here opens a file or a connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from extapi.listener.deadline import parse_duration
+from extapi.storage.url import parse_url
+
+
+class OptionErrors(Exception):
+    """Everything that is wrong with the flags, a line each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of the command line: how it is called, what it is without being given, what it means."""
+
+    name: str
+    default: str
+    help: str
+    multiple: bool = False
+    """May be repeated, and each value may hold several, separated by commas."""
+    boolean: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name as a Python identifier."""
+        return self.name.replace("-", "_")
+
+
+FLAGS: Sequence[Flag] = (
+    Flag("bind-address", "0.0.0.0", "The IP address to listen on."),  # noqa: S104 - the default of the Go original
+    Flag("secure-port", "443", "The port to serve HTTPS on; 0 takes a free one and logs it."),
+    Flag("tls-cert-file", "", "The serving certificate, with intermediates after it. Read again when it changes."),
+    Flag("tls-private-key-file", "", "The private key of --tls-cert-file."),
+    Flag("tls-min-version", "VersionTLS12", "The least TLS version: VersionTLS12 or VersionTLS13."),
+    Flag("kubeconfig", "", "How to reach the cluster; by default the pod's own credentials."),
+    Flag("authentication-kubeconfig", "", "How to reach the cluster for TokenReviews and the ConfigMap; by default as --kubeconfig."),
+    Flag("authentication-skip-lookup", "false", "Do not read the ConfigMap extension-apiserver-authentication; only flags count.", boolean=True),
+    Flag("authentication-tolerate-lookup-failure", "false", "Start although the ConfigMap cannot be read; the front proxy is not trusted then.", boolean=True),
+    Flag("authentication-token-webhook-cache-ttl", "10s", "How long answers of TokenReviews are kept."),
+    Flag("client-ca-file", "", "CAs of client certificates; overrides the ConfigMap."),
+    Flag("requestheader-client-ca-file", "", "CAs of the front proxy's certificate; given, all requestheader settings come from flags."),
+    Flag("requestheader-allowed-names", "", "Common names of the front proxy's certificate; empty: any.", multiple=True),
+    Flag("requestheader-username-headers", "x-remote-user", "Headers that carry the user's name.", multiple=True),
+    Flag("requestheader-uid-headers", "", "Headers that carry the user's uid.", multiple=True),
+    Flag("requestheader-group-headers", "x-remote-group", "Headers that carry the user's groups.", multiple=True),
+    Flag("requestheader-extra-headers-prefix", "x-remote-extra-", "Prefixes of headers that carry extra fields.", multiple=True),
+    Flag("authorization-kubeconfig", "", "How to reach the cluster for SubjectAccessReviews; by default as --kubeconfig."),
+    Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * stands for anything.", multiple=True),
+    Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long an allow of a SubjectAccessReview is kept."),
+    Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long any other answer of a SubjectAccessReview is kept."),
+    Flag("max-requests-inflight", "400", "Reads in work at a time; 0: no bound."),
+    Flag("max-mutating-requests-inflight", "200", "Writes in work at a time; 0: no bound."),
+    Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
+    Flag("shutdown-delay-duration", "0s", "How long to go on serving after SIGTERM, with readiness off."),
+    Flag("storage", "memory:", "Where objects are kept: memory: or sqlite:///PATH."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestHeaderOptions:
+    """How the front proxy is recognised, where flags say so."""
+
+    ca_file: Path | None = None
+    allowed_names: tuple[str, ...] = ()
+    username_headers: tuple[str, ...] = ("x-remote-user",)
+    uid_headers: tuple[str, ...] = ()
+    group_headers: tuple[str, ...] = ("x-remote-group",)
+    extra_prefixes: tuple[str, ...] = ("x-remote-extra-",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """What the flags say. Durations in seconds."""
+
+    bind_address: str = "0.0.0.0"  # noqa: S104 - the default of the Go original
+    secure_port: int = 443
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    tls_min_version: str = "VersionTLS12"
+    kubeconfig: Path | None = None
+    authentication_kubeconfig: Path | None = None
+    authentication_skip_lookup: bool = False
+    authentication_tolerate_lookup_failure: bool = False
+    token_ttl: float = 10.0
+    client_ca_file: Path | None = None
+    requestheader: RequestHeaderOptions = field(default_factory=RequestHeaderOptions)
+    authorization_kubeconfig: Path | None = None
+    always_allow_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")
+    authorized_ttl: float = 10.0
+    unauthorized_ttl: float = 10.0
+    reads: int = 400
+    writes: int = 200
+    request_timeout: float = 60.0
+    shutdown_delay: float = 0.0
+    storage: str = "memory:"
+
+
+class _Reader:
+    """Reads raw values and keeps what is wrong with them."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._raw = raw
+        self.problems: list[str] = []
+
+    def text(self, flag: str) -> str:
+        return str(self._raw[flag])
+
+    def path(self, flag: str) -> Path | None:
+        return Path(self.text(flag)) if self.text(flag) else None
+
+    def number(self, flag: str, least: int, most: int) -> int:
+        text = self.text(flag)
+        if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+            self.problems.append(f"--{flag}: {text!r} is not a whole number from {least} to {most}")
+            return least
+        return int(text)
+
+    def duration(self, flag: str) -> float:
+        try:
+            seconds = parse_duration(self.text(flag))
+        except ValueError as error:
+            self.problems.append(f"--{flag}: {error}")
+            return 0.0
+        if seconds < 0:
+            self.problems.append(f"--{flag}: must not be negative")
+        return seconds
+
+    def several(self, flag: str, check: Callable[[str], str | None] = lambda _: None) -> tuple[str, ...]:
+        values = tuple(part for value in _each(self._raw[flag]) for part in value.split(",") if value)
+        for value in values:
+            why = check(value)
+            if why is not None:
+                self.problems.append(f"--{flag}: {why}")
+        return values
+
+    def one_of(self, flag: str, allowed: Iterable[str]) -> str:
+        text = self.text(flag)
+        if text not in allowed:
+            self.problems.append(f"--{flag}: {text!r} is none of {', '.join(allowed)}")
+        return text
+
+
+def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
+    """The options in ``raw``: flag names to their texts. Raises :class:`OptionErrors` with all problems."""
+    read = _Reader(raw)
+    options = ServerOptions(
+        bind_address=read.text("bind-address"),
+        secure_port=read.number("secure-port", 0, 65535),
+        tls_cert_file=read.path("tls-cert-file"),
+        tls_private_key_file=read.path("tls-private-key-file"),
+        tls_min_version=read.one_of("tls-min-version", ("VersionTLS12", "VersionTLS13")),
+        kubeconfig=read.path("kubeconfig"),
+        authentication_kubeconfig=read.path("authentication-kubeconfig"),
+        authentication_skip_lookup=bool(raw["authentication-skip-lookup"]),
+        authentication_tolerate_lookup_failure=bool(raw["authentication-tolerate-lookup-failure"]),
+        token_ttl=read.duration("authentication-token-webhook-cache-ttl"),
+        client_ca_file=read.path("client-ca-file"),
+        requestheader=RequestHeaderOptions(
+            ca_file=read.path("requestheader-client-ca-file"),
+            allowed_names=read.several("requestheader-allowed-names", _blank),
+            username_headers=_lower(read.several("requestheader-username-headers", _blank)),
+            uid_headers=_lower(read.several("requestheader-uid-headers", _blank)),
+            group_headers=_lower(read.several("requestheader-group-headers", _blank)),
+            extra_prefixes=_lower(read.several("requestheader-extra-headers-prefix", _blank)),
+        ),
+        authorization_kubeconfig=read.path("authorization-kubeconfig"),
+        always_allow_paths=read.several("authorization-always-allow-paths", _pattern),
+        authorized_ttl=read.duration("authorization-webhook-cache-authorized-ttl"),
+        unauthorized_ttl=read.duration("authorization-webhook-cache-unauthorized-ttl"),
+        reads=read.number("max-requests-inflight", 0, 1_000_000),
+        writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),
+        request_timeout=read.duration("request-timeout"),
+        shutdown_delay=read.duration("shutdown-delay-duration"),
+        storage=read.text("storage"),
+    )
+    problems = [*read.problems, *_together(options)]
+    if problems:
+        raise OptionErrors(problems)
+    return options
+
+
+def _together(options: ServerOptions) -> Iterable[str]:
+    """What is wrong between flags."""
+    if options.tls_cert_file is None or options.tls_private_key_file is None:
+        yield "--tls-cert-file and --tls-private-key-file must both be given"
+    if options.request_timeout == 0:
+        yield "--request-timeout: must not be zero"
+    try:
+        parse_url(options.storage)
+    except ValueError as error:
+        yield f"--storage: {error}"
+
+
+def _each(value: Any) -> Sequence[str]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _lower(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
+
+def _blank(name: str) -> str | None:
+    if not name.strip():
+        return "empty value in the list"
+    return None if name == name.strip() else f"{name!r} has spaces around it"
+
+
+def _pattern(path: str) -> str | None:
+    return f"{path!r}: only a trailing * is allowed" if "*" in path[:-1] else None

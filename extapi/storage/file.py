@@ -1,0 +1,187 @@
+"""The file of an SQLite store: whose it is, what form it has, and that one process has it. Knows no reads and writes.
+
+A file is ours by ``PRAGMA application_id`` and of a form by ``PRAGMA user_version``. One process owns it, by ``flock``
+on ``<file>.lock`` beside it: that file stays, since a lock on a name that is removed excludes nobody. (The database
+file itself cannot carry the lock: closing any descriptor of it would drop the POSIX locks SQLite holds there.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+APPLICATION = 0x65787461
+"""``exta``, at offset 68 of the file: ``file(1)`` and SQLite's own tools show it."""
+VERSION = 1
+"""The form that is written here; a reader of form N refuses N + 1."""
+FIRST_REVISION = 1
+"""The revision of an empty store, as in etcd: 0 has a meaning of its own in the API."""
+
+_SCHEMA = """
+CREATE TABLE log (
+    revision INTEGER PRIMARY KEY,
+    key BLOB NOT NULL,
+    value BLOB,
+    previous INTEGER NOT NULL,
+    dead INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX log_key ON log (key, revision, dead);
+CREATE TABLE mark (
+    name TEXT PRIMARY KEY,
+    revision INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""``value`` NULL and ``dead`` 1: a delete; ``dead`` is there so that the index alone tells which keys are live.
+``previous``: the revision that the row replaces, 0 where the key did not exist. ``compacted``: the oldest revision that
+can be read; ``cleaned``: up to where the rows before it are gone from the file."""
+
+WAL_LIMIT = 16 * 1024 * 1024
+"""The write-ahead log is cut back to this many bytes after a burst."""
+
+
+class UnusableFile(Exception):
+    """The file cannot be a store of ours. The message names it and says what to do."""
+
+
+class StoreFile:
+    """The open file: one connection that writes, one that reads what is committed, and the lock.
+
+    The connections are in autocommit mode and may be used in any thread, one at a time each.
+    Raises :class:`UnusableFile`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        # Absolute: SQLite gives names such as ":memory:" and "" a meaning of their own.
+        # Resolved: two names of one file share one lock.
+        self.path = Path(path).resolve()
+        self._check_place()
+        self._lock = self._take_lock()
+        try:
+            identity = self._create_or_find()
+            self.writer = self._open_writer()
+            self.reader = self._connect()
+        except BaseException as error:
+            os.close(self._lock)
+            if isinstance(error, sqlite3.Error | OSError):
+                raise UnusableFile(
+                    f"{self.path}: cannot be used as a store: {error}; check the file and its rights"
+                ) from error
+            raise
+        self._identity = identity
+
+    def _check_place(self) -> None:
+        if not self.path.parent.is_dir():
+            raise UnusableFile(f"{self.path}: there is no directory {self.path.parent}; make it, or name another file")
+        if self.path.exists() and not self.path.is_file():
+            raise UnusableFile(f"{self.path}: this is not a regular file; name another one")
+
+    def _take_lock(self) -> int:
+        name = f"{self.path}.lock"
+        try:
+            lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise UnusableFile(
+                f"{self.path}: the lock file {name} cannot be opened: {error.strerror}; "
+                "give this user the right to write in the directory"
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.pread(lock, 20, 0).decode("ascii", "replace").strip()
+            os.close(lock)
+            raise UnusableFile(
+                f"{self.path}: another process has it open (pid {owner or 'unknown'}); "
+                "stop that process, or name another file"
+            ) from error
+        # Who it is only helps people; a full disk is no reason not to start.
+        with contextlib.suppress(OSError):
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode("ascii"), 0)
+        return lock
+
+    def _create_or_find(self) -> tuple[int, int]:
+        """Device and inode of the file, which is made if missing, readable to its owner alone; SQLite's side files follow."""
+        opened = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            found = os.fstat(opened)
+        finally:
+            os.close(opened)
+        return found.st_dev, found.st_ino
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        return connection
+
+    def _open_writer(self) -> sqlite3.Connection:
+        connection = self._connect()
+        try:
+            self._check_form(connection)
+            # Both stand in the header, so they come before the first table; later they change nothing.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            self._check_mode(mode)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
+            connection.execute("BEGIN IMMEDIATE")
+            if _pragma(connection, "application_id") == 0:
+                self._create(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check_mode(self, mode: str) -> None:
+        if mode != "wal":
+            raise UnusableFile(f"{self.path}: the file system has no write-ahead log ({mode}); use a local disk")
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        for statement in _SCHEMA.split(";\n"):
+            connection.execute(statement)
+        marks = [("compacted", FIRST_REVISION), ("cleaned", FIRST_REVISION)]
+        connection.executemany("INSERT INTO mark VALUES (?, ?)", marks)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _check_form(self, connection: sqlite3.Connection) -> None:
+        try:
+            application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+                raise
+            raise UnusableFile(f"{self.path}: this is not an SQLite file; name another one") from error
+        if application == version == tables == 0:
+            return
+        if application != APPLICATION:
+            raise UnusableFile(f"{self.path}: this is another application's SQLite file; name another one")
+        if version > VERSION:
+            raise UnusableFile(
+                f"{self.path}: written by a newer extapi (form {version}, this one knows {VERSION}); "
+                "upgrade extapi, or name another file"
+            )
+
+    def gone(self) -> bool:
+        """Whether the path no longer leads to the file that is open: what is written would be lost."""
+        try:
+            found = os.stat(self.path)  # noqa: PTH116 - runs before every group of writes; Path.stat costs twice as much
+        except OSError:
+            return True
+        return (found.st_dev, found.st_ino) != self._identity
+
+    def close(self) -> None:
+        """Close both connections, then let go of the lock. The last one empties the write-ahead log: that waits for the disk."""
+        try:
+            self.reader.close()
+            self.writer.close()
+        finally:
+            os.close(self._lock)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(value)

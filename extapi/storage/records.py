@@ -1,0 +1,214 @@
+"""The SQL of an SQLite store: reading the log as of a revision, and adding to it. Knows no threads and no waiting.
+
+Every read is bounded by a revision the caller gives: the file may already hold rows that nobody has been told of.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+
+from extapi.storage.base import Batch, Change, Entry, Page, RevisionConflict
+from extapi.storage.keys import successor
+from extapi.storage.tail import Past
+
+PART_ROWS = 500
+PART_BYTES = 8 * 1024 * 1024
+"""A part of the past that a tail reads: at most so many changes, and no more once so many bytes are read."""
+CLEAN_ROWS = 250
+CLEAN_BYTES = 1024 * 1024
+"""One step of cleaning: at most so many rows of the log, and no more once values of so many bytes are dropped."""
+VACUUM_PAGES = 64
+"""How many pages one step gives back to the file system."""
+SPARE_PAGES = 256
+"""Free pages that stay in the file: they are wanted again soon."""
+COUNTS = 64
+"""How many lists in progress have their remaining count remembered."""
+
+
+class Reader:
+    """Reads what is committed, on a connection of its own."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._counts: OrderedDict[tuple[bytes, int, bytes], int] = OrderedDict()
+        """Keys left after a page, by prefix, revision and the page's last key: the past never changes."""
+
+    def get(self, key: bytes, at: int) -> Entry | None:
+        """The entry as of a revision."""
+        row = self._connection.execute(
+            "SELECT value, revision FROM log WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1", (key, at)
+        ).fetchone()
+        return None if row is None or row[0] is None else Entry(key, *row)
+
+    def page(self, prefix: bytes, at: int, after: bytes, limit: int) -> Page:
+        """See :meth:`extapi.storage.base.Backend.page`."""
+        where = "key >= ? AND revision <= ?" if after < prefix else "key > ? AND revision <= ?"
+        bounds: list[bytes | int] = [max(prefix, after), at]
+        end = successor(prefix)
+        if end is not None:
+            where += " AND key < ?"
+            bounds.append(end)
+        # With max() alone SQLite takes `dead` from the row that has the maximum; the index has all three columns.
+        live = f"SELECT key, max(revision) AS revision, dead FROM log WHERE {where} GROUP BY key HAVING NOT dead"  # noqa: S608 - made of constants
+        rows = self._connection.execute(
+            f"SELECT log.key, log.value, log.revision FROM ({live} ORDER BY key LIMIT ?) AS live "  # noqa: S608 - made of constants
+            "JOIN log USING (revision) ORDER BY log.key",
+            (*bounds, limit or -1),
+        ).fetchall()
+        entries = [Entry(*row) for row in rows]
+        remaining = 0
+        if limit and len(entries) == limit:
+            remaining = self._remaining(prefix, at, after, entries, (live, bounds))
+        return Page(entries, at, remaining > 0, remaining)
+
+    def _remaining(
+        self, prefix: bytes, at: int, after: bytes, entries: list[Entry], live: tuple[str, list[bytes | int]]
+    ) -> int:
+        """How many keys follow: counted on the first page, then taken down from page to page."""
+        before = self._counts.pop((prefix, at, after), None)
+        if before is None:
+            query, bounds = live
+            (before,) = self._connection.execute(f"SELECT count(*) FROM ({query})", bounds).fetchone()  # noqa: S608 - made of constants
+        remaining = int(before) - len(entries)
+        if remaining:
+            self._counts[prefix, at, entries[-1].key] = remaining
+            if len(self._counts) > COUNTS:
+                self._counts.popitem(last=False)
+        return remaining
+
+    def past(self, after: int, until: int) -> Past:
+        """The changes after a revision, up to and with another, as far as they fit into one part."""
+        changes: list[Change] = []
+        size = 0
+        cursor = self._connection.execute(
+            "SELECT log.revision, log.key, log.value, old.value FROM log LEFT JOIN log AS old ON old.revision = log.previous "
+            "WHERE log.revision > ? AND log.revision <= ? ORDER BY log.revision",
+            (after, until),
+        )
+        for row in cursor:
+            change = Change(*row)
+            changes.append(change)
+            size += len(change.value or b"") + len(change.previous or b"")
+            if len(changes) >= PART_ROWS or size >= PART_BYTES:
+                cursor.close()
+                return Past(Batch(changes, change.revision), more=change.revision < until)
+        return Past(Batch(changes, until), more=False)
+
+
+class Writer:
+    """Adds to the log, in transactions that the caller opens, commits and rolls back."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.revision, self.compacted = self._state()
+        """The last revision given out, committed or not, and the compaction in force."""
+        self.changes: list[Change] = []
+        """The commits of the open transaction."""
+        self.dirty = False
+        """Whether the open transaction changed anything."""
+        self._stale = False
+
+    def _state(self) -> tuple[int, int]:
+        (last,) = self._connection.execute("SELECT coalesce(max(revision), 0) FROM log").fetchone()
+        compacted = self._mark("compacted")
+        # The newest row may be a delete that is compacted away, so the log alone does not tell.
+        return max(last, compacted), compacted
+
+    def _mark(self, name: str) -> int:
+        (revision,) = self._connection.execute("SELECT revision FROM mark WHERE name = ?", (name,)).fetchone()
+        return int(revision)
+
+    def _set_mark(self, name: str, revision: int) -> None:
+        self._connection.execute("UPDATE mark SET revision = ? WHERE name = ?", (revision, name))
+        self.dirty = True
+
+    def begin(self) -> None:
+        """Open a transaction; takes the write lock at once, so that nothing can refuse it later."""
+        self._undo()
+        self._connection.execute("BEGIN IMMEDIATE")
+        if self._stale:
+            self.revision, self.compacted = self._state()
+            self._stale = False
+
+    def commit(self) -> None:
+        """End the transaction; returns when it is on the disk. :meth:`settle` follows, or :meth:`rollback`."""
+        self._connection.execute("COMMIT")
+
+    def settle(self) -> None:
+        """The commit went through."""
+        self.changes = []
+        self.dirty = False
+
+    def rollback(self) -> None:
+        """Undo the transaction, if one is open; the next one begins with what the file has."""
+        self._stale = self._stale or self.dirty
+        self.settle()
+        self._undo()
+
+    def _undo(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def append(self, key: bytes, value: bytes | None, expected: int) -> int:
+        """Add a commit; raises :class:`RevisionConflict`."""
+        row = self._connection.execute(
+            "SELECT value, revision FROM log WHERE key = ? ORDER BY revision DESC LIMIT 1", (key,)
+        ).fetchone()
+        live = None if row is None or row[0] is None else Entry(key, *row)
+        if (live.revision if live else 0) != expected:
+            raise RevisionConflict(live)
+        self.dirty = True
+        self.revision = revision = self.revision + 1
+        self._connection.execute(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?)", (revision, key, value, expected, int(value is None))
+        )
+        self.changes.append(Change(revision, key, value, live.value if live else None))
+        return revision
+
+    def compact(self, revision: int, expected: int) -> int:
+        """Put a compaction in force if ``expected`` is in force now; what is in force afterwards. The rows stay."""
+        if expected == self.compacted and revision > self.compacted:
+            self._set_mark("compacted", revision)
+            self.compacted = revision
+        return self.compacted
+
+    def clean(self) -> int:
+        """Delete some rows that cannot be read any more; 1 if there may be more of them, else 0.
+
+        Each row of the log up to the compaction drops the row it replaced and, if it is a delete, itself. So the work
+        is in proportion to the writes, whatever the number of live keys, and stops and goes on anywhere.
+        """
+        cleaned = self._mark("cleaned")
+        rows = self._connection.execute(
+            "SELECT log.revision, log.previous, log.dead, coalesce(length(old.value), 0) "
+            "FROM log LEFT JOIN log AS old ON old.revision = log.previous "
+            "WHERE log.revision > ? AND log.revision <= ? ORDER BY log.revision LIMIT ?",
+            (cleaned, self.compacted, CLEAN_ROWS),
+        ).fetchall()
+        dropped: list[tuple[int]] = []
+        size = 0
+        for revision, previous, dead, length in rows:
+            if previous:
+                dropped.append((previous,))
+            if dead:
+                dropped.append((revision,))
+            cleaned = revision
+            size += length
+            if size >= CLEAN_BYTES:
+                break
+        else:
+            if len(rows) < CLEAN_ROWS:
+                cleaned = self.compacted
+        self._connection.executemany("DELETE FROM log WHERE revision = ?", dropped)
+        self._set_mark("cleaned", cleaned)
+        return int(cleaned < self.compacted)
+
+    def vacuum(self) -> int:
+        """Give some free pages back to the file system; 1 if there are more, else 0."""
+        (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
+        if free > SPARE_PAGES:
+            # Each row that is fetched is one page.
+            self._connection.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
+            self.dirty = True
+        return int(free > SPARE_PAGES + VACUUM_PAGES)

@@ -1,0 +1,144 @@
+"""Objects, lists and Statuses in the form that the client accepts: as they are, as tables, or reduced to metadata.
+
+Lists leave in pieces of at most 64 KiB: a large one is never joined (spec E26, G1-G7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from extapi.codec.negotiation import ALL_TRANSFORMS, Negotiated, negotiate
+from extapi.codec.options import include_object
+from extapi.codec.partial import partial, partial_list
+from extapi.codec.strictjson import encode, encode_pretty
+from extapi.codec.tables import row, row_object, table
+from extapi.errors import NotAcceptable
+from extapi.listener.call import PIECE, Call, Response
+from extapi.registry.base import Listing, Rendering, Resource
+from extapi.verbs.target import Target
+
+
+def negotiated(call: Call) -> Negotiated:
+    """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it."""
+    return negotiate(
+        call.header("accept"),
+        pretty=call.first("pretty"),
+        user_agent=call.header("user-agent"),
+        transforms=ALL_TRANSFORMS,
+    )
+
+
+def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering, status: int = 200) -> Response:
+    """One object."""
+    transform = accepted.transform
+    if transform is None:
+        if accepted.format == "json" and not accepted.pretty:
+            return _answer(status, accepted, obj.encoded() + b"\n")
+        return _answer(status, accepted, _formatted(accepted, obj.decoded()))
+    if transform.kind == "Table":
+        metadata = {"resourceVersion": str(obj.revision)} if obj.revision else {}
+        return _table(target, accepted, [obj], metadata, status)
+    if transform.kind == "PartialObjectMetadataList":
+        raise NotAcceptable(
+            "you requested PartialObjectMetadataList, but the requested object is not a list "
+            f"({target.resource.kind})"
+        )
+    return _answer(status, accepted, _formatted(accepted, partial(obj.decoded(), version=transform.version)))
+
+
+def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing) -> Response:
+    """A list, or a page of one."""
+    transform = accepted.transform
+    metadata: dict[str, Any] = {"resourceVersion": str(listing.revision)}
+    if listing.continue_:
+        metadata["continue"] = listing.continue_
+    if listing.remaining is not None:
+        metadata["remainingItemCount"] = listing.remaining
+    if transform is None:
+        # Lists of custom resources always carry the member, empty or not (observed on 1.36.3).
+        return _list(target, accepted, listing, {"continue": "", **metadata})
+    if transform.kind == "Table":
+        return _table(target, accepted, listing.items, metadata, 200)
+    if transform.kind == "PartialObjectMetadata":
+        raise NotAcceptable(
+            f"you requested PartialObjectMetadata, but the requested object is a list ({target.resource.list_kind})"
+        )
+    items = (item.decoded() for item in listing.items)
+    return _answer(200, accepted, _formatted(accepted, partial_list(items, metadata, version=transform.version)))
+
+
+def status_answer(accepted: Negotiated, details: dict[str, Any]) -> Response:
+    """The Status of a success; tables and metadata of it do not exist (spec E47, M11)."""
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+    return _answer(200, accepted, _formatted(accepted, status))
+
+
+def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, metadata: dict[str, Any]) -> Response:
+    head = {"apiVersion": target.api_version, "kind": target.resource.list_kind, "metadata": metadata}
+    if accepted.format == "json" and not accepted.pretty:
+        opening = encode(head)[:-1] + b',"items":['
+        return _answer(200, accepted, _pieces(opening, (item.encoded() for item in listing.items), b"]}\n"))
+    whole = {**head, "items": [item.decoded() for item in listing.items]}
+    return _answer(200, accepted, _formatted(accepted, whole))
+
+
+def _pieces(opening: bytes, items: Iterable[bytes], closing: bytes) -> list[bytes]:
+    """The items, separated by commas, in pieces of about :data:`PIECE` bytes."""
+    pieces = []
+    parts = [opening]
+    size = len(opening)
+    separator = b""
+    for item in items:
+        if size + len(item) > PIECE:
+            pieces.append(b"".join(parts))
+            parts = []
+            size = 0
+        parts += (separator, item)
+        separator = b","
+        size += len(item) + 1
+    parts.append(closing)
+    pieces.append(b"".join(parts))
+    return pieces
+
+
+def _table(
+    target: Target[Resource], accepted: Negotiated, items: Iterable[Rendering], metadata: dict[str, Any], status: int
+) -> Response:
+    transform = accepted.transform
+    version = transform.version if transform is not None else "v1"
+    pieces = list(
+        table(target.resource.columns(target.at).definitions, metadata, _rows(target, items, version), version=version)
+    )
+    if accepted.format == "json" and not accepted.pretty:
+        pieces[-1] += b"\n"
+        return _answer(status, accepted, pieces)
+    return _answer(status, accepted, _formatted(accepted, msgspec.json.decode(b"".join(pieces))))
+
+
+def _rows(target: Target[Resource], items: Iterable[Rendering], version: str) -> Iterator[bytes]:
+    columns = target.resource.columns(target.at)
+    include = include_object(target.call.query)
+    now = target.clock.seconds()
+    for item in items:
+        shown = None if include == "None" else row_object(item.decoded(), include, version=version)
+        yield row(columns.render(item.cells(), now), shown)
+
+
+def _formatted(accepted: Negotiated, content: Any) -> bytes:
+    if accepted.format == "yaml":
+        from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
+
+        return encode_yaml(content)
+    return encode_pretty(content) if accepted.pretty else encode(content) + b"\n"
+
+
+def _answer(status: int, accepted: Negotiated, body: bytes | list[bytes]) -> Response:
+    headers = [("Content-Type", accepted.content_type)]
+    if isinstance(body, list):
+        if len(body) > 1:
+            return Response(status, headers, body, length=sum(map(len, body)))
+        body = body[0]
+    return Response(status, headers, body)

@@ -1,0 +1,51 @@
+"""The body of a write becomes an object of the resource: read, decoded, checked against the request, pruned, defaulted.
+
+What is not in the schema is refused, warned of or dropped, as ``fieldValidation`` says (spec E9, E10, E13, E21).
+"""
+
+from __future__ import annotations
+
+from extapi.api.types import Obj
+from extapi.codec.body import decode_object, refuse_strict, strict_warnings
+from extapi.codec.negotiation import Format
+from extapi.codec.options import Validation
+from extapi.errors import BadRequest
+from extapi.registry.base import Resource
+from extapi.verbs.target import Target
+
+MAX_BODY = 3 * 1024 * 1024
+"""Bytes of a body that are read (spec G9)."""
+
+
+def decoded(target: Target[Resource], body: bytes, form: Format, validation: Validation) -> Obj:
+    """The object in ``body``, accepted by the resource. Raises :class:`BadRequest` with the texts of spec E10 and E21."""
+    resource = target.resource
+    found = decode_object(body, form, kind=resource.kind, group_version=target.api_version, mode=validation)
+    unknown = resource.accept(target.at, found.value)
+    if validation == "Strict":
+        refuse_strict(resource.kind, target.at.version, unknown, found.duplicates)
+    elif validation == "Warn":
+        target.call.warnings += strict_warnings(unknown, found.duplicates)
+    return found.value
+
+
+def check_namespace(target: Target[Resource], obj: Obj) -> None:
+    """The body's namespace is filled in from the URL, or must be the same; cluster-scoped objects have none (spec E13)."""
+    metadata = obj["metadata"]
+    if not target.resource.namespaced:
+        metadata.pop("namespace", None)
+    elif not metadata.get("namespace"):
+        metadata["namespace"] = target.at.namespace
+    elif metadata["namespace"] != target.at.namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_name(target: Target[Resource], obj: Obj) -> None:
+    """An update's body must name the object of the URL (spec E37)."""
+    name = obj["metadata"].get("name", "")
+    if not name:
+        raise BadRequest(
+            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != target.name:
+        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({target.name})")

@@ -1,0 +1,31 @@
+"""GET of a collection (spec E26-E36)."""
+
+from __future__ import annotations
+
+from extapi.api.selectors import parse_field_selector, parse_label_selector, supported
+from extapi.codec.options import ListOptions, list_options
+from extapi.errors import BadRequest
+from extapi.listener.call import Response
+from extapi.registry.base import Lister, Query, Resource
+from extapi.verbs.answer import list_answer, negotiated
+from extapi.verbs.target import Target
+
+
+async def list_(target: Target[Lister]) -> Response:
+    """The objects that the query selects, or a page of them."""
+    accepted = negotiated(target.call)
+    options = list_options(target.call.query)
+    listing = await target.resource.list(target.at, query(target, options))
+    return list_answer(target, accepted, listing)
+
+
+def query(target: Target[Resource], options: ListOptions) -> Query:
+    """What to select; a name in the path joins the field selector (spec F14)."""
+    labels = parse_label_selector(options.label_selector)
+    fields = parse_field_selector(options.field_selector)
+    supported(fields, ("metadata.name", "metadata.namespace") if target.resource.namespaced else ("metadata.name",))
+    if target.name and fields.exact("metadata.name") not in {None, target.name}:
+        raise BadRequest("fieldSelector metadata.name doesn't match requested name")
+    return Query(
+        labels, fields, options.limit, options.continue_, options.resource_version, options.resource_version_match
+    )

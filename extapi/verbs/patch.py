@@ -1,0 +1,63 @@
+"""PATCH by JSON patch or merge patch (spec E55-E63). Other kinds of patches are 415, as negotiation says.
+
+A patch without resourceVersion is applied again to whatever is there when somebody else wrote in between.
+"""
+
+from __future__ import annotations
+
+from extapi.api.types import Obj
+from extapi.codec import strictjson
+from extapi.codec.body import UntypedError, strict_warnings, type_of
+from extapi.codec.negotiation import patch_type
+from extapi.codec.options import patch_options
+from extapi.codec.patches import json_patch, merge_patch, patched_error, refuse_strict_patch
+from extapi.errors import BadRequest
+from extapi.listener.call import Response
+from extapi.registry.base import Updater
+from extapi.verbs.answer import negotiated, object_answer
+from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace
+from extapi.verbs.ownership import dedupe_owners
+from extapi.verbs.target import Target
+
+
+async def patch(target: Target[Updater]) -> Response:
+    """Change the object as the patch says; 200 with the object as stored."""
+    if not target.name:
+        raise BadRequest("name must be provided")
+    accepted = negotiated(target.call)
+    kind = patch_type(target.call.header("content-type"))
+    body = await target.call.body.read(MAX_BODY)
+    options = patch_options(target.call.query)
+    validation = options.field_validation
+    warned: list[str] = []
+
+    async def change(old: Obj) -> Obj:
+        apply = json_patch if kind == "json-patch" else merge_patch
+        patched = apply(old, body, validation)
+        new = patched.value
+        _check_type(target, new)
+        unknown = target.resource.accept(target.at, new)
+        if validation == "Strict":
+            refuse_strict_patch(new, unknown, patched.duplicates)
+        warned[:] = strict_warnings(unknown, patched.duplicates) if validation == "Warn" else []
+        check_namespace(target, new)
+        check_name(target, new)
+        dedupe_owners(target, new)
+        return new
+
+    admission = target.admission("PatchOptions", options)
+    stored = await target.resource.update(target.at, target.name, change, admit=admission)
+    target.call.warnings += warned
+    return object_answer(target, accepted, stored)
+
+
+def _check_type(target: Target[Updater], new: Obj) -> None:
+    """A patch must leave the object its type; a wrong kind is left to validation, as in kube-apiserver."""
+    try:
+        _, api_version = type_of(new, lambda: strictjson.encode(new))
+    except UntypedError as error:
+        raise patched_error(new, str(error)) from None
+    if api_version != target.api_version:
+        raise BadRequest(
+            f"the API version in the data ({api_version}) does not match the expected API version ({target.api_version})"
+        )

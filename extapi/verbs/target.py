@@ -1,0 +1,65 @@
+"""What a verb is given: the request, the resource it points at, and what writing needs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from extapi.admission.chain import AdmissionChain
+from extapi.api.types import Obj
+from extapi.api.user import ANONYMOUS, User
+from extapi.codec.deletion import DeleteOptions
+from extapi.codec.options import WriteOptions
+from extapi.listener.call import Call, Response
+from extapi.registry.base import Admission, Place, Resource
+
+R_co = TypeVar("R_co", bound=Resource, covariant=True)
+
+
+class Seconds(Protocol):
+    """A clock (``IReactorTime``): seconds since the epoch."""
+
+    def seconds(self) -> float:
+        """Now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target(Generic[R_co]):
+    """One request on one resource."""
+
+    call: Call
+    resource: R_co
+    at: Place
+    name: str
+    chain: AdmissionChain
+    clock: Seconds
+
+    @property
+    def api_version(self) -> str:
+        """``group/version`` of the request."""
+        return f"{self.resource.group}/{self.at.version}"
+
+    def admission(self, kind: str, options: WriteOptions | DeleteOptions) -> Admission:
+        """Who writes and how, for the plugins; ``kind`` of the options as they see them: CreateOptions and so on."""
+        shown: Obj = {"apiVersion": "meta.k8s.io/v1", "kind": kind}
+        if options.dry_run:
+            shown["dryRun"] = ["All"]
+        if isinstance(options, DeleteOptions):
+            if options.propagation_policy is not None:
+                shown["propagationPolicy"] = options.propagation_policy
+        elif options.field_manager:
+            shown["fieldManager"] = options.field_manager
+        return Admission(
+            self.chain,
+            self.call.user or User(ANONYMOUS),
+            options.dry_run,
+            shown,
+            self.call.warnings.append,
+            self.resource.subresource,
+        )
+
+
+Verb = Callable[[Target[Resource]], Awaitable[Response]]
+"""One verb on any resource that has the methods it takes."""

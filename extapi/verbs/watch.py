@@ -1,0 +1,33 @@
+"""GET with ``watch``: a stream of events (spec F)."""
+
+from __future__ import annotations
+
+from extapi.codec.negotiation import negotiate_stream
+from extapi.codec.options import include_object, list_options
+from extapi.listener.call import Response
+from extapi.registry.base import Watcher, WatchForm, WatchQuery
+from extapi.verbs.list import query
+from extapi.verbs.target import Target
+
+MIN_SECONDS = 1800.0
+"""Without ``timeoutSeconds`` a watch lasts between this and twice this (``--min-request-timeout``, spec F3)."""
+
+_FORMS = {"Table": "table", "PartialObjectMetadata": "metadata"}
+
+
+async def watch(target: Target[Watcher]) -> Response:
+    """Open the stream; what is wrong with the request is said before it begins."""
+    accepted = negotiate_stream(target.call.header("accept"), transforms=frozenset(_FORMS))
+    options = list_options(target.call.query)
+    form = WatchForm()
+    if accepted.transform is not None:
+        form = WatchForm(_FORMS[accepted.transform.kind], accepted.transform.api_version, include_object(target.call.query))
+    seconds = float(options.timeout_seconds or 0)
+    if not seconds:
+        # Spread, so that the watches of one moment do not all come back in one moment. The audit id is random enough.
+        seconds = MIN_SECONDS * (1 + (hash(target.call.audit_id) & 0xFFFF) / 0x10000)
+    wanted = WatchQuery(
+        query(target, options), options.send_initial_events, options.allow_watch_bookmarks, max(seconds, 0.0)
+    )
+    stream = await target.resource.watch(target.at, wanted, form)
+    return Response(200, [("Content-Type", "application/json")], stream)

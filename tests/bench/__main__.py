@@ -1,0 +1,119 @@
+"""Runs the benchmark and prints its table: ``scripts/bench [--quick]``."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from tests.bench.load import PIZZAS, TOPPINGS, Result, pizza, request, run, watch
+from tests.bench.server import Server
+
+BARS = {
+    "GET": 100.0,
+    "LIST of 500": 600.0,
+    "CREATE": 500.0,
+    "merge PATCH": 500.0,
+    "watch delivery": 15.0,
+}
+"""Server CPU microseconds a request that a row must stay under."""
+
+
+def main() -> None:
+    """Measure everything once."""
+    scale = 10 if "--quick" in sys.argv[1:] else 1
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(Path(directory))
+        try:
+            idle = server.rss()
+            results = list(_measure(server, scale))
+            loaded = server.rss()
+        finally:
+            server.stop()
+    _report(results, idle, loaded, server.started)
+
+
+def _measure(server: Server, scale: int) -> list[Result]:
+    for name in ("tomato", "mozzarella", "salami"):
+        topping = {
+            "apiVersion": "restaurant.programming-kubernetes.info/v1alpha1",
+            "kind": "Topping",
+            "metadata": {"name": name},
+            "spec": {"cost": "1.50"},
+        }
+        run(server, "topping", lambda _, obj=topping: request("POST", TOPPINGS, obj), count=1, status=201)  # type: ignore[misc]
+    results = [
+        run(server, "CREATE", lambda n: request("POST", PIZZAS, pizza(f"p-{n}", n)), count=500, connections=1, status=201),
+    ]
+    big = 5000
+    results += [
+        run(server, "GET", lambda _: request("GET", f"{PIZZAS}/p-7"), count=20_000 // scale, connections=4),
+        run(server, "LIST of 500", lambda _: request("GET", PIZZAS), count=1_000 // scale, connections=2),
+        run(
+            server,
+            "CREATE",
+            lambda n: request("POST", PIZZAS, pizza(f"p-{500 + n}", n)),
+            count=big - 500,
+            connections=8,
+            status=201,
+        ),
+        run(
+            server,
+            "merge PATCH",
+            lambda n: request(
+                "PATCH", f"{PIZZAS}/p-{n % 400}", {"metadata": {"labels": {"turn": str(n)}}}, "application/merge-patch+json"
+            ),
+            count=8_000 // scale,
+            connections=8,
+        ),
+        run(server, "LIST of 5,000", lambda _: request("GET", PIZZAS), count=200 // scale, connections=2),
+        watch(server, 100, 500 // scale),
+        watch(server, 1000, 100 // scale),
+    ]
+    return results
+
+
+def _report(results: list[Result], idle: float, loaded: float, started: float) -> None:
+    print(f"commit {_commit()}, {platform.python_implementation()} {platform.python_version()} ({_build()}), {_machine()}")
+    print()
+    print("| request | connections | requests/s | p50 ms | p99 ms | server CPU us | bar | of the bar |")
+    print("|---|---|---|---|---|---|---|---|")
+    for row in results:
+        bar = BARS.get(row.name)
+        of = f"{bar:.0f} | {row.micros / bar:.2f}" if bar else " | "
+        print(
+            f"| {row.name} | {row.connections} | {row.rate:,.0f} | {row.percentile(0.5):.2f} | {row.percentile(0.99):.2f} "
+            f"| {row.micros:,.1f} | {of} |"
+        )
+    print()
+    print("| process | | bar | of the bar |")
+    print("|---|---|---|---|")
+    print(f"| RSS idle, MB | {idle:.1f} | 80 | {idle / 80:.2f} |")
+    print(f"| RSS with 5,000 objects, after the load, MB | {loaded:.1f} | | |")
+    print(f"| start to ready, s | {started:.2f} | 1.5 | {started / 1.5:.2f} |")
+
+
+def _commit() -> str:
+    found = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "unknown"
+
+
+def _build() -> str:
+    """Whether the interpreter was built with optimisations: without them it costs a quarter more."""
+    arguments = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return "built with optimisations" if "--enable-optimizations" in arguments else "built without optimisations"
+
+
+def _machine() -> str:
+    model = next(
+        (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.machine(),
+    )
+    return model
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""As little of a cluster as the server needs beside the load: namespaces that exist, and no reviews.
+
+The load comes from ``system:masters``, which is allowed without a review, so nothing here is on a measured path.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+NAMESPACE = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {"name": "bench", "uid": "0", "resourceVersion": "1"},
+    "status": {"phase": "Active"},
+}
+
+
+class _Requests(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    ended = threading.Event()
+
+    def do_GET(self) -> None:  # noqa: N802 - http.server's name
+        if "watch=" in self.path:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.flush()
+            self.ended.wait()
+            return
+        body = json.dumps(
+            {"apiVersion": "v1", "kind": "NamespaceList", "metadata": {"resourceVersion": "1"}, "items": [NAMESPACE]}
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
+        del format, args
+
+
+class Cluster:
+    """Answers on loopback until :meth:`stop`."""
+
+    def __init__(self) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Requests)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def kubeconfig(self, path: Path) -> Path:
+        """Write a kubeconfig that leads here."""
+        host, port = self._server.server_address[:2]
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "bench",
+            "clusters": [{"name": "bench", "cluster": {"server": f"http://{host!s}:{port}"}}],
+            "users": [{"name": "bench", "user": {"token": "none"}}],
+            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+        }
+        path.write_text(json.dumps(config))
+        return path
+
+    def stop(self) -> None:
+        """End all answers."""
+        _Requests.ended.set()
+        self._server.shutdown()
+        self._server.server_close()

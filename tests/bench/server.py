@@ -1,0 +1,94 @@
+"""The measured process: ``extapi serve extapi.pizza:api`` on SQLite, and what /proc says about it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.bench.cluster import Cluster
+from tests.certificates import CLIENT, SERVER, authority
+
+TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
+"""Microseconds of one tick of /proc/<pid>/stat."""
+
+
+class Server:
+    """A running server. ``context`` makes the front proxy's connections."""
+
+    def __init__(self, directory: Path) -> None:
+        serving, proxies = authority("serving-ca"), authority("front-proxy-ca")
+        certificate = serving.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER).save(directory, "serving")
+        proxy = proxies.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
+        (directory / "serving-ca.pem").write_bytes(serving.pem)
+        (directory / "proxy-ca.pem").write_bytes(proxies.pem)
+        self._cluster = Cluster()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._log = (directory / "server.log").open("wb")
+        begin = time.monotonic()
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-m", "extapi", "serve", "extapi.pizza:api",
+                "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+                f"--tls-cert-file={certificate.certificate}", f"--tls-private-key-file={certificate.key}",
+                f"--kubeconfig={self._cluster.kubeconfig(directory / 'kubeconfig')}",
+                "--authentication-skip-lookup", f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
+                f"--storage=sqlite:///{directory / 'bench.db'}",
+            ],
+            stdout=self._log,
+            stderr=self._log,
+        )  # fmt: skip
+        self.context = ssl.create_default_context(cafile=str(directory / "serving-ca.pem"))
+        self.context.load_cert_chain(proxy.certificate, proxy.key)
+        self._wait(directory)
+        self.started = time.monotonic() - begin
+
+    def _wait(self, directory: Path) -> None:
+        """Until /readyz says so; a server that dies before ends the benchmark with its log."""
+        limit = time.monotonic() + 30
+        while time.monotonic() < limit:
+            if self._process.poll() is not None:
+                break
+            try:
+                with self.connect() as connection:
+                    connection.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    if connection.recv(65536).startswith(b"HTTP/1.1 200"):
+                        return
+            except OSError:
+                pass
+            time.sleep(0.02)
+        raise RuntimeError(f"the server is not ready:\n{(directory / 'server.log').read_text()}")
+
+    def connect(self) -> ssl.SSLSocket:
+        """A new connection as the front proxy."""
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self.context.wrap_socket(plain, server_hostname="localhost")
+
+    def cpu(self) -> float:
+        """Microseconds of CPU that the process has used, all threads together."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * TICK
+
+    def rss(self) -> float:
+        """Resident memory in MB (10^6 bytes)."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def stop(self) -> None:
+        """End it as an operator would."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._cluster.stop()
+        self._log.close()

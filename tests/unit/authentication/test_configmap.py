@@ -1,0 +1,219 @@
+"""Following the ConfigMap (spec A1-A9)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from extapi.authentication.configmap import AuthenticationConfigMap, LookupFailed, header_names
+from extapi.authentication.settings import HeaderNames, Settings
+from extapi.client.base import Request, TransportError
+from extapi.client.kube import Client
+from tests.certificates import authority
+from tests.unit.client.building import now, run
+from tests.unit.client.kubernetes import Answer, Kubernetes, status
+
+CLIENTS, PROXIES = authority("clients").pem.decode(), authority("proxies").pem.decode()
+
+DATA = {
+    "client-ca-file": CLIENTS,
+    "requestheader-client-ca-file": PROXIES,
+    "requestheader-username-headers": '["X-Remote-User"]',
+    "requestheader-group-headers": '["X-Remote-Group"]',
+    "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+    "requestheader-allowed-names": '["front-proxy-client"]',
+}
+NAMES = HeaderNames(("x-remote-user",), (), ("x-remote-group",), ("x-remote-extra-",), ("front-proxy-client",))
+
+
+def _configmap(data: dict[str, str], version: str = "1") -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": "extension-apiserver-authentication",
+            "namespace": "kube-system",
+            "resourceVersion": version,
+        },
+        "data": data,
+    }
+
+
+class _Cluster:
+    """The ConfigMap as it is now, and the watch on it."""
+
+    def __init__(self, first: Any) -> None:
+        self.first = first
+        self.watch = Answer(200, stream=True)
+        self.kubernetes = Kubernetes(self._react)
+        self.settings = Settings()
+
+    def _react(self, request: Request) -> Any:
+        query = dict(request.query)
+        if "watch" in query:
+            return self.watch
+        if "fieldSelector" not in query:
+            return self.first if isinstance(self.first, Answer | Exception) else Answer(200, _configmap(self.first))
+        items = [_configmap(self.first)] if isinstance(self.first, dict) else []
+        return Answer(200, {"items": items, "metadata": {"resourceVersion": "1"}})
+
+    def follower(self, **options: Any) -> AuthenticationConfigMap:
+        return AuthenticationConfigMap(
+            Client(self.kubernetes), self.settings, clock=now(), jitter=lambda: 0.0, **options
+        )
+
+    def change(self, data: dict[str, str], version: str) -> None:
+        self.watch.send("MODIFIED", _configmap(data, version))
+
+
+def test_the_first_read_is_one_get() -> None:
+    cluster = _Cluster(DATA)
+    run(cluster.follower().load())
+    (request,) = cluster.kubernetes.requests
+    assert request.path == "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+    assert cluster.settings.names == NAMES
+    assert cluster.settings.client_ca is not None
+    assert cluster.settings.client_ca.pem == CLIENTS.encode()
+    assert cluster.settings.proxy_ca is not None
+    assert cluster.settings.proxy_ca.pem == PROXIES.encode()
+    assert cluster.settings.generation > 0
+
+
+def test_the_watch_is_of_that_one_name() -> None:
+    cluster = _Cluster(DATA)
+    follower = cluster.follower()
+    follower.start()
+    listed, watched = cluster.kubernetes.requests
+    for request in (listed, watched):
+        assert request.path == "/api/v1/namespaces/kube-system/configmaps"
+        assert dict(request.query)["fieldSelector"] == "metadata.name=extension-apiserver-authentication"
+    assert dict(watched.query)["resourceVersion"] == "1"
+    follower.stop()
+
+
+def test_it_may_come_later() -> None:
+    cluster = _Cluster(status(404, "NotFound"))
+    follower = cluster.follower()
+    run(follower.load())
+    assert cluster.settings.names == HeaderNames()
+    follower.start()
+    cluster.watch.send("ADDED", _configmap(DATA, "2"))
+    assert cluster.settings.names == NAMES
+    follower.stop()
+
+
+def test_forbidden_names_the_role() -> None:
+    cluster = _Cluster(status(403, "Forbidden", "cannot get"))
+    with pytest.raises(LookupFailed, match="--role=extension-apiserver-authentication-reader"):
+        run(cluster.follower().load())
+
+
+@pytest.mark.parametrize("first", [status(500, "InternalError"), TransportError("refused")])
+def test_another_failure_is_one(first: Any) -> None:
+    with pytest.raises(LookupFailed, match="unable to load configmap kube-system/extension-apiserver-authentication"):
+        run(_Cluster(first).follower().load())
+
+
+def test_a_tolerated_failure_switches_the_front_proxy_off_for_good() -> None:
+    cluster = _Cluster(status(500, "InternalError"))
+    follower = cluster.follower()
+    run(follower.load(tolerate=True))
+    follower.start()
+    cluster.watch.send("ADDED", _configmap(DATA, "2"))
+    assert cluster.settings.proxy_ca is None
+    assert cluster.settings.names == HeaderNames()
+    assert cluster.settings.client_ca is not None
+    follower.stop()
+
+
+def test_changes_count_at_once_and_raise_the_generation() -> None:
+    cluster = _Cluster(DATA)
+    follower = cluster.follower()
+    run(follower.load())
+    follower.start()
+    generation = cluster.settings.generation
+    cluster.change({**DATA, "unrelated": "x"}, "2")
+    assert cluster.settings.generation == generation
+    cluster.change({**DATA, "requestheader-allowed-names": '["other"]'}, "3")
+    assert cluster.settings.names.allowed == ("other",)
+    assert cluster.settings.generation > generation
+    follower.stop()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"requestheader-client-ca-file": ""},
+        {"requestheader-client-ca-file": "nonsense"},
+        {"requestheader-username-headers": "[1]"},
+        {"requestheader-username-headers": "nonsense"},
+        {"client-ca-file": "nonsense"},
+    ],
+)
+def test_the_last_good_state_stays(change: dict[str, str]) -> None:
+    cluster = _Cluster(DATA)
+    follower = cluster.follower()
+    run(follower.load())
+    follower.start()
+    settings = cluster.settings
+    before = (settings.client_ca, settings.proxy_ca, settings.names, settings.generation)
+    cluster.change({**DATA, **change}, "2")
+    assert (settings.client_ca, settings.proxy_ca, settings.names, settings.generation) == before
+    follower.stop()
+
+
+def test_one_broken_part_does_not_hold_back_another() -> None:
+    cluster = _Cluster(DATA)
+    follower = cluster.follower()
+    run(follower.load())
+    follower.start()
+    new = authority("new").pem.decode()
+    cluster.change({**DATA, "client-ca-file": "nonsense", "requestheader-client-ca-file": new}, "2")
+    assert cluster.settings.proxy_ca is not None
+    assert cluster.settings.proxy_ca.pem == new.encode()
+    follower.stop()
+
+
+def test_a_deleted_configmap_stays_in_force() -> None:
+    cluster = _Cluster(DATA)
+    follower = cluster.follower()
+    run(follower.load())
+    follower.start()
+    cluster.watch.send("DELETED", _configmap({}, "2"))
+    assert cluster.settings.names == NAMES
+    assert cluster.settings.proxy_ca is not None
+    follower.stop()
+
+
+def test_another_configmap_is_not_listened_to() -> None:
+    cluster = _Cluster({})
+    follower = cluster.follower()
+    follower.start()
+    other = _configmap(DATA, "2")
+    other["metadata"]["name"] = "other"
+    cluster.watch.send("ADDED", other)
+    assert cluster.settings.generation == 0
+    follower.stop()
+
+
+def test_flags_win() -> None:
+    cluster = _Cluster(DATA)
+    run(cluster.follower(clients=False).load())
+    assert cluster.settings.client_ca is None
+    assert cluster.settings.proxy_ca is not None
+    cluster = _Cluster(DATA)
+    run(cluster.follower(proxies=False).load())
+    assert cluster.settings.client_ca is not None
+    assert cluster.settings.proxy_ca is None
+    assert cluster.settings.names == HeaderNames()
+
+
+def test_missing_and_empty_lists_are_empty() -> None:
+    assert header_names({}) == HeaderNames()
+    empty = {"requestheader-uid-headers": "", "requestheader-allowed-names": "null"}
+    assert header_names(empty) == HeaderNames()
+
+
+def test_a_uid_header_and_blank_names() -> None:
+    data = {"requestheader-uid-headers": json.dumps(["X-Remote-Uid", " "]), "requestheader-extra-headers-prefix": '[""]'}
+    assert header_names(data) == HeaderNames(uid=("x-remote-uid",))

@@ -1,0 +1,164 @@
+"""Who asks, over all kinds of credentials, as kube-apiserver puts them together (spec A13, A14, A18, A20, A27, A29)."""
+
+from __future__ import annotations
+
+import pytest
+
+from extapi.api.user import User
+from extapi.authentication.base import Authenticator
+from extapi.authentication.loopback import Loopback
+from extapi.authentication.requestheader import RequestHeader
+from extapi.authentication.settings import HeaderNames, Settings
+from extapi.authentication.stage import PLANS, Authentication
+from extapi.authentication.union import Union
+from extapi.authentication.x509 import ClientCertificate
+from extapi.errors import Unauthorized
+from extapi.listener.call import Call, Peer, Response
+from tests.certificates import CLIENT, authority
+from tests.unit.client.building import call, now, run
+
+PROXIES, CLIENTS = authority("front-proxy-ca"), authority("client-ca")
+PROXY = PROXIES.leaf("front-proxy", eku=CLIENT)
+
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+
+
+def _stage(settings: Settings | None = None) -> Authentication:
+    if settings is None:
+        settings = Settings()
+        settings.trust_proxies(PROXIES.pem)
+        settings.trust_clients(CLIENTS.pem)
+        settings.use_names(
+            HeaderNames(("x-remote-user",), (), ("x-remote-group",), ("x-remote-extra-",), ("front-proxy",))
+        )
+    kinds: list[Authenticator] = [
+        Loopback("s3cret"),
+        RequestHeader(settings, now()),
+        ClientCertificate(settings, now()),
+    ]
+
+    async def end(asked: Call) -> Response:
+        return Response(200)
+
+    return Authentication(end, Union(kinds), settings)
+
+
+def _user(asked: Call, stage: Authentication | None = None) -> User | None:
+    assert run((stage or _stage())(asked)).status == 200
+    return asked.user
+
+
+def test_no_credentials_are_nobody() -> None:
+    assert _user(call()) == ANONYMOUS
+
+
+def test_forged_headers_are_nobody_and_are_not_seen_later() -> None:
+    asked = call(
+        headers={
+            "x-remote-user": ["admin"],
+            "x-remote-uid": ["1"],
+            "x-remote-group": ["system:masters"],
+            "x-remote-extra-scopes": ["all"],
+            "authorization": ["Basic abc"],
+            "accept": ["*/*"],
+        }
+    )
+    assert _user(asked) == ANONYMOUS
+    assert asked.headers == {"accept": ["*/*"]}
+
+
+def test_custom_headers_are_deleted_too() -> None:
+    settings = Settings()
+    settings.use_names(HeaderNames(("x-who",), ("x-id",), ("x-team",), ("x-more-",)))
+    asked = call(headers={"x-who": ["a"], "x-id": ["b"], "x-team": ["c"], "x-more-d": ["e"], "x-keep": ["f"]})
+    stage = _stage(settings)
+    assert _user(asked, stage) == ANONYMOUS
+    assert asked.headers == {"x-keep": ["f"]}
+    settings.use_names(HeaderNames())
+    asked = call(headers={"x-who": ["a"], "x-id": ["b"], "x-team": ["c"], "x-more-d": ["e"], "x-keep": ["f"]})
+    assert _user(asked, stage) == ANONYMOUS
+    assert "x-who" in asked.headers
+
+
+def test_the_front_proxy_vouches_for_a_user() -> None:
+    asked = call(certificates=PROXY.chain, headers={"x-remote-user": ["alice"], "x-remote-uid": ["1"]})
+    assert _user(asked) == User("alice", groups=("system:authenticated",))
+    assert asked.headers == {}
+
+
+def test_the_anonymous_user_of_the_front_proxy_stays_anonymous() -> None:
+    asked = call(
+        certificates=PROXY.chain,
+        headers={"x-remote-user": ["system:anonymous"], "x-remote-group": ["system:unauthenticated"]},
+    )
+    assert _user(asked) == ANONYMOUS
+
+
+def test_a_client_certificate_is_enough_although_it_is_no_front_proxy() -> None:
+    asked = call(certificates=CLIENTS.leaf("bob", eku=CLIENT).chain, headers={"x-remote-user": ["admin"]})
+    user = _user(asked)
+    assert user is not None
+    assert (user.name, user.groups) == ("bob", ("system:authenticated",))
+    assert asked.headers == {}
+
+
+@pytest.mark.parametrize(
+    ("chain", "headers", "why"),
+    [
+        (PROXIES.leaf("eve", eku=CLIENT).chain, {"x-remote-user": ["a"]}, "cn=eve is not in the allowed list"),
+        (PROXY.chain, {}, "unknown authority"),
+        (authority("x").leaf("bob").chain, {}, "unknown authority"),
+        (CLIENTS.leaf("bob", expired=True).chain, {}, "expired"),
+    ],
+    ids=["name not allowed", "front proxy without user", "stranger", "expired"],
+)
+def test_credentials_that_nobody_takes_are_401_and_never_anonymous(
+    chain: tuple[object, ...], headers: dict[str, list[str]], why: str
+) -> None:
+    asked = call(certificates=chain, headers=headers)  # type: ignore[arg-type]  # of parametrize
+    with pytest.raises(Unauthorized) as caught:
+        run(_stage()(asked))
+    assert caught.value.status() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Unauthorized",
+        "reason": "Unauthorized",
+        "code": 401,
+    }
+    assert asked.user is None
+    assert why in asked.log["authentication"]
+
+
+def test_loopback_calls() -> None:
+    assert _user(call(peer=Peer(loopback="s3cret"))) == User(
+        "system:apiserver", groups=("system:masters", "system:authenticated")
+    )
+    controller = User("system:pizza", groups=("controllers",))
+    acting = Peer(loopback="s3cret", verdicts={"user": controller})
+    assert _user(call(peer=acting)) == User("system:pizza", groups=("controllers", "system:authenticated"))
+
+
+@pytest.mark.parametrize(
+    "peer", [Peer(loopback="wrong"), Peer(loopback="s3cret", verdicts={"user": "admin"})], ids=["secret", "user"]
+)
+def test_a_wrong_loopback_is_401(peer: Peer) -> None:
+    with pytest.raises(Unauthorized):
+        run(_stage()(call(peer=peer)))
+
+
+def test_a_user_without_the_secret_is_not_believed() -> None:
+    assert _user(call(peer=Peer(verdicts={"user": User("admin", groups=("system:masters",))}))) == ANONYMOUS
+
+
+def test_an_empty_loopback_secret_is_refused() -> None:
+    with pytest.raises(ValueError, match="must not be empty"):
+        Loopback("")
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    stage = _stage()
+    for number in range(PLANS + 10):
+        run(stage(call(headers={f"x-{number}": ["1"]})))
+    assert len(stage._secret) <= PLANS

@@ -1,0 +1,156 @@
+"""Acting as somebody else (spec A32)."""
+
+from __future__ import annotations
+
+import pytest
+
+from extapi.api.user import User
+from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
+from extapi.authorization.impersonation import Impersonation
+from extapi.authorization.refusal import NotAuthorized
+from extapi.errors import BadRequest
+from extapi.listener.call import Call, Response
+from tests.unit.client.building import call, run
+
+ADMIN = User("admin", groups=("ops",))
+
+
+class Rules:
+    """Allows everything but one resource."""
+
+    def __init__(self, refused: str = "", *, fails: bool = False) -> None:
+        self.refused = refused
+        self.fails = fails
+        self.asked: list[tuple[str, str, str, str, str]] = []
+
+    async def authorize(self, user: User, attributes: Attributes) -> Decision:
+        assert user is ADMIN
+        assert attributes.verb == "impersonate"
+        assert attributes.is_resource
+        self.asked.append(
+            (attributes.group, attributes.resource, attributes.subresource, attributes.namespace, attributes.name)
+        )
+        if self.fails:
+            raise AuthorizationError("gone")
+        return Decision(Verdict.NO_OPINION if attributes.resource == self.refused else Verdict.ALLOW)
+
+
+def _through(headers: dict[str, list[str]], rules: Rules | None = None) -> Call:
+    async def end(asked: Call) -> Response:
+        return Response(200)
+
+    asked = call(headers=headers)
+    asked.user = ADMIN
+    run(Impersonation(end, rules or Rules())(asked))
+    return asked
+
+
+def test_nobody_is_impersonated() -> None:
+    asked = _through({"accept": ["*/*"], "impersonate-other": ["x"]})
+    assert asked.user is ADMIN
+    assert asked.original_user is None
+    assert asked.headers == {"accept": ["*/*"], "impersonate-other": ["x"]}
+
+
+def test_a_user_with_everything() -> None:
+    rules = Rules()
+    asked = _through(
+        {
+            "impersonate-user": ["alice"],
+            "impersonate-group": ["devs", "qa"],
+            "impersonate-uid": ["7"],
+            "impersonate-extra-example.com%2fscopes": ["a", "b"],
+            "impersonate-extra-bad%zz": ["c"],
+            "accept": ["*/*"],
+        },
+        rules,
+    )
+    assert asked.user == User(
+        "alice",
+        "7",
+        ("devs", "qa", "system:authenticated"),
+        {"example.com/scopes": ("a", "b"), "bad%zz": ("c",)},
+    )
+    assert asked.original_user is ADMIN
+    assert asked.headers == {"accept": ["*/*"]}
+    assert rules.asked == [
+        ("", "users", "", "", "alice"),
+        ("", "groups", "", "", "devs"),
+        ("", "groups", "", "", "qa"),
+        ("authentication.k8s.io", "userextras", "example.com/scopes", "", "a"),
+        ("authentication.k8s.io", "userextras", "example.com/scopes", "", "b"),
+        ("authentication.k8s.io", "userextras", "bad%zz", "", "c"),
+        ("authentication.k8s.io", "uids", "", "", "7"),
+    ]
+
+
+def test_a_service_account() -> None:
+    rules = Rules()
+    asked = _through({"impersonate-user": ["system:serviceaccount:ns:robot"]}, rules)
+    assert rules.asked == [("", "serviceaccounts", "", "ns", "robot")]
+    assert asked.user == User(
+        "system:serviceaccount:ns:robot",
+        groups=("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"),
+    )
+
+
+def test_a_service_account_with_groups_has_only_those() -> None:
+    asked = _through({"impersonate-user": ["system:serviceaccount:ns:robot"], "impersonate-group": ["g"]})
+    assert asked.user is not None
+    assert asked.user.groups == ("g", "system:authenticated")
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "expected"),
+    [
+        ("alice", ["system:authenticated"], ("system:authenticated",)),
+        ("alice", ["system:unauthenticated"], ("system:unauthenticated",)),
+        ("system:anonymous", [], ("system:unauthenticated",)),
+        ("system:anonymous", ["system:unauthenticated"], ("system:unauthenticated",)),
+        ("system:anonymous", ["g"], ("g", "system:unauthenticated")),
+    ],
+)
+def test_known_or_unknown(user: str, groups: list[str], expected: tuple[str, ...]) -> None:
+    asked = _through({"impersonate-user": [user], "impersonate-group": groups})
+    assert asked.user is not None
+    assert asked.user.groups == expected
+
+
+@pytest.mark.parametrize("resource", ["users", "groups", "userextras", "uids"])
+def test_each_item_has_to_be_allowed(resource: str) -> None:
+    headers = {
+        "impersonate-user": ["alice"],
+        "impersonate-group": ["devs"],
+        "impersonate-uid": ["7"],
+        "impersonate-extra-a": ["b"],
+    }
+    with pytest.raises(NotAuthorized, match=f'User "admin" cannot impersonate resource "{resource}'):
+        _through(headers, Rules(resource))
+
+
+def test_the_words_of_a_refusal() -> None:
+    with pytest.raises(NotAuthorized) as caught:
+        _through({"impersonate-user": ["alice"]}, Rules("users"))
+    assert caught.value.message == (
+        'users "alice" is forbidden: User "admin" cannot impersonate resource "users" in API group "" '
+        "at the cluster scope"
+    )
+
+
+def test_no_answer_is_a_refusal() -> None:
+    with pytest.raises(NotAuthorized):
+        _through({"impersonate-user": ["alice"]}, Rules(fails=True))
+
+
+@pytest.mark.parametrize(
+    ("headers", "what"),
+    [
+        ({"impersonate-group": ["x"]}, "groups"),
+        ({"impersonate-uid": ["x"]}, "a uid"),
+        ({"impersonate-extra-a": ["x"]}, "extra"),
+        ({"impersonate-user": [""], "impersonate-group": ["x"], "impersonate-uid": ["y"]}, "groups and a uid"),
+    ],
+)
+def test_without_a_user_it_is_a_bad_request(headers: dict[str, list[str]], what: str) -> None:
+    with pytest.raises(BadRequest, match=f"^requested {what} without impersonating a user name$"):
+        _through(headers)

@@ -1,0 +1,314 @@
+"""The transport against a real HTTP server on loopback: TLS, tokens, time, size, and what errors say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+
+from extapi.client.base import ConnectionLost, Request, TransportError
+from extapi.client.body import HIGH_WATER
+from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken
+from extapi.client.http import HttpTransport
+from tests.certificates import CLIENT, SERVER, authority
+from tests.unit.client.conftest import Server, Turning
+
+Serve = Callable[..., Server]
+
+
+async def _body(transport: HttpTransport, request: Request, limit: int = 1 << 20) -> tuple[int, bytes]:
+    reply = await transport.send(request)
+    return reply.status, await reply.read(limit)
+
+
+def _hello(request: Any) -> bytes:
+    request.setHeader(b"Content-Type", b"application/json")
+    request.responseHeaders.addRawHeader(b"Warning", b"one")
+    request.responseHeaders.addRawHeader(b"Warning", b"two")
+    return b'{"a": 1}'
+
+
+def _silence(request: Any) -> None:
+    """No answer."""
+
+
+def _much(request: Any) -> bytes:
+    return b"x" * 5000
+
+
+def test_path_query_headers_and_body_arrive_as_given(turning: Turning, serve: Serve) -> None:
+    server = serve(_hello)
+    transport = HttpTransport(turning.reactor, Credentials(server.url, token=StaticToken("Bearer t1")))
+    request = Request(
+        "POST",
+        "/api/v1/a%2Fb/%25/c",
+        query=(("labelSelector", "a in (b,c)&x=y+z"), ("watch", "true")),
+        headers={"X-One": "1", "Content-Type": "application/json"},
+        body=b"{}",
+    )
+
+    async def send() -> None:
+        reply = await transport.send(request)
+        assert reply.status == 200
+        assert reply.headers["content-type"] == "application/json"
+        assert reply.headers["warning"] == "one, two"
+        assert await reply.read() == b'{"a": 1}'
+
+    turning.run(send())
+    (seen,) = server.seen
+    assert seen.method == "POST"
+    assert seen.uri == "/api/v1/a%2Fb/%25/c?labelSelector=a%20in%20%28b%2Cc%29%26x%3Dy%2Bz&watch=true"
+    assert seen.headers["x-one"] == "1"
+    assert seen.headers["content-type"] == "application/json"
+    assert seen.headers["authorization"] == "Bearer t1"
+    assert seen.body == b"{}"
+    turning.run(transport.close())
+
+
+def test_a_server_below_a_path(turning: Turning, serve: Serve) -> None:
+    server = serve(_hello)
+    transport = HttpTransport(turning.reactor, Credentials(server.url + "/k8s/clusters/c1/"))
+    turning.run(_body(transport, Request("GET", "/version")))
+    assert server.seen[0].uri == "/k8s/clusters/c1/version"
+    turning.run(transport.close())
+
+
+def test_connections_are_kept_alive(turning: Turning, serve: Serve) -> None:
+    server = serve(_hello)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    for _ in range(3):
+        turning.run(_body(transport, Request("GET", "/")))
+    assert len({seen.connection for seen in server.seen}) == 1
+    turning.run(transport.close())
+
+
+def test_redirects_are_not_followed(turning: Turning, serve: Serve) -> None:
+    def answer(request: Any) -> bytes:
+        request.setResponseCode(302)
+        request.setHeader(b"Location", b"/elsewhere")
+        return b"moved"
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    assert turning.run(_body(transport, Request("GET", "/")))[0] == 302
+    assert len(server.seen) == 1
+    turning.run(transport.close())
+
+
+def test_tls_with_client_certificate(turning: Turning, serve: Serve) -> None:
+    ca = authority("serving")
+    clients = authority("clients")
+    middle = clients.intermediate("middle")
+    me = middle.leaf("extension", eku=CLIENT)
+    server = serve(_hello, tls=ca.leaf("s", san=["127.0.0.1"], eku=SERVER), clients=clients)
+    credentials = Credentials(server.url, ca=ca.pem, certificate=me.chain_pem, key=me.key_pem)
+    transport = HttpTransport(turning.reactor, credentials)
+    assert turning.run(_body(transport, Request("GET", "/")))[0] == 200
+    assert server.seen[0].client == "extension"
+    turning.run(transport.close())
+
+
+def test_a_server_name_of_its_own(turning: Turning, serve: Serve) -> None:
+    ca = authority("serving")
+    server = serve(_hello, tls=ca.leaf("s", san=["kubernetes.default"], eku=SERVER))
+    transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem, server_name="kubernetes.default"))
+    assert turning.run(_body(transport, Request("GET", "/")))[0] == 200
+    turning.run(transport.close())
+
+
+@pytest.mark.parametrize(
+    ("ca_of_server", "names", "text"),
+    [("other", ["127.0.0.1"], "certificate verify failed"), ("serving", ["127.0.0.2"], "127.0.0.1")],
+)
+def test_an_untrusted_server_is_refused(
+    turning: Turning, serve: Serve, ca_of_server: str, names: list[str], text: str
+) -> None:
+    ca = authority("serving")
+    signer = ca if ca_of_server == "serving" else authority("other")
+    server = serve(_hello, tls=signer.leaf("s", san=names, eku=SERVER))
+    transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem))
+    with pytest.raises(TransportError) as caught:
+        turning.run(_body(transport, Request("GET", "/")))
+    assert str(caught.value).startswith(server.url)
+    assert text in str(caught.value)
+    assert server.seen == []
+    turning.run(transport.close())
+
+
+def test_nobody_listens(turning: Turning, serve: Serve) -> None:
+    server = serve(_hello)
+    url = server.url
+    turning.wait(server.port.stopListening())
+    transport = HttpTransport(turning.reactor, Credentials(url))
+    with pytest.raises(TransportError, match=rf"{url}: Connection was refused by other side"):
+        turning.run(_body(transport, Request("GET", "/")))
+    turning.run(transport.close())
+
+
+def test_no_answer_in_time(turning: Turning, serve: Serve) -> None:
+    server = serve(_silence)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    with pytest.raises(TransportError, match=r"no answer within 0\.05 seconds"):
+        turning.run(_body(transport, Request("GET", "/", timeout=0.05)))
+    turning.run(transport.close())
+
+
+def test_a_body_that_does_not_end_in_time(turning: Turning, serve: Serve) -> None:
+    def answer(request: Any) -> None:
+        request.write(b"half")
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    with pytest.raises(TransportError, match="the answer took too long"):
+        turning.run(_body(transport, Request("GET", "/", timeout=0.2)))
+    turning.run(transport.close())
+
+
+def test_a_body_over_the_limit(turning: Turning, serve: Serve) -> None:
+    server = serve(_much)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    assert turning.run(_body(transport, Request("GET", "/"), 5000)) == (200, b"x" * 5000)
+    with pytest.raises(TransportError, match="more than 4999 bytes"):
+        turning.run(_body(transport, Request("GET", "/"), 4999))
+    turning.run(transport.close())
+
+
+def test_a_connection_lost_before_the_answer_may_be_tried_again(turning: Turning, serve: Serve) -> None:
+    def answer(request: Any) -> None:
+        request.channel.transport.abortConnection()
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    with pytest.raises(ConnectionLost, match=server.url):
+        turning.run(_body(transport, Request("POST", "/", body=b"{}")))
+    turning.run(transport.close())
+
+
+def test_a_body_that_breaks_off(turning: Turning, serve: Serve) -> None:
+    def answer(request: Any) -> None:
+        request.setHeader(b"Content-Length", b"100")
+        request.write(b"half")
+        turning.reactor.callLater(0.05, request.channel.transport.abortConnection)
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    with pytest.raises(TransportError, match="broke off"):
+        turning.run(_body(transport, Request("GET", "/")))
+    turning.run(transport.close())
+
+
+def test_lines_arrive_as_they_are_written(turning: Turning, serve: Serve) -> None:
+    requests: list[Any] = []
+
+    def answer(request: Any) -> None:
+        requests.append(request)
+        request.write(b"one\ntw")
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    got: list[bytes] = []
+
+    async def read() -> None:
+        reply = await transport.send(Request("GET", "/"))
+        async for line in reply.lines():
+            got.append(line)  # noqa: PERF401 - what has come so far is looked at
+
+    reading = Deferred.fromCoroutine(read())
+    turning.until(lambda: got == [b"one"])
+    requests[0].write(b"o\n\nthree\nrest")
+    turning.until(lambda: len(got) == 4)
+    requests[0].finish()
+    turning.wait(reading)
+    assert got == [b"one", b"two", b"", b"three", b"rest"]
+    turning.run(transport.close())
+
+
+def test_a_closed_stream_ends_with_an_error_and_the_server_sees_it(turning: Turning, serve: Serve) -> None:
+    lost: list[Any] = []
+
+    def answer(request: Any) -> None:
+        request.notifyFinish().addErrback(lost.append)
+        request.write(b"one\n")
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+
+    async def read() -> None:
+        reply = await transport.send(Request("GET", "/"))
+        async for _ in reply.lines():
+            turning.reactor.callLater(0, reply.close)
+
+    with pytest.raises(TransportError, match="closed"):
+        turning.run(read())
+    turning.until(lambda: bool(lost))
+    turning.run(transport.close())
+
+
+def test_a_slow_reader_holds_the_server_back(turning: Turning, serve: Serve) -> None:
+    size = 24 * HIGH_WATER
+
+    def answer(request: Any) -> bytes:
+        return b"x" * size
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    reply = turning.run(transport.send(Request("GET", "/")))
+    body = reply._deliver()
+    turning.until(lambda: body._paused)
+    for _ in range(20):
+        turning.reactor.iterate(0.001)
+    assert body._size < 3 * HIGH_WATER
+    assert len(turning.run(reply.read(size))) == size
+    turning.run(transport.close())
+
+
+def test_close_ends_open_streams(turning: Turning, serve: Serve) -> None:
+    def answer(request: Any) -> None:
+        request.write(b"one\n")
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    got: list[bytes] = []
+
+    async def read() -> None:
+        async for line in (await transport.send(Request("GET", "/"))).lines():
+            got.append(line)  # noqa: PERF401 - what has come so far is looked at
+
+    reading = Deferred.fromCoroutine(read())
+    turning.until(lambda: bool(got))
+    turning.run(transport.close())
+    with pytest.raises(TransportError, match="closed"):
+        turning.wait(reading)
+
+
+def test_cancelling_who_waits_cancels_the_request(turning: Turning, serve: Serve) -> None:
+    server = serve(_silence)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    sending = Deferred.fromCoroutine(transport.send(Request("GET", "/")))
+    turning.until(lambda: bool(server.seen))
+    sending.cancel()
+    with pytest.raises(CancelledError):
+        turning.wait(sending)
+    turning.run(transport.close())
+
+
+def test_no_token_no_request(turning: Turning, serve: Serve, tmp_path: Path) -> None:
+    server = serve(_hello)
+    token = FileToken(tmp_path / "token", turning.reactor)
+    transport = HttpTransport(turning.reactor, Credentials(server.url, token=token))
+    with pytest.raises(TransportError, match="cannot read the token file"):
+        turning.run(_body(transport, Request("GET", "/")))
+    assert server.seen == []
+    turning.run(transport.close())
+
+
+@pytest.mark.parametrize("broken", ["ca", "certificate", "key"])
+def test_unusable_pem_is_refused_at_once(turning: Turning, broken: str) -> None:
+    ca = authority("a")
+    me = ca.leaf("me")
+    parts: dict[str, Any] = {"ca": ca.pem, "certificate": me.pem, "key": me.key_pem, broken: b"nonsense"}
+    with pytest.raises(CredentialsError, match="no usable PEM"):
+        HttpTransport(turning.reactor, Credentials("https://127.0.0.1:1", **parts))

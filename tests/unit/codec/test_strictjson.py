@@ -1,0 +1,223 @@
+"""Strict JSON: what kube-apiserver's decoder accepts, refuses and reports, and how its encoder writes."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from extapi.codec import strictjson
+from extapi.codec.strictjson import JSONError, decode, encode
+
+_SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+_VALUES = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=20
+)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal, but for lone surrogates, which are no characters, and for the type of integral numbers."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True) or left == right
+
+
+@given(_VALUES)
+@settings(max_examples=150, deadline=None)
+def test_what_is_encoded_reads_back_as_the_same_by_python(value: Any) -> None:
+    assert _same(json.loads(encode(value)), value)
+
+
+@given(_VALUES, st.sampled_from([None, 1, 2]), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_decoding_agrees_with_python_and_sees_no_duplicates(value: Any, indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
+    decoded = decode(text)
+    assert _same(decoded.value, json.loads(text))
+    assert decoded.duplicates == []
+
+
+@given(st.lists(st.tuples(st.text(max_size=3), _VALUES), max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_every_key_that_occurs_again_is_reported_once_and_the_last_value_wins(pairs: list[tuple[str, Any]]) -> None:
+    text = "{" + ",".join(f"{json.dumps(key)}:{json.dumps(value)}" for key, value in pairs) + "}"
+    decoded = decode(text.encode())
+    keys = [key for key, _ in pairs]
+    assert decoded.duplicates == list(dict.fromkeys(key for at, key in enumerate(keys) if key in keys[:at]))
+    assert _same(decoded.value, dict(pairs))
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        (b'{"spec":{"foo":1,"foo":2}}', ["spec.foo"]),
+        (b'{"spec":{"list":[{"x":1,"x":2}]}}', ["spec.list[0].x"]),
+        (b'{"a":{"b":1,"b":1},"a":{"b":1,"b":1}}', ["a.b", "a"]),
+        (b'{"a" : 1, "a" : 2}', ["a"]),
+        (b'{"a":1,\n"a"\n:2}', ["a"]),
+        (b'{"a\\\\":1,"a\\\\":2}', ["a\\"]),
+        (b'{"a":"\\":","a":1}', ["a"]),
+        (b'{"a":1,"a":"\\u003a"}', ["a"]),
+        (b'{"a":1,"\\u0061":2}', ["a"]),
+        (b'[[{"x":{},"x":[]}]]', ["[0][0].x"]),
+        (b'{"a":"x\\u003ay","b":"z:\\":"}', []),
+        (b'{"x":{"a":1},"y":{"a":1}}', []),
+    ],
+)
+def test_duplicates_are_named_by_path(text: bytes, paths: list[str]) -> None:
+    assert decode(text).duplicates == paths
+
+
+def test_at_most_100_duplicates_are_reported() -> None:
+    text = "{" + ",".join(f'"k{i}":1,"k{i}":2' for i in range(150)) + "}"
+    assert len(decode(text.encode()).duplicates) == 100
+
+
+def test_the_last_duplicate_wins() -> None:
+    assert decode(b'{"a":1,"a":{"b":2}}').value == {"a": {"b": 2}}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+        (b"1.0", 1),
+        (b"1e3", 1000),
+        (b"2.50", 2.5),
+        (b"1e22", 1e22),
+        (b'"\xff\xfe"', "\ufffd\ufffd"),
+        (b'{"\xff":"\xed\xa0\x80"}', {"\ufffd": "\ufffd\ufffd\ufffd"}),
+        (b'["\\ud800", 1.0, 12]', ["\ufffd", 1, 12]),
+        (b' {"a" : null}\r\n', {"a": None}),
+    ],
+)
+def test_values(text: bytes, value: Any) -> None:
+    decoded = decode(text)
+    assert decoded.value == value
+    assert type(decoded.value) is type(value)
+    assert decoded.duplicates == []
+
+
+def test_integral_floats_come_back_as_integers_inside_of_objects() -> None:
+    assert encode(decode(b'{"n":[3.0,-7e0]}').value) == b'{"n":[3,-7]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (b"", "unexpected end of JSON input"),
+        (b"{", "unexpected end of JSON input"),
+        (b'{"a"', "unexpected end of JSON input"),
+        (b'{"a":1,', "unexpected end of JSON input"),
+        (b'"abc', "unexpected end of JSON input"),
+        (b'"abc\\', "unexpected end of JSON input"),
+        (b'"\\u12', "unexpected end of JSON input"),
+        (b"tru", "unexpected end of JSON input"),
+        (b"1e", "unexpected end of JSON input"),
+        (b"x", "invalid character 'x' looking for beginning of value"),
+        (b"NaN", "invalid character 'N' looking for beginning of value"),
+        (b"[Infinity]", "invalid character 'I' looking for beginning of value"),
+        (b"'a'", r"invalid character '\'' looking for beginning of value"),
+        (b"\x00", r"invalid character '\x00' looking for beginning of value"),
+        (b"\xa0", r"invalid character '\u00a0' looking for beginning of value"),
+        (b'{"a":1,}', "invalid character '}' looking for beginning of object key string"),
+        (b"{a:1}", "invalid character 'a' looking for beginning of object key string"),
+        (b"{1", "invalid character '1' looking for beginning of object key string"),
+        (b'{"a" 1}', "invalid character '1' after object key"),
+        (b'{"a":1 "b":2}', "invalid character '\"' after object key:value pair"),
+        (b'{"\\q":1}', "invalid character 'q' in string escape code"),
+        (b"[1 2]", "invalid character '2' after array element"),
+        (b"[1,]", "invalid character ']' looking for beginning of value"),
+        (b"[1}", "invalid character '}' after array element"),
+        (b"{} x", "invalid character 'x' after top-level value"),
+        (b"01", "invalid character '1' after top-level value"),
+        (b'"\\u00e9\\n" x', "invalid character 'x' after top-level value"),
+        (b"[1.5e3 x]", "invalid character 'x' after array element"),
+        (b"nulx", "invalid character 'x' in literal null (expecting 'l')"),
+        (b"-x", "invalid character 'x' in numeric literal"),
+        (b"1.x", "invalid character 'x' after decimal point in numeric literal"),
+        (b"1e+x", "invalid character 'x' in exponent of numeric literal"),
+        (b'"a\nb"', r"invalid character '\n' in string literal"),
+        (b'"\\u00g0"', r"invalid character 'g' in \u hexadecimal character escape"),
+        (b"[1e400]", "json: cannot unmarshal number 1e400 into Go value of type float64"),
+    ],
+)
+def test_errors_are_worded_as_by_go(text: bytes, error: str) -> None:
+    with pytest.raises(JSONError) as raised:
+        decode(text)
+    assert str(raised.value) == error
+
+
+@pytest.mark.parametrize(
+    "text", [b"[-0.5e+10,1E5,0,-0,0.1]", b'{"a":{},"b":[],"c":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9"}', b"[[],{}]"]
+)
+def test_a_bad_byte_does_not_make_the_rest_an_error(text: bytes) -> None:
+    assert decode(b'["\xff",' + text + b"]").value == ["\ufffd", json.loads(text)]
+
+
+def test_depth_is_bounded() -> None:
+    assert decode(b"[" * 200 + b"]" * 200).value
+    for deep in (
+        b"[" * 201 + b"]" * 201,
+        b'{"a":' * 201 + b"1" + b"}" * 201,
+        b"[" * 100_000,
+        b'["\xff",' * 201 + b"1" + b"]" * 201,
+    ):
+        with pytest.raises(JSONError, match=r"^exceeded max depth$"):
+            decode(deep)
+    with pytest.raises(JSONError, match=r"^exceeded max depth$"):
+        decode(b"[" * 100_000 + b"]" * 100_000)
+    with pytest.raises(JSONError, match="depth"):
+        decode(b"[[1]]", max_depth=1)
+
+
+def test_wide_objects_are_not_deep() -> None:
+    assert len(decode(b"[" + b"{}," * 500 + b"{}]").value) == 501
+
+
+def test_an_error_far_into_a_large_text_is_found_without_a_long_search() -> None:
+    with pytest.raises(JSONError, match="after the first 65536 bytes"):
+        decode(b"[" + b"0," * 1_000_000 + b"x]")
+
+
+def test_numbers_of_thousands_of_digits_are_refused() -> None:
+    with pytest.raises(JSONError, match=r"cannot unmarshal number 9{32}"):
+        decode(b"9" * 5000)
+
+
+def test_apiversion_kind_and_metadata_come_first() -> None:
+    obj = {"data": 1, "spec": {"b": 1, "a": 2}, "metadata": {"name": "x"}, "kind": "K", "apiVersion": "v1"}
+    assert encode(obj) == b'{"apiVersion":"v1","kind":"K","metadata":{"name":"x"},"data":1,"spec":{"a":2,"b":1}}'
+    assert encode({"metadata": {}, "kind": "K"}) == b'{"kind":"K","metadata":{}}'
+    assert encode({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
+
+
+def test_characters_that_html_or_javascript_minds_are_escaped() -> None:
+    assert encode({"a": "<b> & \u2028\u2029é"}) == b'{"a":"\\u003cb\\u003e \\u0026 \\u2028\\u2029\xc3\xa9"}'
+
+
+def test_pretty_is_two_spaces_and_no_newline_at_the_end() -> None:
+    pretty = strictjson.encode_pretty({"kind": "K", "metadata": {}, "l": [1], "e": []})
+    assert pretty == b'{\n  "kind": "K",\n  "metadata": {},\n  "e": [],\n  "l": [\n    1\n  ]\n}'
+
+
+@given(st.text(), st.text(), st.integers(0, 2**63))
+@settings(deadline=None)
+def test_a_resource_version_is_spliced_into_the_objects_own_metadata(kind: str, name: str, revision: int) -> None:
+    obj = {"apiVersion": '"metadata":{', "kind": kind, "metadata": {"name": name}, "spec": {"metadata": {"a": 1}}}
+    head, tail = strictjson.split_resource_version(encode(obj))
+    joined = json.loads(strictjson.join(head, tail, revision))
+    assert joined == obj | {"metadata": {"name": name, "resourceVersion": str(revision)}}
+
+
+@pytest.mark.parametrize("data", [b'{"kind":"K"}', b'{"kind":"K","metadata":{}}', b"{}"])
+def test_without_metadata_there_is_no_place_for_a_resource_version(data: bytes) -> None:
+    with pytest.raises(ValueError, match="no place"):
+        strictjson.split_resource_version(data)
+
+
+def test_a_copy_shares_nothing() -> None:
+    original = {"a": [{"b": 1}], "c": {"d": 2.5, "e": None}}
+    copied = strictjson.copy(original)
+    assert copied == original
+    copied["a"][0]["b"] = 2
+    copied["c"]["d"] = 3
+    assert original == {"a": [{"b": 1}], "c": {"d": 2.5, "e": None}}

@@ -1,0 +1,164 @@
+"""``extapi dev`` as a process of its own, with shell scripts as the programs of the control plane."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from extapi.dev import command
+from extapi.dev.directory import opened
+from tests.unit.dev.test_processes import lives, wait_for
+
+AUTHORS_API = """
+from extapi.api.definition import Api, Group, Kind, Version
+from extapi.api.types import Object
+class Thing(Object): pass
+api = Api(Group("things.example.com", Kind("Thing", storage="v1", versions={"v1": Version(Thing)})))
+"""
+
+
+class Place:
+    """A working directory with an API and prebuilt programs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.assets = root / "assets"
+        self.assets.mkdir()
+        (root / "authors_api.py").write_text(AUTHORS_API)
+        self.program("etcd", "echo $$ > pid; exec sleep 60")
+        self.program("kube-apiserver", "exit 1")
+
+    def program(self, name: str, script: str) -> None:
+        (self.assets / name).write_text(f"#!/bin/sh\n{script}\n")
+        (self.assets / name).chmod(0o755)
+
+    def options(self) -> dict[str, object]:
+        environment = {**os.environ, "KUBEBUILDER_ASSETS": str(self.assets)}
+        return {
+            "cwd": self.root,
+            "env": environment,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+        }
+
+    @contextmanager
+    def dev(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        line = [sys.executable, "-m", "extapi", "dev", "authors_api:api", *arguments]
+        with subprocess.Popen(line, **self.options()) as process:  # type: ignore[call-overload]  # its options in a dict
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def failure(self, *arguments: str) -> str:
+        """The one line it says on stderr when it fails."""
+        with self.dev(*arguments) as process:
+            _, error = process.communicate(timeout=30)
+        assert process.returncode == 1
+        assert error.count("\n") == 1
+        return str(error).removesuffix("\n")
+
+    def etcd(self) -> int:
+        """The process id of the script that runs as etcd, once it does."""
+        path = self.root / ".extapi/dev/etcd/pid"
+        wait_for(lambda: path.exists() and path.read_text().endswith("\n"))
+        return int(path.read_text())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_everything_with_status_0(place: Place, number: signal.Signals) -> None:
+    with place.dev() as process:
+        etcd = place.etcd()
+        begun = time.monotonic()
+        process.send_signal(number)
+        output, error = process.communicate(timeout=30)
+        assert time.monotonic() - begun < 5
+    assert (process.returncode, error) == (0, "")
+    assert output.splitlines() == ["starting etcd and kube-apiserver", "stopped"]
+    assert not lives(etcd)
+
+
+def test_a_second_ctrl_c_changes_nothing(place: Place) -> None:
+    place.program("etcd", "trap 'sleep 0.5; exit' TERM; echo $$ > pid; while :; do sleep 0.01; done")
+    with place.dev() as process:
+        etcd = place.etcd()
+        process.send_signal(signal.SIGINT)
+        for _ in range(3):
+            time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (0, "")
+    assert not lives(etcd)
+
+
+def test_nothing_outlives_a_supervisor_that_is_killed(place: Place) -> None:
+    with place.dev() as process:
+        etcd = place.etcd()
+        process.kill()
+    wait_for(lambda: not lives(etcd))
+
+
+def test_a_child_that_dies_is_named_with_its_log_and_takes_the_others_with_it(place: Place) -> None:
+    place.program("etcd", "echo $$ > pid; touch client.sock; exec sleep 60")
+    place.program("kube-apiserver", "echo broken flag; exit 4")
+    log = place.root / ".extapi/dev/log/kube-apiserver.log"
+    assert place.failure() == f"Error: kube-apiserver ended with status 4; its log is {log} and ends so: broken flag"
+    assert not lives(place.etcd())
+
+
+@pytest.mark.parametrize("option", ["--port", "--serve-port"])
+def test_a_port_in_use_is_one_line(place: Place, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        message = f"Error: port {port} on 127.0.0.1 is already in use ({option} chooses another one)"
+        assert place.failure(option, str(port)) == message
+
+
+def test_a_directory_that_cannot_be_written_is_one_line(place: Place) -> None:
+    (place.root / "file").touch()
+    assert place.failure("--dir", "file/x") == "Error: cannot write the directory file/x: Not a directory"
+
+
+def test_a_file_in_the_way_inside_the_directory_is_one_line(place: Place) -> None:
+    (place.root / "state").mkdir()
+    (place.root / "state" / "certificates").touch()
+    (place.root / "state" / "certificates.unfinished").touch()
+    path = place.root / "state" / "certificates.unfinished"
+    assert place.failure("--dir", "state") == f"Error: {path}: File exists"
+
+
+def test_a_second_run_in_a_directory_is_one_line(place: Place) -> None:
+    with opened(place.root / "state"):
+        error = place.failure("--dir", "state")
+    assert error == f"Error: another run (process {os.getpid()}) already uses the directory state"
+
+
+def test_a_wrong_api_is_one_line(place: Place) -> None:
+    (place.root / "authors_api.py").write_text("api = 1")
+    assert place.failure() == "Error: authors_api:api is int, not an extapi.Api"
+    assert not (place.root / ".extapi").exists()
+
+
+def test_kubectl_is_the_one_beside_us_where_there_is_none_on_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert re.fullmatch(r"/.*/bin/kubectl", command._kubectl())
+    (tmp_path / "kubectl").touch(mode=0o755)
+    assert command._kubectl() == "kubectl"

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from extapi.dev.kube import KubeClient, KubeError, kubeconfig
+from extapi.dev.ports import choose
+from tests.unit.dev.servers import Recorder, recorder
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Recorder]:
+    with recorder(tmp_path) as running:
+        yield running
+
+
+def test_an_object_is_applied_by_force_and_read_again(server: Recorder) -> None:
+    client = server.client()
+    client.apply("/api/v1/namespaces/a", {"kind": "Namespace"})
+    assert client.get("/api/v1/namespaces/a") == {"kind": "Namespace"}
+    assert server.requests[0] == ("PATCH", "/api/v1/namespaces/a?fieldManager=extapi-dev&force=true")
+    assert "application/apply-patch+yaml" in server.types
+
+
+def test_an_error_has_the_code_and_the_message_of_its_status(server: Recorder) -> None:
+    with pytest.raises(KubeError, match=r"^404: /api/v1/nothing not found$") as refused:
+        server.client().get("/api/v1/nothing")
+    assert refused.value.code == 404
+
+
+def test_an_error_that_is_no_status_is_shown_as_it_came(server: Recorder) -> None:
+    server.objects["/healthz"] = (500, b"not now\n" + b"x" * 1000)
+    with pytest.raises(KubeError, match=r"^500: not now\nx{1,200}$"):
+        server.client().get("/healthz")
+
+
+def test_what_is_not_there_is_deleted_already_and_other_refusals_are_errors(server: Recorder) -> None:
+    server.objects["/a"] = {}
+    server.objects["/b"] = (403, b'{"message": "no"}')
+    client = server.client()
+    client.delete("/a")
+    client.delete("/a")
+    with pytest.raises(KubeError, match=r"^403: no$"):
+        client.delete("/b")
+
+
+def test_a_problem_is_a_text_and_its_absence_none(server: Recorder) -> None:
+    server.objects["/readyz"] = (200, b"ok")
+    client = server.client()
+    assert client.problem("/readyz") is None
+    assert client.problem("/livez") == "404: /livez not found"
+
+
+def test_a_server_that_does_not_listen_is_a_problem(server: Recorder) -> None:
+    keys = server.certificates
+    nowhere = KubeClient(choose(0, "--port"), ca=keys.certificate("cluster-ca"))
+    assert "Connection refused" in str(nowhere.problem("/readyz"))
+
+
+def test_an_answer_that_is_no_http_is_a_problem(server: Recorder) -> None:
+    server.objects["/readyz"] = (0, b"\x00\x01 garbage\r\n")
+    assert "garbage" in str(server.client().problem("/readyz"))
+
+
+def test_a_server_of_another_authority_is_not_believed(server: Recorder) -> None:
+    other = KubeClient(server.port, ca=server.certificates.certificate("serving-ca"))
+    assert "CERTIFICATE_VERIFY_FAILED" in str(other.problem("/readyz"))
+
+
+def test_a_kubeconfig_holds_everything_that_a_client_needs(server: Recorder) -> None:
+    keys = server.certificates
+    text = kubeconfig(
+        6443,
+        user="admin",
+        ca=keys.certificate("cluster-ca"),
+        certificate=keys.certificate("admin"),
+        key=keys.key("admin"),
+    )
+    config = yaml.safe_load(text)
+    context = {item["name"]: item["context"] for item in config["contexts"]}[config["current-context"]]
+    cluster = {item["name"]: item["cluster"] for item in config["clusters"]}[context["cluster"]]
+    user = {item["name"]: item["user"] for item in config["users"]}[context["user"]]
+    assert cluster["server"] == "https://127.0.0.1:6443"
+    ca = base64.b64decode(cluster["certificate-authority-data"])
+    assert ca == keys.certificate("cluster-ca").read_bytes()
+    assert base64.b64decode(user["client-certificate-data"]) == keys.certificate("admin").read_bytes()
+    assert base64.b64decode(user["client-key-data"]) == keys.key("admin").read_bytes()

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import re
+import socket
+
+import pytest
+
+from extapi.dev.failure import DevFailure
+from extapi.dev.ports import choose
+
+
+def test_zero_is_any_port_that_can_be_bound() -> None:
+    port = choose(0, "--port")
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_a_wanted_port_is_taken_if_it_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert choose(port, "--port") == port
+
+
+def test_a_port_in_use_is_named_with_the_option_that_changes_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        message = f"port {port} on 127.0.0.1 is already in use (--serve-port chooses another one)"
+        with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
+            choose(port, "--serve-port")
+
+
+def test_one_port_is_not_given_twice() -> None:
+    port = choose(0, "--port")
+    with pytest.raises(DevFailure, match=f"port {port} is asked for twice"):
+        choose(port, "--serve-port", taken=[port])
+    assert choose(0, "--serve-port", taken=[port]) != port

@@ -1,0 +1,145 @@
+"""With real processes: small shell scripts that behave well and badly."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from extapi.dev.failure import DevFailure
+from extapi.dev.processes import Processes
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    started = Processes(tmp_path / "log")
+    yield started
+    started.stop(seconds=0)
+
+
+def shell(script: str) -> list[str]:
+    return ["sh", "-c", script]
+
+
+def lives(pid: int) -> bool:
+    """Whether the process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition: object) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():  # type: ignore[operator]  # any callable
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def wait_for_file(processes: Processes, path: Path) -> str:
+    def missing() -> str | None:
+        return None if path.exists() and path.read_text().endswith("\n") else "not written yet"
+
+    processes.wait_until(missing, str(path), seconds=10, interval=0.01)
+    return path.read_text()
+
+
+def test_a_child_runs_where_it_should_with_its_output_in_its_log(processes: Processes, tmp_path: Path) -> None:
+    child = processes.start("loud", shell("pwd; echo bad >&2; echo done > done; exec sleep 60"), directory=tmp_path)
+    wait_for_file(processes, tmp_path / "done")
+    processes.check()
+    assert child.log.read_text() == f"{tmp_path}\nbad\n"
+    assert child.log == tmp_path / "log" / "loud.log"
+
+
+def test_a_child_that_ends_is_named_with_its_status_log_and_last_words(processes: Processes) -> None:
+    child = processes.start("etcd", shell("echo first; echo 'no such thing'; echo; exit 3"))
+    child.process.wait(10)
+    message = f"etcd ended with status 3; its log is {child.log} and ends so: no such thing"
+    with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
+        processes.check()
+
+
+def test_a_child_that_is_killed_is_named_with_the_signal(processes: Processes) -> None:
+    child = processes.start("etcd", shell("kill -9 $$"))
+    child.process.wait(10)
+    with pytest.raises(DevFailure, match=f"^etcd ended by SIGKILL; its log is {re.escape(str(child.log))}$"):
+        processes.check()
+
+
+def test_waiting_ends_when_a_child_ends(processes: Processes) -> None:
+    processes.start("etcd", shell("exit 1"))
+    with pytest.raises(DevFailure, match="etcd ended with status 1"):
+        processes.wait_until(lambda: "never", "nothing", seconds=60, interval=0.01)
+
+
+def test_waiting_has_a_limit_and_says_what_is_missing(processes: Processes, tmp_path: Path) -> None:
+    message = f"waited 0 s for the moon: not up; the logs are in {tmp_path / 'log'}"
+    with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
+        processes.wait_until(lambda: "not up", "the moon", seconds=0, interval=0.01)
+
+
+def test_a_program_that_is_not_there_is_named(processes: Processes) -> None:
+    with pytest.raises(DevFailure, match=r"^etcd cannot be started: /no/such/program: No such file or directory$"):
+        processes.start("etcd", ["/no/such/program"])
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log").touch()
+    with pytest.raises(DevFailure, match=r"^etcd cannot be started: .*/log: "):
+        Processes(tmp_path / "log").start("etcd", ["true"])
+
+
+def test_children_are_ended_last_started_first(processes: Processes, tmp_path: Path) -> None:
+    ends = tmp_path / "ends"
+    for name in ("first", "second"):
+        script = f"trap 'echo {name} >> {ends}; exit' TERM; echo up > {tmp_path}/{name}; while :; do sleep 0.01; done"
+        processes.start(name, shell(script))
+        wait_for_file(processes, tmp_path / name)
+    processes.stop(seconds=10)
+    assert ends.read_text() == "second\nfirst\n"
+
+
+def test_a_child_that_will_not_end_is_killed_in_time(processes: Processes, tmp_path: Path) -> None:
+    child = processes.start("stubborn", shell(f"trap '' TERM; echo up > {tmp_path}/up; while :; do sleep 0.01; done"))
+    wait_for_file(processes, tmp_path / "up")
+    begun = time.monotonic()
+    processes.stop(seconds=0.3)
+    assert 0.25 < time.monotonic() - begun < 3
+    assert child.process.returncode == -9
+
+
+def test_what_a_child_has_started_ends_with_it(processes: Processes, tmp_path: Path) -> None:
+    processes.start("parent", shell(f"sleep 60 & echo $! > {tmp_path}/pid; wait"))
+    grandchild = int(wait_for_file(processes, tmp_path / "pid"))
+    assert lives(grandchild)
+    processes.stop(seconds=5)
+    wait_for(lambda: not lives(grandchild))
+
+
+def test_children_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    script = f"""
+import time
+from pathlib import Path
+from extapi.dev.processes import Processes
+child = Processes(Path({str(tmp_path)!r})).start("sleep", ["sleep", "60"])
+print(child.process.pid, flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as supervisor:
+        assert supervisor.stdout is not None
+        child = int(supervisor.stdout.readline())
+        assert lives(child)
+        supervisor.kill()
+    wait_for(lambda: not lives(child))
+
+
+def test_ctrl_c_at_the_terminal_does_not_reach_the_children(processes: Processes) -> None:
+    child = processes.start("sleep", ["sleep", "60"])
+    assert os.getpgid(child.process.pid) == child.process.pid != os.getpgrp()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from extapi.dev.registration import GroupVersions, authorize, first_resources, register, unavailable
+from tests.unit.dev.servers import Recorder, recorder
+
+APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+AVAILABLE = {"conditions": [{"type": "Available", "status": "True", "message": "all checks passed"}]}
+PIZZAS = GroupVersions("restaurant.example.com", ["v1beta1", "v1alpha1"])
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Recorder]:
+    with recorder(tmp_path) as running:
+        yield running
+
+
+def register_pizzas(server: Recorder, group: GroupVersions = PIZZAS) -> None:
+    register(server.client(), [group], port=8443, ca=server.certificates.certificate("serving-ca"))
+
+
+def test_each_version_has_an_api_service_and_the_preferred_one_comes_first(server: Recorder) -> None:
+    register_pizzas(server)
+    first = server.objects[f"{APISERVICES}/v1beta1.restaurant.example.com"]["spec"]
+    second = server.objects[f"{APISERVICES}/v1alpha1.restaurant.example.com"]["spec"]
+    assert (first["group"], first["version"]) == ("restaurant.example.com", "v1beta1")
+    assert first["service"] == {"namespace": "extapi-dev", "name": "extension-server", "port": 8443}
+    ca = server.certificates.certificate("serving-ca").read_bytes()
+    assert base64.b64decode(first["caBundle"]) == base64.b64decode(second["caBundle"]) == ca
+    assert first["versionPriority"] > second["versionPriority"] > 0
+    assert first["groupPriorityMinimum"] == second["groupPriorityMinimum"] == 1000
+
+
+def test_the_service_leads_to_this_machine(server: Recorder) -> None:
+    register_pizzas(server)
+    service = server.objects["/api/v1/namespaces/extapi-dev/services/extension-server"]
+    assert service["spec"] == {"type": "ExternalName", "externalName": "localhost"}
+
+
+def test_versions_of_an_earlier_run_go(server: Recorder) -> None:
+    register_pizzas(server)
+    register_pizzas(server, GroupVersions("restaurant.example.com", ["v1beta1"]))
+    assert [path for path in server.objects if path.startswith(APISERVICES)] == [
+        f"{APISERVICES}/v1beta1.restaurant.example.com"
+    ]
+
+
+def test_the_rights_are_bound_to_the_account_and_are_the_documented_ones(server: Recorder) -> None:
+    authorize(server.client())
+    account = {"kind": "ServiceAccount", "name": "extension-server", "namespace": "extapi-dev"}
+    bound = {
+        (obj["kind"], obj["metadata"].get("namespace"), obj["roleRef"]["kind"], obj["roleRef"]["name"])
+        for obj in server.objects.values()
+        if obj["kind"].endswith("Binding") and obj["subjects"] == [account]
+    }
+    assert bound == {
+        ("ClusterRoleBinding", None, "ClusterRole", "system:auth-delegator"),
+        ("RoleBinding", "kube-system", "Role", "extension-apiserver-authentication-reader"),
+        ("ClusterRoleBinding", None, "ClusterRole", "extapi-dev:extension-server"),
+    }
+    rules = [rule for obj in server.objects.values() if obj["kind"] == "ClusterRole" for rule in obj["rules"]]
+    assert rules == [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}]
+
+
+def test_an_api_is_available_when_each_version_is_and_answers(server: Recorder) -> None:
+    for version in PIZZAS.versions:
+        server.objects[f"{APISERVICES}/{version}.{PIZZAS.group}"] = {"status": AVAILABLE}
+        server.objects[f"/apis/{PIZZAS.group}/{version}"] = {"resources": []}
+    assert unavailable(server.client(), [PIZZAS]) is None
+    condition = {"type": "Available", "status": "False", "message": "no answer"}
+    server.objects[f"{APISERVICES}/v1alpha1.{PIZZAS.group}"] = {"status": {"conditions": [condition]}}
+    assert unavailable(server.client(), [PIZZAS]) == "v1alpha1.restaurant.example.com: no answer"
+
+
+def test_a_condition_of_an_earlier_run_is_not_believed(server: Recorder) -> None:
+    for version in PIZZAS.versions:
+        server.objects[f"{APISERVICES}/{version}.{PIZZAS.group}"] = {"status": AVAILABLE}
+    server.objects[f"/apis/{PIZZAS.group}/v1beta1"] = (503, b"service unavailable")
+    assert unavailable(server.client(), [PIZZAS]) == "v1beta1.restaurant.example.com: 503: service unavailable"
+
+
+def test_the_first_resources_are_those_of_a_preferred_version_without_subresources(server: Recorder) -> None:
+    empty = GroupVersions("empty.example.com", ["v1"])
+    server.objects["/apis/empty.example.com/v1"] = {"resources": []}
+    found = [{"name": "pizzas"}, {"name": "pizzas/status"}, {"name": "toppings"}]
+    server.objects["/apis/restaurant.example.com/v1beta1"] = {"resources": found}
+    assert first_resources(server.client(), [empty, PIZZAS]) == ["pizzas", "toppings"]
+    assert first_resources(server.client(), [empty]) == []

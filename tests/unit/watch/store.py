@@ -1,0 +1,189 @@
+"""A store with pizzas, a cache of them, and a sink that remembers: what the tests of this folder start from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from extapi.api.selectors import parse_field_selector, parse_label_selector
+from extapi.codec.strictjson import decode, encode, split_resource_version
+from extapi.errors import InternalError
+from extapi.listener.call import Chunk
+from extapi.storage.memory import MemoryBackend
+from extapi.watch.cache import CacheSettings, ResourceCache
+from extapi.watch.cacher import Cacher
+from extapi.watch.rendering import ObjectRenderer, Renderer
+from extapi.watch.selection import Selection
+
+T = TypeVar("T")
+PREFIX = b"/registry/food.example/pizzas/"
+V1 = ObjectRenderer("v1", "food.example/v1", "Pizza")
+
+
+def now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that must not wait for anything."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    coroutine.close()
+    raise AssertionError("it waits")
+
+
+def pizza(name: str, namespace: str = "a", *, labels: dict[str, str] | None = None, size: int = 1) -> bytes:
+    """A pizza as it is stored."""
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if labels is not None:
+        metadata["labels"] = labels
+    return encode({"apiVersion": "food.example/v1", "kind": "Pizza", "metadata": metadata, "spec": {"size": size}})
+
+
+class Pizzas:
+    """The projector: v1 is what is stored, in v2 the size is a text. Pizzas of size 13 cannot be shown in v2."""
+
+    def __init__(self) -> None:
+        self.projected: list[str] = []
+
+    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+        self.projected.append(version)
+        if version == "v1":
+            return split_resource_version(value)
+        obj = decode(value).value
+        if obj["spec"]["size"] == 13:
+            raise InternalError("no such size in v2")
+        obj["apiVersion"] = f"food.example/{version}"
+        obj["spec"]["size"] = str(obj["spec"]["size"])
+        return split_resource_version(encode(obj))
+
+    def cells(self, value: bytes, version: str) -> tuple[Any, ...]:
+        obj = decode(value).value
+        return (obj["metadata"]["name"], obj["spec"]["size"])
+
+
+class RecordingSink:
+    """A sink whose socket takes everything, or nothing while ``stuck``."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Chunk] = []
+        self.stuck = False
+        self.pending = 0
+        self.closed = False
+        self.aborted = False
+        self._callbacks: list[Callable[[], None]] = []
+        self._waiting: list[Deferred[None]] = []
+
+    def write(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
+        if self.stuck:
+            self.pending += len(chunk.data)
+
+    def on_closed(self, callback: Callable[[], None]) -> None:
+        self._callbacks.append(callback)
+
+    async def drained(self) -> None:
+        if self.pending and not self.closed:
+            waiting: Deferred[None] = Deferred(self._waiting.remove)
+            self._waiting.append(waiting)
+            await waiting
+
+    def abort(self) -> None:
+        self.aborted = True
+        self.close()
+
+    def close(self) -> None:
+        """The peer goes."""
+        self.closed = True
+        for callback in self._callbacks:
+            callback()
+        self._wake()
+
+    def drain(self) -> None:
+        """The socket takes all that is pending."""
+        self.pending = 0
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for deferred in waiting:
+            deferred.callback(None)
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(chunk.data for chunk in self.chunks)
+
+    def take(self) -> list[Any]:
+        """The events since the last time."""
+        events = [json.loads(line) for line in self.data.splitlines()]
+        self.chunks.clear()
+        return events
+
+    def told(self) -> list[tuple[str, str, str]]:
+        """Type, name and resourceVersion of the events since the last time."""
+        return [
+            (event["type"], event["object"]["metadata"].get("name", ""), event["object"]["metadata"]["resourceVersion"])
+            for event in self.take()
+        ]
+
+
+class Kitchen:
+    """Everything together."""
+
+    def __init__(self, *, settings: CacheSettings | None = None, start: bool = True) -> None:
+        self.clock = Clock()
+        self.clock.advance(1000)
+        self.backend = MemoryBackend(self.clock)
+        self.projector = Pizzas()
+        self.settings = settings
+        self.first = now(self.backend.revision())
+        self.open(start=start)
+
+    def open(self, *, start: bool = True) -> None:
+        """A new cacher on the same store, as after a restart."""
+        self.cacher = Cacher(self.backend, self.clock, settings=self.settings)
+        self.cache: ResourceCache = self.cacher.add(PREFIX, True, self.projector)
+        if start:
+            now(self.cacher.start())
+
+    def put(self, name: str, namespace: str = "a", **spec: Any) -> int:
+        """Create or change a pizza; the revision."""
+        key = PREFIX + f"{namespace}/{name}".encode()
+        live = now(self.backend.get(key))
+        return now(self.backend.commit(key, pizza(name, namespace, **spec), expected=live.revision if live else 0))
+
+    def remove(self, name: str, namespace: str = "a") -> int:
+        """Delete a pizza; the revision."""
+        key = PREFIX + f"{namespace}/{name}".encode()
+        live = now(self.backend.get(key))
+        assert live is not None
+        return now(self.backend.commit(key, None, expected=live.revision))
+
+    def watch(
+        self,
+        selection: Selection | None = None,
+        *,
+        sink: RecordingSink | None = None,
+        key: object = "v1",
+        renderer: Renderer = V1,
+        **options: Any,
+    ) -> tuple[RecordingSink, Deferred[None]]:
+        """A running watch."""
+        sink = sink or RecordingSink()
+        stream = self.cache.watch(selection or Selection(), key, renderer, **options)
+
+        async def run() -> None:
+            await stream(sink)
+
+        return sink, Deferred.fromCoroutine(run())
+
+    def tick(self, seconds: float = 0) -> None:
+        self.clock.advance(seconds)
+
+
+def select(namespace: str = "", labels: str = "", fields: str = "") -> Selection:
+    """A selection, spelled as a request does."""
+    return Selection(namespace, parse_label_selector(labels), parse_field_selector(fields))

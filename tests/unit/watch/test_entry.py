@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import gc
+import json
+from typing import Any
+
+import pytest
+
+from extapi.errors import InternalError, Invalid, NotFound, Unauthorized
+from extapi.watch.entry import Entry, Source
+from tests.unit.watch.store import PREFIX, Pizzas, pizza
+
+
+def entry(value: bytes, key: bytes = PREFIX + b"a/one", projector: Any = None, *, namespaced: bool = True) -> Entry:
+    source = Source(PREFIX, namespaced, projector or Pizzas())
+    return Entry(key, 7, value, source.labels(value), source)
+
+
+class Broken:
+    """A projector that fails as it is told."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.asked = 0
+
+    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+        self.asked += 1
+        raise self.error
+
+    def cells(self, value: bytes, version: str) -> tuple[Any, ...]:
+        raise self.error
+
+
+def test_name_and_namespace_come_from_the_key() -> None:
+    found = entry(pizza("one"))
+    assert (found.namespace, found.name) == ("a", "one")
+    cluster = entry(pizza("one"), PREFIX + b"one", namespaced=False)
+    assert (cluster.namespace, cluster.name) == ("", "one")
+    assert cluster.fields() == {"metadata.name": "one", "metadata.namespace": ""}
+
+
+def test_the_revision_is_put_into_the_metadata() -> None:
+    shown = entry(pizza("one", size=3)).encoded("v2")
+    assert json.loads(shown.joined(41)) == {
+        "apiVersion": "food.example/v2",
+        "kind": "Pizza",
+        "metadata": {"name": "one", "namespace": "a", "resourceVersion": "41"},
+        "spec": {"size": "3"},
+    }
+    assert shown.head + b'"resourceVersion":"41",' + shown.tail == shown.joined(41)
+
+
+def test_a_form_that_is_the_stored_object_keeps_no_second_copy() -> None:
+    value = pizza("one")
+    found = entry(value)
+    assert found.encoded("v1").data is found.value
+    assert found.encoded("v2").data != found.value
+
+
+def test_each_version_is_projected_once() -> None:
+    projector = Pizzas()
+    found = entry(pizza("one"), projector=projector)
+    first = found.encoded("v1")
+    found.encoded("v2")
+    assert found.encoded("v1") is first
+    found.encoded("v2")
+    assert projector.projected == ["v1", "v2"]
+
+
+def test_cells_are_those_of_the_version_and_made_once() -> None:
+    found = entry(pizza("one", size=4))
+    assert found.encoded("v1").raw_cells() == ("one", 4)
+    cells = found.encoded("v2").raw_cells()
+    assert cells == ("one", "4")
+    assert found.encoded("v2").raw_cells() is cells
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InternalError.because("no way"),
+        NotFound.named("pizzas", "food.example", "one"),
+        Invalid.of("Pizza", "food.example", "one", []),
+        Unauthorized(),
+    ],
+)
+def test_a_failed_conversion_is_told_to_every_reader_and_tried_once(error: Any) -> None:
+    projector = Broken(error)
+    shown = entry(pizza("one"), projector=projector).encoded("v1")
+    for ask in (lambda: shown.joined(1), shown.raw_cells, lambda: shown.joined(2)):
+        with pytest.raises(type(error)) as raised:
+            ask()
+        assert raised.value.status() == error.status()
+        assert raised.value.args == error.args
+    assert projector.asked == 1
+
+
+def test_an_error_that_is_kept_keeps_no_frames() -> None:
+    shown = entry(pizza("one"), projector=Broken(InternalError("no way"))).encoded("v1")
+    for _ in range(2):
+        with pytest.raises(InternalError):
+            shown.joined(1)
+    assert shown.error is not None
+    assert shown.error.__traceback__ is None
+
+
+def test_a_bug_in_a_converter_is_an_internal_error_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    shown = entry(pizza("one"), projector=Broken(KeyError("secret"))).encoded("v1")
+    with pytest.raises(InternalError) as raised:
+        shown.joined(1)
+    assert "secret" not in raised.value.message
+    assert raised.value.code == 500
+
+
+def test_labels_are_shared_by_content() -> None:
+    source = Source(PREFIX, True, Pizzas())
+    one = source.labels(pizza("one", labels={"tier": "web"}))
+    two = source.labels(pizza("two", labels={"tier": "web"}))
+    assert one == {"tier": "web"}
+    assert one is two
+    assert source.labels(pizza("three")) == {}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"", b"null", b"not json", b"{}", b'{"metadata":{"labels":{"a":1}}}', b'{"metadata":{"labels":null}}', b'"\xff"'],
+)
+def test_objects_whose_labels_cannot_be_read_have_none(value: bytes) -> None:
+    assert entry(value).labels == {}
+
+
+def test_shared_label_sets_are_bounded() -> None:
+    source = Source(PREFIX, True, Pizzas())
+    for number in range(10_001):
+        assert source.labels(b'{"metadata":{"labels":{"n":"%d"}}}' % number) == {"n": str(number)}
+    assert len(source._labels) < 10_001
+
+
+def test_entries_and_forms_are_nothing_to_the_garbage_collector() -> None:
+    found = entry(pizza("one"))
+    assert not gc.is_tracked(found)
+    assert not gc.is_tracked(found.encoded("v1"))

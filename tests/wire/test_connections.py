@@ -1,0 +1,372 @@
+"""Connections: time, slow and silent peers, back-pressure, streams, and the end of the listener."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from extapi.listener.call import Chunk
+from extapi.listener.service import Limits
+from tests.wire.conftest import Wire
+from tests.wire.harness import Client
+from tests.wire.test_requests import get, post
+
+
+def ended(client: Client) -> bool:
+    client.settle()
+    return client.ended
+
+
+def test_slow_head_is_cut_off(wire: Wire) -> None:
+    client = wire.connect()
+    for byte in get("/x")[:31]:  # a byte a second
+        client.send(bytes([byte]))
+        client.settle()
+        wire.reactor.advance(1)
+    assert not ended(client)
+    wire.reactor.advance(1)
+    assert ended(client)
+    assert (client.got, wire.echo.calls) == (b"", [])
+
+
+def test_slow_head_of_a_later_request_is_cut_off(wire: Wire) -> None:
+    client = wire.connect()
+    client.ask(get("/x"))
+    wire.reactor.advance(80)
+    client.send(b"GET")
+    client.settle()
+    wire.reactor.advance(31)
+    assert not ended(client)
+    wire.reactor.advance(1)
+    assert ended(client)
+
+
+def test_connection_that_never_asks_is_ended(wire: Wire) -> None:
+    client = wire.connect()
+    wire.reactor.advance(31)
+    assert not ended(client)
+    wire.reactor.advance(1)
+    assert ended(client)
+    assert client.closed_cleanly
+
+
+def test_idle_connection_is_ended(wire: Wire) -> None:
+    client = wire.connect()
+    for _ in range(3):
+        client.ask(get("/x"))
+        wire.reactor.advance(89)
+        assert not ended(client)
+    wire.reactor.advance(1)
+    assert ended(client)
+    assert client.closed_cleanly
+
+
+def test_connection_at_work_is_not_idle(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/apis/g/v1/things?watch=1"))
+    client.until(lambda: b"event" in client.got)
+    for _ in range(10):
+        wire.reactor.advance(90)
+    assert not ended(client)
+
+
+def test_handshake_that_takes_too_long(wire: Wire) -> None:
+    client = wire.connect(handshake=False)
+    wire.reactor.until(lambda: wire.listener.connections == 1)
+    wire.reactor.advance(10)
+    assert ended(client)
+    assert wire.listener.connections == 0
+
+
+def test_slow_body_is_bounded_by_the_deadline(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(post("/x", b"y" * 100)[:-100])
+    for _ in range(59):
+        client.send(b"y")
+        client.settle()
+        wire.reactor.advance(1)
+    assert not ended(client)
+    wire.reactor.advance(1)
+    assert client.take().status == 504
+    assert ended(client)
+
+
+def test_large_body_is_read_with_back_pressure(wire: Wire) -> None:
+    client = wire.connect()
+    body = bytes(range(256)) * 8192  # 2 MiB
+    client.send(post("/wait", body))
+    wire.reactor.until(lambda: bool(wire.echo.gates))
+    client.settle()
+    (connection,) = wire.listener._service.connections
+    assert connection.stream not in wire.reactor.readers  # the peer has to wait
+    wire.echo.gates[0].callback(None)
+    assert client.take().body == body
+    assert client.ask(get("/next")).body == b"echo /next"
+
+
+def test_body_that_nobody_reads_ends_the_connection(wire: Wire) -> None:
+    client = wire.connect()
+    answer = client.ask(post("/ignore", b"y" * 1_000_000)[:-1])
+    assert (answer.body, answer.one("connection")) == (b"ignored", "close")
+    client.until(lambda: client.closed_cleanly)
+
+
+def test_body_that_nobody_reads_but_all_of_it_came(wire: Wire) -> None:
+    client = wire.connect()
+    assert client.ask(post("/ignore", b"yy")).body == b"ignored"
+    assert client.ask(get("/next")).body == b"echo /next"
+
+
+def test_slow_reader_holds_up_the_pieces(wire: Wire) -> None:
+    client = wire.connect(receive_buffer=4096)
+    client.reading = False
+    client.send(get("/pieces"))
+    wire.reactor.until(lambda: wire.echo.pieces > 0)
+    client.settle()
+    assert wire.echo.pieces < 128
+    client.reading = True
+    answer = client.take()
+    assert answer.body == b"".join(b"%08d" % number * 4096 for number in range(128))
+    assert (answer.one("transfer-encoding"), answer.whole) == ("chunked", True)
+    assert client.ask(get("/next")).body == b"echo /next"
+
+
+def test_slow_reader_is_bounded_by_the_deadline(wire: Wire) -> None:
+    client = wire.connect(receive_buffer=4096)
+    client.reading = False
+    client.send(get("/pieces"))
+    wire.reactor.until(lambda: wire.echo.pieces > 0)
+    client.settle()
+    wire.reactor.advance(60)
+    client.reading = True
+    assert not client.take().whole
+    client.until(lambda: client.ended)
+    assert not client.closed_cleanly
+    assert wire.finished[0][:2] == ("/pieces", 200)
+
+
+def test_reader_that_never_takes_its_last_answer(wire: Wire) -> None:
+    client = wire.connect(receive_buffer=4096)
+    client.reading = False
+    client.send(get("/pieces?length=0") * 3)  # enough to fill all buffers, then the last waits in the queue
+    client.settle()
+    for _ in range(4):
+        wire.reactor.advance(60)
+        client.settle()
+    assert wire.listener.connections == 0
+
+
+def test_big_body_in_one(wire: Wire) -> None:
+    client = wire.connect()
+    answer = client.ask(get("/big"))
+    assert answer.body == b"0123456789abcdef" * (1 << 17)
+    assert answer.one("content-length") == str(1 << 21)
+    assert client.ask(get("/next")).body == b"echo /next"
+
+
+def test_pieces_of_known_length(wire: Wire) -> None:
+    client = wire.connect()
+    answer = client.ask(get(f"/pieces?length={128 * 32768}"))
+    assert (answer.one("content-length"), len(answer.body)) == (str(128 * 32768), 128 * 32768)
+    assert client.ask(get("/next")).body == b"echo /next"
+
+
+@pytest.mark.parametrize("length", [128 * 32768 - 1, 128 * 32768 + 1])
+def test_pieces_of_another_length_than_announced(wire: Wire, length: int) -> None:
+    client = wire.connect()
+    answer = client.ask(get(f"/pieces?length={length}"))
+    assert len(answer.body) < length
+    assert (client.ended, client.closed_cleanly) == (True, False)
+
+
+def test_stream_is_flushed_framed_and_ended(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/stream"))
+    client.until(lambda: client.got.endswith(b"\r\n\r\n3\r\none\r\n"))
+    wire.echo.gates[0].callback(None)
+    answer = client.take()
+    assert (answer.body, answer.whole) == (b"onetwo", True)
+    assert client.ask(get("/next")).body == b"echo /next"
+    assert wire.finished[0][:3] == ("/stream", 200, 6)
+
+
+@pytest.mark.parametrize("then", ["raise", "abort"])
+def test_stream_that_fails_has_no_proper_end(wire: Wire, then: str) -> None:
+    client = wire.connect()
+    client.send(get(f"/stream?then={then}"))
+    client.until(lambda: b"one" in client.got)
+    wire.echo.gates[0].callback(None)
+    assert not client.take().whole
+    assert (client.ended, client.closed_cleanly) == (True, False)
+
+
+def test_stream_to_a_slow_reader(wire: Wire) -> None:
+    client = wire.connect(receive_buffer=4096)
+    client.send(get("/stream"))
+    client.until(lambda: b"one" in client.got)
+    client.reading = False
+    sink = wire.echo.sinks[0]
+    for _ in range(100):
+        sink.write(Chunk(b"x" * 100_000))
+    assert sink.pending > 1_000_000
+    wire.echo.gates[0].callback(None)
+    client.settle()
+    assert "producer" not in wire.echo.ended  # it waits until all is taken
+    client.reading = True
+    answer = client.take()
+    assert (answer.body, answer.whole) == (b"one" + b"x" * 10_000_000 + b"two", True)
+    assert sink.pending == 0
+
+
+def test_peer_that_goes_ends_the_watch(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/apis/g/v1/things?watch=1"))
+    client.until(lambda: b"event" in client.got)
+    client.close()
+    wire.reactor.until(lambda: wire.echo.ended == ["/apis/g/v1/things?watch=1", "watch"])
+    assert wire.echo.sinks[0].closed
+    wire.echo.sinks[0].write(Chunk(b"dropped"))
+    late: list[bool] = []
+    wire.echo.sinks[0].on_closed(lambda: late.append(True))
+    assert late == [True]
+    assert (wire.listener.connections, wire.listener.working) == (0, 0)
+
+
+def test_peer_that_goes_cancels_the_handler(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/wait"))
+    wire.reactor.until(lambda: bool(wire.echo.gates))
+    client.close()
+    wire.reactor.until(lambda: wire.listener.working == 0)
+    assert wire.echo.cancelled == ["/wait"]
+    assert wire.finished[0][:3] == ("/wait", 0, 0)
+
+
+def test_peer_that_goes_does_not_cancel_a_write(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(post("/wait", b"x"))
+    wire.reactor.until(lambda: bool(wire.echo.gates))
+    client.close()
+    wire.reactor.until(lambda: wire.listener.connections == 0)
+    assert (wire.echo.cancelled, wire.listener.working) == ([], 1)
+    wire.echo.gates[0].callback(None)
+    assert wire.echo.ended == ["/wait"]
+    assert wire.listener.working == 0
+
+
+def test_peer_that_goes_in_the_middle_of_its_body(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(post("/x", b"yy")[:-1])
+    wire.reactor.until(lambda: bool(wire.echo.calls))
+    client.close()
+    wire.reactor.until(lambda: wire.echo.ended == ["/x"])
+
+
+def test_half_closed_peer_gets_what_was_answered_at_once(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/x"))
+    client.sock.shutdown(socket.SHUT_WR)
+    assert client.take().body == b"echo /x"
+    client.until(lambda: client.ended)
+
+
+def test_half_closed_peer_counts_as_gone(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/wait"))
+    wire.reactor.until(lambda: bool(wire.echo.gates))
+    client.sock.shutdown(socket.SHUT_WR)
+    client.until(lambda: client.ended)
+    assert wire.echo.cancelled == ["/wait"]
+
+
+def test_garbage_instead_of_a_handshake(wire: Wire) -> None:
+    with socket.create_connection(wire.address) as sock:
+        sock.sendall(get("/x"))
+        wire.reactor.until(lambda: wire.listener.connections == 1)
+        wire.reactor.until(lambda: wire.listener.connections == 0)
+    assert wire.connect().ask(get("/x")).status == 200
+
+
+def test_connections_are_bounded(wire: Wire) -> None:
+    clients = [wire.connect() for _ in range(20)]
+    waiting = wire.connect(handshake=False)
+    waiting.settle()
+    assert (wire.listener.connections, waiting.secured) == (20, False)
+    clients[0].close()
+    waiting.until(lambda: waiting.secured)
+    assert waiting.ask(get("/x")).status == 200
+
+
+def test_drain_ends_idle_connections_and_lets_the_others_finish(wire: Wire) -> None:
+    idle, busy, watch, half = (wire.connect() for _ in range(4))
+    idle.ask(get("/x"))
+    busy.send(get("/wait"))
+    watch.send(get("/apis/g/v1/things?watch=1"))
+    watch.until(lambda: b"event" in watch.got)
+    half.send(b"GET / HT")
+    half.settle()
+
+    async def drained() -> str:
+        await wire.listener.drain(30)
+        return "drained"
+
+    done = wire.reactor.start(drained())
+    answer = watch.take()
+    assert (answer.body, answer.whole) == (b"event", True)
+    for client in (idle, watch, half):
+        client.until(lambda client=client: client.closed_cleanly and client.ended)
+    assert done == []
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(wire.address)
+    wire.echo.gates[0].callback(None)
+    answer = busy.take()
+    assert (answer.body, answer.one("connection")) == (b"echo /wait", "close")
+    busy.until(lambda: busy.ended)
+    for client in (idle, watch, half, busy):
+        client.close()
+    wire.reactor.until(lambda: done == ["drained"])
+
+
+def test_drain_aborts_what_takes_too_long(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(get("/wait"))
+    wire.reactor.until(lambda: bool(wire.echo.gates))
+    done = wire.reactor.start(wire.listener.drain(5))
+    wire.reactor.advance(4.9)
+    assert done == []
+    wire.reactor.advance(0.2)
+    assert done == [None]
+    client.until(lambda: client.ended)
+    assert wire.echo.cancelled == ["/wait"]
+
+
+def test_drain_waits_for_a_write_whose_peer_is_gone(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(post("/wait", b"x"))
+    wire.reactor.until(lambda: bool(wire.echo.gates))
+    client.close()
+    done = wire.reactor.start(wire.listener.drain(5))
+    wire.reactor.until(lambda: wire.listener.connections == 0)
+    assert done == []
+    wire.echo.gates[0].callback(None)
+    assert done == [None]
+
+
+def test_dead_socket_is_reported_and_connections_live_on(wire: Wire) -> None:
+    client = wire.connect()
+    acceptor = wire.listener._acceptor
+    assert acceptor is not None
+    acceptor._socket.shutdown(socket.SHUT_RDWR)  # accept(2) fails with EINVAL from now on
+    wire.reactor.until(lambda: bool(wire.died))
+    assert isinstance(wire.died[0], OSError)
+    assert client.ask(get("/x")).status == 200
+
+
+def test_listener_starts_once(wire: Wire) -> None:
+    with pytest.raises(RuntimeError):
+        wire.listener.start()
+
+
+def test_limits_follow_go() -> None:
+    assert (Limits().request, Limits().idle, Limits().head) == (60, 90, 32)

@@ -439,12 +439,16 @@ class FieldError:
     @classmethod
     def too_long(cls, path: str, limit: int) -> FieldError:
         """More than ``limit`` bytes; the value itself is not printed."""
-        return cls(FieldErrorType.TOO_LONG, path, detail=f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}")
+        return cls(
+            FieldErrorType.TOO_LONG, path, detail=f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}"
+        )
 
     @classmethod
     def too_many(cls, path: str, actual: int, limit: int) -> FieldError:
         """More than ``limit`` items; ``actual`` is printed as the value."""
-        return cls(FieldErrorType.TOO_MANY, path, actual, f"must have at most {limit} {'item' if limit == 1 else 'items'}")
+        return cls(
+            FieldErrorType.TOO_MANY, path, actual, f"must have at most {limit} {'item' if limit == 1 else 'items'}"
+        )
 
     @classmethod
     def not_found(cls, path: str, value: Any) -> FieldError:

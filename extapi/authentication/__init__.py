@@ -1,1 +1,1 @@
-"""Stage 2, who asks: front proxy, client certificates, bearer tokens; then impersonation (spec A)."""
+"""Stage 2, who asks: front proxy, client certificates, bearer tokens (spec A)."""

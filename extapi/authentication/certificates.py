@@ -28,6 +28,10 @@ _CLIENT_USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID
 _WEAK = (hashes.MD5, hashes.SHA1)
 
 
+MALFORMED = (ValueError, TypeError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+"""What the ``cryptography`` package raises, late, for a certificate whose names or extensions are broken."""
+
+
 class BundleError(Exception):
     """The PEM text is no usable bundle of certificates."""
 
@@ -135,7 +139,7 @@ def _identifier(certificate: x509.Certificate) -> str:
                 subject = extension.value.digest
             elif isinstance(extension.value, x509.AuthorityKeyIdentifier):
                 authority = extension.value.key_identifier or b""
-    except ValueError:
+    except MALFORMED:
         pass  # an extension is malformed: the serial number has to do
     return f"SN={certificate.serial_number}, SKID={_hex(subject)}, AKID={_hex(authority)}"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar, cast
 
 from extapi.authentication.base import AuthenticationError
+from extapi.authentication.certificates import MALFORMED
 from extapi.authentication.settings import Settings
 from extapi.client.clock import Clock
 from extapi.listener.call import Peer
@@ -40,7 +41,7 @@ class PeerVerdicts(Generic[V]):
                 found, expires = self._judge(peer)
             except AuthenticationError as error:
                 found, expires = error, self._clock.seconds() + REFUSAL_SECONDS
-            except (ValueError, TypeError) as error:
+            except MALFORMED as error:
                 # The DER parsed as a whole, but a name or an extension inside it did not.
                 found = AuthenticationError(f"x509: malformed certificate: {error}")
                 expires = self._clock.seconds() + REFUSAL_SECONDS

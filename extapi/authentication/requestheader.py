@@ -27,7 +27,7 @@ PLANS = 256
 """Sets of header names that are kept."""
 
 IDENTITY_LIMIT = 16 * 1024
-"""Characters of an identity's headers above which it is not kept."""
+"""Characters of an identity's headers, or of a set of names, above which it is not kept."""
 
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 
@@ -77,7 +77,7 @@ class RequestHeader:
     def _judge(self, peer: Peer) -> tuple[None, float]:
         ca = self._settings.proxy_ca
         if ca is None:
-            raise AuthenticationError("x509: there is no request-header CA")
+            raise AuthenticationError("x509: no CA for front proxies is known")
         verified = ca.verify(peer.certificates, self._clock.seconds())
         allowed = self._settings.names.allowed
         name = common_name(peer.certificates[0])
@@ -94,9 +94,10 @@ class RequestHeader:
         plan = self._plans.get(present)
         if plan is None:
             plan = _planned(self._settings.names, present)
-            if len(self._plans) >= PLANS:
-                self._plans.clear()
-            self._plans[present] = plan
+            if sum(map(len, present)) <= IDENTITY_LIMIT:
+                if len(self._plans) >= PLANS:
+                    self._plans.clear()
+                self._plans[present] = plan
         return plan
 
     def _keep(self, key: tuple[object, ...], user: User, headers: Mapping[str, Sequence[str]], plan: _Plan) -> None:

@@ -14,6 +14,9 @@ from extapi.listener.call import Call, Handler, Response
 PLANS = 256
 """Sets of header names that are kept."""
 
+NAMES_LIMIT = 4096
+"""Characters of a set of names above which it is not kept: anybody may send a megabyte of them."""
+
 _STANDARD = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
 _STANDARD_PREFIXES = ("x-remote-extra-",)
 
@@ -53,7 +56,8 @@ class Authentication:
             exact = _STANDARD.union(names.username, names.uid, names.group)
             prefixes = (*_STANDARD_PREFIXES, *names.extra_prefix)
             found = tuple(name for name in present if name in exact or name.startswith(prefixes))
-            if len(self._secret) >= PLANS:
-                self._secret.clear()
-            self._secret[present] = found
+            if sum(map(len, present)) <= NAMES_LIMIT:
+                if len(self._secret) >= PLANS:
+                    self._secret.clear()
+                self._secret[present] = found
         return found

@@ -38,7 +38,7 @@ class ClientCertificate:
     def _judge(self, peer: Peer) -> tuple[User | None, float]:
         ca = self._settings.client_ca
         if ca is None:
-            raise AuthenticationError("x509: there is no client CA")
+            raise AuthenticationError("x509: no CA for clients is known")
         verified = ca.verify(peer.certificates, self._clock.seconds())
         return user_of(peer.certificates[0]), verified.expires
 

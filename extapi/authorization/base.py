@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+import msgspec
+
 from extapi.api.user import User
 
 
@@ -25,8 +27,7 @@ class Decision:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True, gc=False):
     """What is asked for. Resource requests fill the resource's fields, others only ``verb`` and ``path``."""
 
     verb: str

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from extapi.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
 from extapi.authorization.refusal import not_authorized
-from extapi.errors import BadRequest
+from extapi.errors import BadRequest, InternalError
 from extapi.listener.call import Call, Handler, Response
 
 USER, GROUP, UID, EXTRA_PREFIX = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
@@ -46,7 +46,9 @@ class Impersonation:
     async def __call__(self, call: Call) -> Response:
         """The handler's answer. Raises NotAuthorized, or BadRequest for headers that name no user."""
         names = [name for name in call.headers if name.startswith("impersonate-")]
-        if names and call.user is not None:
+        if names:
+            if call.user is None:
+                raise InternalError.because("no user found for the request")
             wanted = _wanted(call, names)
             if wanted is not None:
                 await self._impersonate(call, call.user, wanted)

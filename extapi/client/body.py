@@ -103,21 +103,23 @@ class Body(Protocol):
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Line by line without their ends; what follows the last newline counts as a line. Raises :class:`BodyError`."""
-        rest = b""
+        begun: list[bytes] = []
+        size = 0
         while piece := await self.more():
-            if b"\n" not in piece:
-                rest += piece
-            else:
-                first, *middle, last = piece.split(b"\n")
-                for line in (rest + first, *middle):
+            first, *others = piece.split(b"\n")
+            begun.append(first)
+            size += len(first)
+            if others:
+                *middle, last = others
+                for line in (b"".join(begun), *middle):
                     yield line
-                rest = last
-            if len(rest) > LINE_LIMIT:
+                begun, size = [last], len(last)
+            if size > LINE_LIMIT:
                 why = f"a line of the answer has more than {LINE_LIMIT} bytes"
                 self.close(why)
                 raise BodyError(why)
-        if rest:
-            yield rest
+        if size:
+            yield b"".join(begun)
 
     def _producer(self) -> Any:
         return self.transport

@@ -89,7 +89,8 @@ def _encoded(text: str | None) -> bytes | None:
 def _read(path: Path, context: str) -> dict[str, Any]:
     """What the reader process prints."""
     reader = Path(__file__).with_name("kubeconfig_reader.py")
-    command = [sys.executable, str(reader), str(path), context]
+    # -P: the directory of the script must not come before the standard library, which has an http module too.
+    command = [sys.executable, "-P", str(reader), str(path), context]
     try:
         # Nothing of the command comes from a client: paths and the context are the operator's flags.
         done = subprocess.run(command, capture_output=True, timeout=READ_TIMEOUT, check=False)  # noqa: S603

@@ -26,8 +26,7 @@ def main(path: str, context: str) -> dict[str, Any]:
     configuration = Configuration()
     configuration.host = ""
     loader.load_and_set(configuration)
-    context_of = loader.current_context["context"]
-    user = next((u["user"] for u in merged["users"].value if u["name"] == context_of.get("user")), None) or {}
+    user = _user(merged, loader.current_context["context"].get("user"))
     authorization = configuration.api_key.get("BearerToken", "")
     if "exec" in user and not authorization and not configuration.cert_file:
         raise RuntimeError("the exec plugin gave no credentials")
@@ -45,6 +44,13 @@ def main(path: str, context: str) -> dict[str, Any]:
         "verify": configuration.verify_ssl,
         "proxy": configuration.proxy or "",
     }
+
+
+def _user(merged: Any, name: str | None) -> dict[str, Any]:
+    """What the file says about the user; empty if nothing."""
+    node = merged["users"].get_with_name(name, safe=True) if name else None
+    found = None if node is None else node.value["user"]
+    return found if isinstance(found, dict) else {}
 
 
 def _text(path: str | None) -> str | None:

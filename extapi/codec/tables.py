@@ -108,7 +108,7 @@ class Columns:
     def raw_cells(self, obj: Mapping[str, Any]) -> RawCells:
         """The cells of an object, dates not yet rendered. Missing, or not of the column's type: None."""
         name = (obj.get("metadata") or {}).get("name", "")
-        return (name, *(_cell(kind, path.first(obj)) for kind, path in self._paths))
+        return (name, *(_cell(kind, path.find(obj)) for kind, path in self._paths))
 
     def render(self, raw: RawCells, now: float) -> list[Cell]:
         """The cells as they are written at ``now``, in seconds since the epoch."""
@@ -138,12 +138,17 @@ def _definition(column: ColumnLike) -> dict[str, Any]:
     }
 
 
-def _cell(kind: str, value: Any) -> Cell:
-    """A value as a column of type ``kind`` shows it."""
-    if value is None:
+def _cell(kind: str, found: Sequence[Any]) -> Cell:
+    """What was found as a column of type ``kind`` shows it.
+
+    Of several results a string column shows all, as ``kubectl -o custom-columns`` does; other types show the first.
+    (Custom resources show the first of any, which of a list of toppings says too little.)
+    """
+    if not found or found[0] is None:
         return None
     if kind == "string":
-        return _text(value)
+        return ",".join(map(_text, found)) if len(found) > 1 else _text(found[0])
+    value = found[0]
     if kind == "date":
         return _moment(value) if isinstance(value, str) else None
     if isinstance(value, bool):

@@ -29,7 +29,9 @@ class HubConverter:
         self.group = group
         self._hub = kind.hub or _type_of(kind.versions[kind.storage])
         self._types = {name: _type_of(version) or self._hub for name, version in kind.versions.items()}
-        self._defaults = {form: _struct_defaults(form) for form in {self._hub, *self._types.values()} if form is not None}
+        self._defaults = {
+            form: _struct_defaults(form) for form in {self._hub, *self._types.values()} if form is not None
+        }
 
     @property
     def hub(self) -> type[Object] | None:

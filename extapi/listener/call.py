@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 from cryptography import x509
 
 from extapi.api.user import User
@@ -17,8 +18,7 @@ PIECE = 64 * 1024
 """Bodies leave in pieces of at most this many bytes: a larger one is never joined in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
+class RequestInfo(msgspec.Struct, frozen=True, gc=False):
     """What a request asks for, read from its method and path (``k8s.io/apiserver/pkg/endpoints/request``, spec B1-B7)."""
 
     verb: str

@@ -36,9 +36,7 @@ class Pizza(Object):
 class ToppingSpec(Struct):
     """What a topping is."""
 
-    cost: Annotated[
-        str, MinLength(1), MaxLength(64), Description("The cost of one portion: a quantity such as 1.50.")
-    ]
+    cost: Annotated[str, MinLength(1), MaxLength(64), Description("The cost of one portion: a quantity such as 1.50.")]
 
 
 class Topping(Object):

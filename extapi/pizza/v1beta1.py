@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from extapi import Description, ListMap, MaxItems, Maximum, MaxLength, Minimum, MinLength, Object, Struct
+from extapi import Description, ListMap, Maximum, MaxItems, MaxLength, Minimum, MinLength, Object, Struct
 from extapi.pizza.limits import MAX_QUANTITY, MAX_TOTAL
 
 

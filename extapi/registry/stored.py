@@ -141,9 +141,7 @@ class StoredResource(StoredObject):
             raise Timeout.too_large_resource_version(revision, future.current) from None
         return self._listing(at, page, revision)
 
-    def _listing(
-        self, at: Place, page: EntryPage, revision: int
-    ) -> Listing:
+    def _listing(self, at: Place, page: EntryPage, revision: int) -> Listing:
         items = [CachedRendering(entry, at.version) for entry in page.entries]
         continue_ = ""
         if page.more:

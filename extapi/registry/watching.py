@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from extapi.codec.options import parse_resource_version
 from extapi.codec.partial import partial
 from extapi.codec.strictjson import encode
 from extapi.codec.tables import Columns, row, row_object, table_head
-from extapi.codec.options import parse_resource_version
 from extapi.listener.call import Streaming
 from extapi.registry.base import Place, WatchForm, WatchQuery
 from extapi.registry.writing import Seconds, Store
@@ -109,5 +109,3 @@ def _bookmark_metadata(revision: int, *, initial_end: bool) -> dict[str, Any]:
     if initial_end:
         metadata["annotations"] = {INITIAL_END: "true"}
     return metadata
-
-

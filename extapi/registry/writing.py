@@ -22,7 +22,6 @@ from extapi.registry.served import ServedKind
 from extapi.storage.base import Backend, RevisionConflict, Unavailable
 from extapi.watch.cache import ResourceCache
 
-
 _UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
 
 

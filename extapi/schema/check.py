@@ -261,6 +261,7 @@ def _default(node: Structural, path: str) -> Iterator[FieldError]:
 def _moved(error: FieldError, path: str) -> FieldError:
     """An error about the object ``{"default": ...}``, told at the place of the default."""
     inner = error.path.removeprefix("default")
-    return dataclasses.replace(
-        error, path=path + inner, detail=error.detail.replace("default in body", f"{path} in body", 1)
-    )
+    quote = '"' if error.detail.startswith('"') else ""
+    detail = error.detail.removeprefix(quote).removeprefix("default")
+    told = f"{quote}{path}{detail}" if detail != error.detail.removeprefix(quote) else error.detail
+    return dataclasses.replace(error, path=path + inner if error.path else "", detail=told)

@@ -14,7 +14,7 @@ import enum
 import inspect
 import types
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 import msgspec
@@ -88,7 +88,7 @@ class _Compiler:
         self._open.append(cls)
         properties: dict[str, Structural] = {}
         required: list[str] = []
-        for info in msgspec.structs.fields(cls):
+        for info in _fields(cls):
             if root and info.name in _META:
                 continue
             where = f"{cls.__name__}.{info.name}"
@@ -126,9 +126,9 @@ class _Compiler:
     def _plain(self, hint: Any, where: str) -> Structural:
         if isinstance(hint, NewType):
             return self.annotation(hint.__supertype__, where)
-        if _hashable(hint) and hint in _SCALARS:
-            return _SCALARS[hint]
         origin, args = get_origin(hint), get_args(hint)
+        if origin is None and isinstance(hint, Hashable) and hint in _SCALARS:
+            return _SCALARS[hint]
         if origin in {Union, types.UnionType}:
             return self._union(args, where)
         if origin is Literal:
@@ -194,6 +194,15 @@ def _default(info: msgspec.structs.FieldInfo, node: Structural, where: str) -> A
     return _wire(made) if isinstance(made, msgspec.Struct) else msgspec.to_builtins(made)
 
 
+def _fields(cls: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    try:
+        return msgspec.structs.fields(cls)
+    except NameError as error:
+        raise TypeError(
+            f"{cls.__name__}: {error}; define the types that annotations name at the top of a module"
+        ) from None
+
+
 def _own(info: msgspec.structs.FieldInfo) -> Any:
     """The Python default of a field, or NODEFAULT."""
     if info.default_factory is msgspec.NODEFAULT:
@@ -220,11 +229,3 @@ def _docstring(cls: type) -> str:
 
 def _name(hint: Any) -> str:
     return str(getattr(hint, "__name__", hint)) if not get_args(hint) else str(hint)
-
-
-def _hashable(hint: Any) -> bool:
-    try:
-        hash(hint)
-    except TypeError:
-        return False
-    return True

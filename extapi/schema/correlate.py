@@ -17,33 +17,42 @@ def old_member(old: Any, key: str) -> Any:
     return old.get(key, MISSING) if isinstance(old, dict) else MISSING
 
 
-def old_item(node: Structural, item: Any, old: Any) -> Any:
-    """The old item with the same keys, or MISSING; only map lists have such, and only items with all keys."""
-    if node.list_type != "map" or not isinstance(old, list) or not isinstance(item, dict):
-        return MISSING
-    if any(isinstance(item.get(key, {}), (dict, list)) for key in node.list_map_keys):
-        return MISSING
-    wanted = freeze(key_of(item, node.list_map_keys))
-    for before in old:
-        if isinstance(before, dict) and freeze(key_of(before, node.list_map_keys)) == wanted:
-            return before
-    return MISSING
+class Correlation:
+    """Finds old items of map lists. Made for one comparison: it keeps an index of each old list it has seen."""
 
+    __slots__ = ("_indexes",)
 
-def unchanged(node: Structural | None, new: Any, old: Any) -> bool:
-    """Whether two values are the same; the order of a map list does not matter.
+    def __init__(self) -> None:
+        self._indexes: dict[int, dict[Any, Any]] = {}
 
-    An object with members that the schema does not know counts as changed, as in Go.
-    """
-    if isinstance(new, dict) and isinstance(old, dict):
-        if node is None or len(new) != len(old):
-            return False
-        return all(
-            key in old and (sub := node.child(key)) is not None and unchanged(sub, value, old[key])
-            for key, value in new.items()
-        )
-    if isinstance(new, list) and isinstance(old, list) and node is not None and node.list_type == "map":
-        return len(new) == len(old) and all(
-            (before := old_item(node, item, old)) is not MISSING and unchanged(node.items, item, before) for item in new
-        )
-    return json_equal(new, old)
+    def old_item(self, node: Structural, item: Any, old: Any) -> Any:
+        """The old item with the same keys, or MISSING; only map lists have such, and only items with all keys."""
+        if node.list_type != "map" or not isinstance(old, list) or not isinstance(item, dict):
+            return MISSING
+        keys = node.list_map_keys
+        if any(isinstance(item.get(key, {}), (dict, list)) for key in keys):
+            return MISSING
+        index = self._indexes.get(id(old))
+        if index is None:
+            index = {freeze(key_of(before, keys)): before for before in reversed(old) if isinstance(before, dict)}
+            self._indexes[id(old)] = index
+        return index.get(freeze(key_of(item, keys)), MISSING)
+
+    def unchanged(self, node: Structural | None, new: Any, old: Any) -> bool:
+        """Whether two values are the same; the order of a map list does not matter.
+
+        An object with members that the schema does not know counts as changed, as in Go.
+        """
+        if isinstance(new, dict) and isinstance(old, dict):
+            if node is None or len(new) != len(old):
+                return False
+            return all(
+                key in old and (sub := node.child(key)) is not None and self.unchanged(sub, value, old[key])
+                for key, value in new.items()
+            )
+        if isinstance(new, list) and isinstance(old, list) and node is not None and node.list_type == "map":
+            return len(new) == len(old) and all(
+                (before := self.old_item(node, item, old)) is not MISSING and self.unchanged(node.items, item, before)
+                for item in new
+            )
+        return json_equal(new, old)

@@ -62,7 +62,7 @@ def _clean(node: Structural | None, *, root: bool = False) -> Clean:
             check = known.get(key, other)
             if check is None:
                 continue
-            if check is _refuse or (sub.__class__ in _CONTAINERS and not check(sub)):
+            if (check is _refuse or sub.__class__ in _CONTAINERS) and not check(sub):
                 return False
         return True
 

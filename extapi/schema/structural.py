@@ -112,7 +112,9 @@ class Structural:
         out: dict[str, Any] = {}
         for keyword, name in KEYWORDS.items():
             value = getattr(self, name)
-            silent = value is MISSING or value is None or (name not in _ANY and (value is False or value in ("", (), {})))
+            silent = (
+                value is MISSING or value is None or (name not in _ANY and (value is False or value in ("", (), {})))
+            )
             if silent:
                 continue
             out[keyword] = _written(value) if name in _NESTED else list(value) if name in _TUPLES else value

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from extapi.errors import FieldError, FieldErrorType, go_quote
-from extapi.schema.correlate import old_item, old_member, unchanged
+from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.formats import enforced, string_format
 from extapi.schema.listtype import validate_lists
@@ -34,16 +34,17 @@ def validate(obj: dict[str, Any], structural: Structural, old: dict[str, Any] | 
 
 def validator(structural: Structural) -> Validate:
     """:func:`validate` for one schema, compiled. Raises ``ValueError`` for a pattern that does not compile."""
-    walk = _Walk()
+    patterns: dict[str, Callable[[str], bool]] = {}
 
     def exact(node: Structural) -> Callable[[Any], bool]:
-        return lambda value: not walk.apply(node, value, "", MISSING).errors
+        return lambda value: not _Walk(patterns).apply(node, value, "", MISSING).errors
 
     accepts = predicate(structural, exact)
 
     def run(obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         if accepts(obj):
             return []
+        walk = _Walk(patterns)
         found = list(walk.check(structural, obj, "", MISSING if old is None else old).errors.values())
         lists = list(validate_lists(obj, structural))
         if lists and (old is None or not any(True for _ in validate_lists(old, structural))):
@@ -71,15 +72,18 @@ class _Found:
 
 
 class _Walk:
-    """The walk through one schema. Keeps its compiled patterns."""
+    """One walk through a schema and an object. ``patterns`` keeps what is compiled for the next one."""
 
-    def __init__(self) -> None:
-        self._patterns: dict[str, Callable[[str], bool]] = {}
+    __slots__ = ("_correlation", "_patterns")
+
+    def __init__(self, patterns: dict[str, Callable[[str], bool]]) -> None:
+        self._patterns = patterns
+        self._correlation = Correlation()
 
     def check(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
         """:meth:`apply`, but a value equal to its old one has no errors."""
         found = self.apply(node, value, path, old)
-        if found.errors and old is not MISSING and unchanged(node, value, old):
+        if found.errors and old is not MISSING and self._correlation.unchanged(node, value, old):
             return _Found()
         return found
 
@@ -129,7 +133,7 @@ class _Walk:
         found.matches += 2
         if node.items is not None:
             for index, item in enumerate(value):
-                before = old_item(node, item, old)
+                before = self._correlation.old_item(node, item, old)
                 found.merge(self.check(node.items, item, f"{path}[{index}]", before))
         size = len(value)
         if node.min_items is not None and size < node.min_items:

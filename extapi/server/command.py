@@ -70,7 +70,7 @@ def _run(api: Any, options: Any) -> int:
     from extapi.storage.file import UnusableFile  # noqa: PLC0415
 
     reactor: Any = imported
-    configure_logs(sys.stderr)
+    configure_logs(sys.stderr.buffer)
     expected = (
         BundleError, LookupFailed, CredentialsError, BindError, CertificateError, UnknownStoredVersion,
         UnusableFile, ValueError,
@@ -101,7 +101,7 @@ def _run(api: Any, options: Any) -> int:
     def begin() -> None:
         signal.signal(signal.SIGTERM, stop)
         signal.signal(signal.SIGINT, stop)
-        running = Deferred.fromCoroutine(process.run(lambda address, port: None))
+        running = Deferred.fromCoroutine(process.run())
         running.addCallbacks(statuses.append, failed)
         running.addBoth(lambda _: reactor.stop())
 

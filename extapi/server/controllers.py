@@ -139,4 +139,3 @@ def _name(controller: Any) -> str:
 
 def _cancelled(failure: Any) -> None:
     failure.trap(CancelledError)
-

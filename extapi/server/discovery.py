@@ -10,8 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from extapi.api.definition import Group, Kind
-from extapi.api.definition import Scope
+from extapi.api.definition import Group, Kind, Scope
 from extapi.codec.strictjson import encode
 from extapi.server.endpoints import Endpoint
 
@@ -106,11 +105,7 @@ def _subresources(
     group: str, version: str, plural: str, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
 ) -> list[tuple[str, Endpoint]]:
     return sorted(
-        (
-            (key[3], endpoint)
-            for key, endpoint in endpoints.items()
-            if key[:3] == (group, version, plural) and key[3]
-        ),
+        ((key[3], endpoint) for key, endpoint in endpoints.items() if key[:3] == (group, version, plural) and key[3]),
         key=lambda item: item[0],
     )
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
 from extapi.authorization.refusal import NotAuthorized
 from extapi.codec.negotiation import Negotiated, negotiate
 from extapi.codec.strictjson import encode, encode_pretty
@@ -15,8 +20,11 @@ _FALLBACK = Negotiated("json", None, pretty=True)
 class Failures:
     """Runs its successor; what that raises as :class:`ApiError` becomes the answer.
 
-    Warnings that were collected before are kept. What is no ApiError goes on to the listener, which logs it.
+    What an author's code raised behind an error of ours goes to the log only. What is no ApiError at all goes on to the
+    listener, which logs it.
     """
+
+    _log = Logger()
 
     def __init__(self, successor: Handler) -> None:
         self._successor = successor
@@ -27,6 +35,8 @@ class Failures:
             return await self._successor(call)
         except ApiError as error:
             call.log["reason"] = error.reason or error.message
+            if error.code >= 500 and error.__cause__ is not None:
+                self._log.error("{text}", text=error.message, log_failure=_failure(error.__cause__))
             return failure(call, error)
 
 
@@ -50,9 +60,13 @@ def failure(call: Call, error: ApiError) -> Response:
 
 def _form(call: Call) -> Negotiated:
     try:
-        form = negotiate(
-            call.header("accept"), pretty=call.first("pretty"), user_agent=call.header("user-agent")
-        )
+        form = negotiate(call.header("accept"), pretty=call.first("pretty"), user_agent=call.header("user-agent"))
     except NotAcceptable:
         return _FALLBACK
     return _FALLBACK if form.transform is not None and form.format == "json" else form
+
+
+def _failure(error: BaseException) -> Any:
+    """As Twisted's log takes it; the class has no types."""
+    untyped: Any = Failure
+    return untyped(error)

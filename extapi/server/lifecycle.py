@@ -5,7 +5,6 @@ The process ends when its listener dies, and when it is told to; in both cases i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -62,9 +61,7 @@ class Process:
             secret=self._delegation.secret,
             version=version_info(),
             builtin=[
-                NamespaceLifecycle(
-                    cache=self._namespaces, live=lambda name: core.get(NAMESPACES, name), clock=reactor
-                ),
+                NamespaceLifecycle(cache=self._namespaces, live=lambda name: core.get(NAMESPACES, name), clock=reactor),
             ],
             checks=[
                 NamedCheck(
@@ -92,14 +89,13 @@ class Process:
             on_finished=self._finished,
         )
 
-    async def run(self, ready: Callable[[str, int], None]) -> int:
-        """Serve until stopped; the exit status. ``ready`` is told the address once requests are answered."""
+    async def run(self) -> int:
+        """Serve until stopped; the exit status."""
         await self._delegation.start()
         self._namespaces.start()
         address, port = self._listener.start()
         await self._server.start()
         self._log.info("serving", address=address, port=port)
-        ready(address, port)
         return await self._ended
 
     def stop(self) -> None:

@@ -24,9 +24,7 @@ class OpenAPI:
         self._v2 = Document(openapi_v2(published))
         self._v3 = {
             f"apis/{group.name}/{version}": Document(
-                openapi_v3(
-                    group.name, version, [r for r in published if (r.group, r.version) == (group.name, version)]
-                )
+                openapi_v3(group.name, version, [r for r in published if (r.group, r.version) == (group.name, version)])
             )
             for group in groups
             for version in group.versions_by_priority()

@@ -5,8 +5,9 @@ Source: ``k8s.io/apiserver/pkg/storage/etcd3/compact.go`` (spec K15): history li
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
@@ -19,12 +20,12 @@ INTERVAL = 300.0
 class Compactor:
     """Compacts a store every ``interval`` seconds (0: never) to the revision recorded one interval earlier.
 
-    Of several processes on one store, one wins each time; the others take note and record anew.
+    ``clock`` is an ``IReactorTime``. Of several processes on one store, one wins each time; the others take note and record anew.
     """
 
     _log = Logger()
 
-    def __init__(self, backend: Backend, clock: IReactorTime, *, interval: float = INTERVAL) -> None:
+    def __init__(self, backend: Backend, clock: Any, *, interval: float = INTERVAL) -> None:
         self._backend = backend
         self._interval = interval
         self._recorded: int | None = None

@@ -56,7 +56,7 @@ class StoreFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         # Absolute: SQLite gives names such as ":memory:" and "" a meaning of their own.
         # Resolved: two names of one file share one lock.
-        self.path = Path(path).resolve()
+        self.path = Path(os.path.realpath(path))
         self._check_place()
         self._lock = self._take_lock()
         try:
@@ -66,16 +66,19 @@ class StoreFile:
         except BaseException as error:
             os.close(self._lock)
             if isinstance(error, sqlite3.Error | OSError):
-                raise UnusableFile(
-                    f"{self.path}: cannot be used as a store: {error}; check the file and its rights"
-                ) from error
+                raise self.unusable(error) from error
             raise
         self._identity = identity
 
+    def unusable(self, error: Exception) -> UnusableFile:
+        """What to raise when SQLite or the operating system does not let us work with the file."""
+        return UnusableFile(f"{self.path}: cannot be used as a store: {error}; check the file and its rights")
+
     def _check_place(self) -> None:
-        if not self.path.parent.is_dir():
+        # Of os.path, since these answer no to a name that cannot be, where pathlib raises.
+        if not os.path.isdir(self.path.parent):  # noqa: PTH112 - see above
             raise UnusableFile(f"{self.path}: there is no directory {self.path.parent}; make it, or name another file")
-        if self.path.exists() and not self.path.is_file():
+        if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113 - see above
             raise UnusableFile(f"{self.path}: this is not a regular file; name another one")
 
     def _take_lock(self) -> int:

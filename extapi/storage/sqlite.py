@@ -46,9 +46,9 @@ class SqliteBackend:
         self._file = StoreFile(path)
         try:
             writer = Writer(self._file.writer)
-        except BaseException:
+        except sqlite3.Error as error:
             self._file.close()
-            raise
+            raise self._file.unusable(error) from error
         self._current, self._oldest = writer.revision, writer.compacted
         self._reader = Reader(self._file.reader)
         self._tails = Tails(self, changes=behind_changes, size=behind_bytes)

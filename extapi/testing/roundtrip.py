@@ -64,25 +64,29 @@ def check_round_trip(
     leaves something open, such as the order of a list. Versions without a Python type are passed over. Raises
     AssertionError with the smallest object found that does not come back, InternalError if a converter fails.
     """
-    import hypothesis  # noqa: PLC0415 -- an extra, and slow to import
-
     converter = HubConverter(kind, _GROUP)
-    same = normal if normal is not None else _whole
     for name in [version] if version is not None else list(kind.versions):
         form = kind.versions[name].type
-        if not isinstance(form, type):
-            continue
+        if isinstance(form, type):
+            _check(converter, name, form, normal or _whole, examples)
 
-        @hypothesis.settings(
-            max_examples=examples, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
-        )
-        @hypothesis.given(objects(form))
-        def check(obj: Any, name: str = name) -> None:
-            before = {**msgspec.to_builtins(obj), "apiVersion": converter.api_version(name), "kind": kind.name}
-            after = converter.from_hub(converter.to_hub(before, name), name)
-            assert same(after) == same(before), f"{name} > hub > {name} does not come back"  # noqa: S101 -- it is a test
 
-        check()
+def _check(converter: HubConverter, version: str, form: type[Object], same: Normal, examples: int) -> None:
+    import hypothesis  # noqa: PLC0415 -- an extra, and slow to import
+
+    start = {"apiVersion": converter.api_version(version), "kind": converter.kind.name}
+
+    @hypothesis.settings(
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
+    @hypothesis.given(objects(form))
+    def check(obj: Any) -> None:
+        before = {**msgspec.to_builtins(obj), **start}
+        after = converter.from_hub(converter.to_hub(before, version), version)
+        if same(after) != same(before):
+            raise AssertionError(f"{version} > hub > {version} does not come back: {before} became {after}")
+
+    check()
 
 
 def _whole(obj: Obj) -> Obj:

@@ -43,8 +43,7 @@ def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering
         return _table(target, accepted, [obj], metadata, status)
     if transform.kind == "PartialObjectMetadataList":
         raise NotAcceptable(
-            "you requested PartialObjectMetadataList, but the requested object is not a list "
-            f"({target.resource.kind})"
+            f"you requested PartialObjectMetadataList, but the requested object is not a list ({target.resource.kind})"
         )
     return _answer(status, accepted, _formatted(accepted, partial(obj.decoded(), version=transform.version)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from extapi.codec.negotiation import request_format
 from extapi.codec.deletion import DeleteOptions, delete_options
+from extapi.codec.negotiation import request_format
 from extapi.listener.call import Response
 from extapi.registry.base import Deleter, DeleteRules, Preconditions
 from extapi.verbs.answer import negotiated, object_answer, status_answer

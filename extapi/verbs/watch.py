@@ -21,7 +21,9 @@ async def watch(target: Target[Watcher]) -> Response:
     options = list_options(target.call.query)
     form = WatchForm()
     if accepted.transform is not None:
-        form = WatchForm(_FORMS[accepted.transform.kind], accepted.transform.api_version, include_object(target.call.query))
+        form = WatchForm(
+            _FORMS[accepted.transform.kind], accepted.transform.api_version, include_object(target.call.query)
+        )
     seconds = float(options.timeout_seconds or 0)
     if not seconds:
         # Spread, so that the watches of one moment do not all come back in one moment. The audit id is random enough.

@@ -124,11 +124,6 @@ class ResourceCache:
         """Everything up to this revision is here."""
         return self._position.revision
 
-    @property
-    def ready(self) -> bool:
-        """Whether the cache can be read."""
-        return self._position.ready
-
     def __len__(self) -> int:
         return len(self._entries)
 

@@ -15,7 +15,7 @@ from extapi.watch.cache import CacheSettings, ResourceCache
 from extapi.watch.entry import Projector, Source
 from extapi.watch.position import Position
 
-_PAGE = 1000
+_PAGE = 10_000
 """Objects read at a time when the cache is filled; others get their turn between two pages that are full."""
 _TURN = 5000
 """Changes taken in one turn when the log is read from the past."""
@@ -116,7 +116,9 @@ class Cacher:
     def _interrupt(self) -> None:
         """The caches cannot be believed any more."""
         self._position.shut()
-        self._tail = None
+        tail, self._tail = self._tail, None
+        if tail is not None:
+            tail.close()
         for cache in self._caches.values():
             cache.end_watches()
 

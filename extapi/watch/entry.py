@@ -160,12 +160,12 @@ class Entry(msgspec.Struct, gc=False):
         """The namespace, or the empty string; read from the key."""
         if not self.source.namespaced:
             return ""
-        return self.key[len(self.source.prefix) :].partition(b"/")[0].decode()
+        return self.key[len(self.source.prefix) :].partition(b"/")[0].decode(errors="replace")
 
     @property
     def name(self) -> str:
         """The name; read from the key."""
-        return self.key[self.key.rfind(b"/") + 1 :].decode()
+        return self.key[self.key.rfind(b"/") + 1 :].decode(errors="replace")
 
     def encoded(self, version: str) -> Form:
         """The object in ``version``; made when first asked for. Never raises: see :attr:`Form.error`."""

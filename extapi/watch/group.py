@@ -98,8 +98,12 @@ class Group:
         if parts:
             self._deliver(found[0], parts)
         if failure is not None:
-            for watcher in (*self._watchers, *self._newcomers):
-                watcher.fail(failure)
+            self.fail(failure)
+
+    def fail(self, error: ApiError) -> None:
+        """End all watchers with an ERROR event."""
+        for watcher in (*self._watchers, *self._newcomers):
+            watcher.fail(error)
 
     def _deliver(self, opening: Occurrence, parts: list[bytes]) -> None:
         if self._newcomers:

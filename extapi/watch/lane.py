@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from twisted.logger import Logger
+
 from extapi.client.clock import Clock
+from extapi.errors import InternalError
 from extapi.watch.entry import Source
 from extapi.watch.group import Group
 from extapi.watch.history import Event
@@ -19,6 +22,8 @@ from extapi.watch.watcher import Watcher
 
 class Lane:
     """The groups of one renderer."""
+
+    _log = Logger()
 
     def __init__(self, renderer: Renderer, source: Source) -> None:
         self.renderer = renderer
@@ -54,7 +59,11 @@ class Lane:
     def deliver(self, events: Sequence[Event]) -> None:
         """Tell every group of the events of one tick."""
         for group in tuple(self._groups.values()):
-            group.deliver(events)
+            try:
+                group.deliver(events)
+            except Exception:  # noqa: BLE001 -- a watcher that missed an event must not go on as if it had not
+                self._log.failure("the watchers of a group could not be told")
+                group.fail(InternalError.because("the watch could not go on"))
         self._encoded.clear()
 
 

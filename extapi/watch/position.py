@@ -26,6 +26,8 @@ class Position:
         self._backend = backend
         self._clock = clock
         self._waiting: list[tuple[int, Deferred[None]]] = []
+        self._next = math.inf
+        """No waiter wants less: those of a far future cost a commit nothing."""
         self._down_since = clock.seconds()
         self.revision = 0
         self.ready = False
@@ -52,9 +54,10 @@ class Position:
     def advance(self, revision: int) -> None:
         """Everything up to ``revision`` is in the cache: wake those who waited for it."""
         self.revision = revision
-        if self._waiting and self.ready:
+        if self._next <= revision and self.ready:
             reached = [waiter for waiter in self._waiting if waiter[0] <= revision]
             self._waiting = [waiter for waiter in self._waiting if waiter[0] > revision]
+            self._next = min((waiter[0] for waiter in self._waiting), default=math.inf)
             for _, waiting in reached:
                 waiting.callback(None)
 
@@ -62,6 +65,7 @@ class Position:
         """Fires once the cache is complete up to ``revision``; may be cancelled."""
         waiting: Deferred[None] = Deferred(self._forget)
         self._waiting.append((revision, waiting))
+        self._next = min(self._next, revision)
         return waiting
 
     def _forget(self, gone: Deferred[None]) -> None:
@@ -81,7 +85,7 @@ class Position:
             self.check_ready()
             return
         waiting = self.reached(revision)
-        timer = self._clock.callLater(seconds, _expire, waiting)
+        timer = self._clock.callLater(seconds, waiting.errback, _TooLate())
         try:
             await waiting
         except _TooLate:
@@ -95,8 +99,3 @@ class Position:
 
 class _TooLate(Exception):
     """The time is over."""
-
-
-def _expire(waiting: Deferred[None]) -> None:
-    if not waiting.called:
-        waiting.errback(_TooLate())

@@ -116,7 +116,7 @@ class WatchStream:
             return
         backlog = self._join(watcher)
         await watcher.catch_up(pieces(self._parts(watcher, backlog)))
-        if not watcher.ended:
+        if watcher.failure is None:
             self._schedule_bookmark(watcher)
             await watcher.wait(Deferred())
         if watcher.failure is not None:

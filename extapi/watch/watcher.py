@@ -54,11 +54,6 @@ class Watcher:
         self.slow = False
         self.failure: ApiError | None = None
 
-    @property
-    def live(self) -> bool:
-        """Whether it is through with the initial events."""
-        return self._held is None
-
     def deliver(self, chunks: Sequence[Chunk]) -> None:
         """Give it live events. One that has not taken enough of the earlier ones is ended."""
         if self.ended:

@@ -22,6 +22,12 @@ BARS = {
 """Server CPU microseconds a request that a row must stay under."""
 
 
+def say(text: str = "") -> None:
+    """Print a line at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Measure everything once."""
     scale = 10 if "--quick" in sys.argv[1:] else 1
@@ -46,7 +52,14 @@ def _measure(server: Server, scale: int) -> list[Result]:
         }
         run(server, "topping", lambda _, obj=topping: request("POST", TOPPINGS, obj), count=1, status=201)  # type: ignore[misc]
     results = [
-        run(server, "CREATE", lambda n: request("POST", PIZZAS, pizza(f"p-{n}", n)), count=500, connections=1, status=201),
+        run(
+            server,
+            "CREATE",
+            lambda n: request("POST", PIZZAS, pizza(f"p-{n}", n)),
+            count=500,
+            connections=1,
+            status=201,
+        ),
     ]
     big = 5000
     results += [
@@ -64,7 +77,10 @@ def _measure(server: Server, scale: int) -> list[Result]:
             server,
             "merge PATCH",
             lambda n: request(
-                "PATCH", f"{PIZZAS}/p-{n % 400}", {"metadata": {"labels": {"turn": str(n)}}}, "application/merge-patch+json"
+                "PATCH",
+                f"{PIZZAS}/p-{n % 400}",
+                {"metadata": {"labels": {"turn": str(n)}}},
+                "application/merge-patch+json",
             ),
             count=8_000 // scale,
             connections=8,
@@ -77,23 +93,25 @@ def _measure(server: Server, scale: int) -> list[Result]:
 
 
 def _report(results: list[Result], idle: float, loaded: float, started: float) -> None:
-    print(f"commit {_commit()}, {platform.python_implementation()} {platform.python_version()} ({_build()}), {_machine()}")
-    print()
-    print("| request | connections | requests/s | p50 ms | p99 ms | server CPU us | bar | of the bar |")
-    print("|---|---|---|---|---|---|---|---|")
+    say(
+        f"commit {_commit()}, {platform.python_implementation()} {platform.python_version()} ({_build()}), {_machine()}"
+    )
+    say()
+    say("| request | connections | requests/s | p50 ms | p99 ms | server CPU us | bar | of the bar |")
+    say("|---|---|---|---|---|---|---|---|")
     for row in results:
         bar = BARS.get(row.name)
         of = f"{bar:.0f} | {row.micros / bar:.2f}" if bar else " | "
-        print(
+        say(
             f"| {row.name} | {row.connections} | {row.rate:,.0f} | {row.percentile(0.5):.2f} | {row.percentile(0.99):.2f} "
             f"| {row.micros:,.1f} | {of} |"
         )
-    print()
-    print("| process | | bar | of the bar |")
-    print("|---|---|---|---|")
-    print(f"| RSS idle, MB | {idle:.1f} | 80 | {idle / 80:.2f} |")
-    print(f"| RSS with 5,000 objects, after the load, MB | {loaded:.1f} | | |")
-    print(f"| start to ready, s | {started:.2f} | 1.5 | {started / 1.5:.2f} |")
+    say()
+    say("| process | | bar | of the bar |")
+    say("|---|---|---|---|")
+    say(f"| RSS idle, MB | {idle:.1f} | 80 | {idle / 80:.2f} |")
+    say(f"| RSS with 5,000 objects, after the load, MB | {loaded:.1f} | | |")
+    say(f"| start to ready, s | {started:.2f} | 1.5 | {started / 1.5:.2f} |")
 
 
 def _commit() -> str:
@@ -108,11 +126,14 @@ def _build() -> str:
 
 
 def _machine() -> str:
-    model = next(
-        (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+    return next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
         platform.machine(),
     )
-    return model
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class _Requests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     ended = threading.Event()
 
-    def do_GET(self) -> None:  # noqa: N802 - http.server's name
+    def do_GET(self) -> None:
         if "watch=" in self.path:
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

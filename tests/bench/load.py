@@ -56,7 +56,9 @@ def request(method: str, path: str, body: object = None, content_type: str = "ap
 
 def pizza(name: str, extra: int = 0) -> dict[str, object]:
     """A pizza of about 700 bytes as stored; ``extra`` changes its labels."""
-    toppings = [{"name": name, "quantity": 1 + index % 3} for index, name in enumerate(("tomato", "mozzarella", "salami"))]
+    toppings = [
+        {"name": name, "quantity": 1 + index % 3} for index, name in enumerate(("tomato", "mozzarella", "salami"))
+    ]
     return {
         "apiVersion": "restaurant.programming-kubernetes.info/v1beta1",
         "kind": "Pizza",
@@ -77,7 +79,7 @@ def exchange(connection: ssl.SSLSocket, data: bytes) -> tuple[int, bytes]:
         buffer += _more(connection)
     head, _, body = buffer.partition(b"\r\n\r\n")
     status = int(head[9:12])
-    length = next((int(l[15:]) for l in head.split(b"\r\n") if l[:15].lower() == b"content-length:"), 0)
+    length = next((int(line[15:]) for line in head.split(b"\r\n") if line[:15].lower() == b"content-length:"), 0)
     parts, size = [body], len(body)
     while size < length:
         part = _more(connection)
@@ -111,8 +113,7 @@ def run(
                     begin = time.perf_counter()
                     got, body = exchange(connection, data)
                     own.append(time.perf_counter() - begin)
-                    if got != status:
-                        raise RuntimeError(f"{name}: {got} instead of {status}: {body[:300]!r}")
+                    _expect(name, got, status, body)
         except BaseException as error:  # noqa: BLE001 - handed to the main thread
             failures.append(error)
         with lock:
@@ -128,6 +129,11 @@ def run(
     if failures:
         raise failures[0]
     return Result(name, connections, len(latencies), seconds, used, sorted(latencies))
+
+
+def _expect(name: str, got: int, wanted: int, body: bytes) -> None:
+    if got != wanted:
+        raise RuntimeError(f"{name}: {got} instead of {wanted}: {body[:300]!r}")
 
 
 def watch(server: Server, watchers: int, events: int) -> Result:

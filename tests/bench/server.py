@@ -1,4 +1,4 @@
-"""The measured process: ``extapi serve extapi.pizza:api`` on SQLite, and what /proc says about it."""
+"""The measured process: ``extapi serve tests.bench.api:api`` on SQLite, and what /proc says about it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Server:
         begin = time.monotonic()
         self._process = subprocess.Popen(
             [
-                sys.executable, "-m", "extapi", "serve", "extapi.pizza:api",
+                sys.executable, "-m", "extapi", "serve", "tests.bench.api:api",
                 "--bind-address=127.0.0.1", f"--secure-port={self.port}",
                 f"--tls-cert-file={certificate.certificate}", f"--tls-private-key-file={certificate.key}",
                 f"--kubeconfig={self._cluster.kubeconfig(directory / 'kubeconfig')}",

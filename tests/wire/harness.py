@@ -48,7 +48,7 @@ class SelectClock(Clock):
         self.writers.discard(writer)
 
     def turn(self, seconds: float = 0.0) -> bool:
-        """One turn; waits up to ``seconds`` of real time for a descriptor. Whether anything was ready."""
+        """One turn; waits up to ``seconds`` of real time for a descriptor. Whether there was something to do."""
         self.advance(0)
         readable, writable, _ = select.select(
             [*self.readers, *self.others], list(self.writers), [], 0 if self.due() else seconds
@@ -60,17 +60,11 @@ class SelectClock(Clock):
             if one in self.writers:
                 self._done(one, one.doWrite())
         self.advance(0)
-        return bool(readable or writable)
+        return bool(writable) or any(one not in self.others for one in readable)
 
     def due(self) -> bool:
         """A call is to be made now."""
         return any(call.getTime() <= self.seconds() for call in self.getDelayedCalls())
-
-    def settle(self) -> None:
-        """Turn until nothing is ready any more."""
-        while self.turn():
-            if self.others and not self.readers and not self.writers:
-                return
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Turn until the condition holds; fails after :data:`PATIENCE`."""
@@ -128,11 +122,14 @@ class Client:
         """The server's close_notify came."""
         self.ended = False
         """The server's end of the TCP connection came, by FIN or reset."""
+        self.alerts: list[str] = []
+        """Fatal alerts of the server, as OpenSSL names them."""
         self.secured = False
         self.reading = True
         reactor.others.add(sock)
         if handshake:
             self.until(lambda: self.secured)
+            self.settle()  # in TLS 1.3 the client is done before the server is
 
     def pump(self) -> None:
         """Move bytes both ways as far as that goes now."""
@@ -146,6 +143,8 @@ class Client:
                 self.secured = True
             except ssl.SSLWantReadError:
                 pass
+            except ssl.SSLError as error:
+                self.alerts.append(error.reason)
         if self.secured and self.reading:
             self._decrypt()
         self._unsent += self._out.read()
@@ -178,9 +177,7 @@ class Client:
             self.pump()
             moved = self.reactor.turn()
             self.pump()
-            quiet = (
-                0 if (len(self.got), self.ended, len(self._unsent)) != before or (moved and quiet == 0) else quiet + 1
-            )
+            quiet = 0 if moved or before != (len(self.got), self.ended, len(self._unsent)) else quiet + 1
 
     def take(self, *, head_only: bool = False) -> Answer:
         """The next answer, waiting for it."""
@@ -235,6 +232,8 @@ class Client:
             pass
         except ssl.SSLZeroReturnError:
             self.closed_cleanly = True
+        except ssl.SSLError as error:
+            self.alerts.append(error.reason)
 
     def _chunks(self, answer: Answer) -> bytes:
         body = b""

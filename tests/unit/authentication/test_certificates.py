@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID, NameOID
 
 from extapi.authentication.base import AuthenticationError
 from extapi.authentication.certificates import BUNDLE_LIMIT, MAX_INTERMEDIATES, Bundle, BundleError
@@ -169,7 +169,7 @@ def test_too_many_intermediates() -> None:
 
 def test_a_malformed_extension_is_no_crash() -> None:
     ca = authority("ca")
-    broken = x509.UnrecognizedExtension(x509.ExtensionOID.EXTENDED_KEY_USAGE, b"\x30\x03nope")
+    broken = x509.UnrecognizedExtension(ExtensionOID.EXTENDED_KEY_USAGE, b"\x30\x03nope")
     settings = Settings()
     settings.trust_clients(ca.pem)
     asked = call(certificates=(_lasting(ca, extension=broken),))

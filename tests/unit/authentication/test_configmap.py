@@ -215,5 +215,8 @@ def test_missing_and_empty_lists_are_empty() -> None:
 
 
 def test_a_uid_header_and_blank_names() -> None:
-    data = {"requestheader-uid-headers": json.dumps(["X-Remote-Uid", " "]), "requestheader-extra-headers-prefix": '[""]'}
+    data = {
+        "requestheader-uid-headers": json.dumps(["X-Remote-Uid", " "]),
+        "requestheader-extra-headers-prefix": '[""]',
+    }
     assert header_names(data) == HeaderNames(uid=("x-remote-uid",))

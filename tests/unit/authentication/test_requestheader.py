@@ -142,8 +142,13 @@ def test_the_verdict_is_kept_a_connection(monkeypatch: pytest.MonkeyPatch) -> No
     settings = _settings()
     assert settings.proxy_ca is not None
     asked_for: list[float] = []
-    verify = settings.proxy_ca.verify
-    monkeypatch.setattr(settings.proxy_ca, "verify", lambda chain, at: (asked_for.append(at), verify(chain, at))[1])
+    real = settings.proxy_ca.verify
+
+    def counted(chain: Any, at: float) -> Any:
+        asked_for.append(at)
+        return real(chain, at)
+
+    monkeypatch.setattr(settings.proxy_ca, "verify", counted)
     authenticator = RequestHeader(settings, now())
     peer = Peer(certificates=PROXY.chain)
     for name in ("alice", "bob", "alice"):
@@ -231,6 +236,9 @@ def test_identities_are_kept_apart_and_bounded() -> None:
     for number in range(PLANS + 10):
         ask({"x-remote-user": ["u"], f"x-{number}": ["1"]})
     assert len(authenticator._plans) <= PLANS
+    plans = len(authenticator._plans)
+    assert ask({"x-remote-user": ["u"], "x-" + "y" * 20_000: ["1"]}) is not None
+    assert len(authenticator._plans) == plans
     before = len(authenticator._users)
     ask({"x-remote-user": ["u" * 20_000]})
     assert len(authenticator._users) == before

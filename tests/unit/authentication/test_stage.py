@@ -9,7 +9,7 @@ from extapi.authentication.base import Authenticator
 from extapi.authentication.loopback import Loopback
 from extapi.authentication.requestheader import RequestHeader
 from extapi.authentication.settings import HeaderNames, Settings
-from extapi.authentication.stage import PLANS, Authentication
+from extapi.authentication.stage import NAMES_LIMIT, PLANS, Authentication
 from extapi.authentication.union import Union
 from extapi.authentication.x509 import ClientCertificate
 from extapi.errors import Unauthorized
@@ -162,3 +162,8 @@ def test_what_is_remembered_is_bounded() -> None:
     for number in range(PLANS + 10):
         run(stage(call(headers={f"x-{number}": ["1"]})))
     assert len(stage._secret) <= PLANS
+    before = len(stage._secret)
+    asked = call(headers={"x-" + "y" * NAMES_LIMIT: ["1"], "authorization": ["Basic x"]})
+    run(stage(asked))
+    assert "authorization" not in asked.headers
+    assert len(stage._secret) == before

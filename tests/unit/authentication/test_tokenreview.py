@@ -62,7 +62,11 @@ def test_audiences_are_asked_for_and_checked() -> None:
     assert run(_reviewer(kubernetes, audiences=["api", "x"]).authenticate_token("t")) is not None
     assert kubernetes.bodies()[0]["spec"] == {"token": "t", "audiences": ["api", "x"]}
     with pytest.raises(AuthenticationError, match="audiences"):
-        run(_reviewer(Kubernetes(lambda _: _authenticated(audiences=["other"])), audiences=["api"]).authenticate_token("t"))
+        run(
+            _reviewer(Kubernetes(lambda _: _authenticated(audiences=["other"])), audiences=["api"]).authenticate_token(
+                "t"
+            )
+        )
 
 
 @pytest.mark.parametrize("answer", [_authenticated, lambda: Answer(201, {"status": {}})])

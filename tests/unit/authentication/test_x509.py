@@ -66,7 +66,7 @@ def test_the_verdict_is_kept_until_the_ca_changes() -> None:
         run(authenticator.authenticate(call(peer=peer)))
 
 
-def _named(*attributes: x509.NameAttribute) -> x509.Certificate:
+def _named(*attributes: x509.NameAttribute[str]) -> x509.Certificate:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()

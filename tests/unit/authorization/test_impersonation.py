@@ -8,7 +8,7 @@ from extapi.api.user import User
 from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
 from extapi.authorization.impersonation import Impersonation
 from extapi.authorization.refusal import NotAuthorized
-from extapi.errors import BadRequest
+from extapi.errors import BadRequest, InternalError
 from extapi.listener.call import Call, Response
 from tests.unit.client.building import call, run
 
@@ -35,12 +35,12 @@ class Rules:
         return Decision(Verdict.NO_OPINION if attributes.resource == self.refused else Verdict.ALLOW)
 
 
-def _through(headers: dict[str, list[str]], rules: Rules | None = None) -> Call:
+def _through(headers: dict[str, list[str]], rules: Rules | None = None, user: User | None = ADMIN) -> Call:
     async def end(asked: Call) -> Response:
         return Response(200)
 
     asked = call(headers=headers)
-    asked.user = ADMIN
+    asked.user = user
     run(Impersonation(end, rules or Rules())(asked))
     return asked
 
@@ -154,3 +154,8 @@ def test_no_answer_is_a_refusal() -> None:
 def test_without_a_user_it_is_a_bad_request(headers: dict[str, list[str]], what: str) -> None:
     with pytest.raises(BadRequest, match=f"^requested {what} without impersonating a user name$"):
         _through(headers)
+
+
+def test_without_a_requestor_it_is_a_defect() -> None:
+    with pytest.raises(InternalError, match="no user found"):
+        _through({"impersonate-user": ["alice"]}, user=None)

@@ -102,7 +102,9 @@ def test_refused_at_the_cluster_scope_without_a_name() -> None:
 def test_refused_on_a_subresource_of_the_core_group() -> None:
     error = not_authorized(
         User('a"<b>'),
-        Attributes("update", is_resource=True, version="v1", namespace="n", resource="pods", subresource="log", name="p"),
+        Attributes(
+            "update", is_resource=True, version="v1", namespace="n", resource="pods", subresource="log", name="p"
+        ),
         "",
     )
     assert error.message == (
@@ -142,7 +144,7 @@ def test_nobody_is_a_defect() -> None:
 def test_inside_a_verb() -> None:
     attributes = attributes_of(PIZZA)
     run(ensure_allowed(Says(ALLOW), BOB, attributes))
-    with pytest.raises(NotAuthorized, match='pizzas.restaurant.io "margherita" is forbidden'):
+    with pytest.raises(NotAuthorized, match=r'pizzas.restaurant.io "margherita" is forbidden'):
         run(ensure_allowed(Says(NOTHING), BOB, attributes))
     with pytest.raises(InternalError, match="gone"):
         run(ensure_allowed(Says(AuthorizationError("gone")), BOB, attributes))
@@ -150,7 +152,9 @@ def test_inside_a_verb() -> None:
 
 def test_masters_may_everything() -> None:
     groups = AlwaysAllowGroups()
-    assert run(groups.authorize(User("a", groups=("x", "system:masters")), attributes_of(PIZZA))).verdict is Verdict.ALLOW
+    assert (
+        run(groups.authorize(User("a", groups=("x", "system:masters")), attributes_of(PIZZA))).verdict is Verdict.ALLOW
+    )
     assert run(groups.authorize(User("system:masters"), attributes_of(PIZZA))).verdict is Verdict.NO_OPINION
 
 
@@ -195,7 +199,10 @@ def test_a_star_elsewhere_is_refused(path: str) -> None:
         ([NOTHING, ALLOW], ALLOW),
         ([DENY, ALLOW], DENY),
         ([AuthorizationError("x"), ALLOW], ALLOW),
-        ([Decision(Verdict.NO_OPINION, "one"), NOTHING, Decision(Verdict.NO_OPINION, "two")], Decision(Verdict.NO_OPINION, "one\ntwo")),
+        (
+            [Decision(Verdict.NO_OPINION, "one"), NOTHING, Decision(Verdict.NO_OPINION, "two")],
+            Decision(Verdict.NO_OPINION, "one\ntwo"),
+        ),
         ([], NOTHING),
     ],
 )

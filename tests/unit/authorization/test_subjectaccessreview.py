@@ -193,7 +193,7 @@ def test_a_failure_is_an_error_and_is_not_kept(failure: Any) -> None:
     kubernetes = Kubernetes(lambda _: failure)
     reviewer = _reviewer(kubernetes)
     for _ in range(2):
-        with pytest.raises(AuthorizationError, match="refused|you may not ask"):
+        with pytest.raises(AuthorizationError, match=r"refused|you may not ask"):
             run(reviewer.authorize(ALICE, GET))
     assert len(kubernetes.requests) == 2
 

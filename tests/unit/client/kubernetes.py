@@ -17,11 +17,13 @@ Obj = dict[str, Any]
 class Answer:
     """A whole answer, or with ``stream`` one to which lines are added."""
 
-    def __init__(self, status: int, obj: Any = None, *, stream: bool = False, headers: Mapping[str, str] | None = None):
+    def __init__(
+        self, status: int, obj: Any = None, *, stream: bool = False, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.status = status
         self.headers = headers or {}
         self._obj = obj
-        self._lines: list[bytes | None] = [] if stream else [json.dumps(obj).encode(), None]
+        self._lines: list[bytes | None] = [] if stream else [None]
         self._waiting: Deferred[None] | None = None
         self.closed = False
 

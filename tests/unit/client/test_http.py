@@ -265,6 +265,41 @@ def test_a_slow_reader_holds_the_server_back(turning: Turning, serve: Serve) -> 
     turning.run(transport.close())
 
 
+def test_a_line_without_end(turning: Turning, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("extapi.client.body.LINE_LIMIT", 10_000)
+
+    def answer(request: Any) -> bytes:
+        return b"x" * 9_000 + b"\n" + b"y" * 11_000
+
+    server = serve(answer)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+    got: list[bytes] = []
+
+    async def read() -> None:
+        async for line in (await transport.send(Request("GET", "/"))).lines():
+            got.append(line)  # noqa: PERF401 - what has come so far is looked at
+
+    with pytest.raises(TransportError, match="a line of the answer has more than 10000 bytes"):
+        turning.run(read())
+    assert got in ([], [b"x" * 9_000])
+    turning.run(transport.close())
+
+
+def test_what_is_read_after_the_end_is_not_there(turning: Turning, serve: Serve) -> None:
+    server = serve(_hello)
+    transport = HttpTransport(turning.reactor, Credentials(server.url))
+
+    async def read() -> None:
+        reply = await transport.send(Request("GET", "/"))
+        await reply.read()
+        assert await reply.read() == b""
+        reply.close()
+
+    turning.run(read())
+    assert transport.replies == set()
+    turning.run(transport.close())
+
+
 def test_close_ends_open_streams(turning: Turning, serve: Serve) -> None:
     def answer(request: Any) -> None:
         request.write(b"one\n")

@@ -91,12 +91,17 @@ def test_cells_are_of_the_columns_type(kind: str, value: Any, cell: Any) -> None
     assert type(rendered[1]) is type(cell)
 
 
-def test_missing_values_are_null_and_of_several_results_the_first_counts() -> None:
+def test_missing_values_are_null_and_string_columns_show_all_of_several_results() -> None:
     columns = Columns(
         [PrinterColumn("T", "string", ".spec.toppings[*].name"), PrinterColumn("M", "string", ".spec.missing")]
     )
-    assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", "tomato", None]
+    assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", "tomato,ham", None]
     assert columns.raw_cells({}) == ("", None, None)
+
+
+def test_of_several_results_that_are_no_strings_the_first_counts() -> None:
+    columns = Columns([PrinterColumn("Q", "integer", ".q[*]")])
+    assert columns.raw_cells({"metadata": {"name": "x"}, "q": [3, 4]}) == ("x", 3)
 
 
 def test_rows_include_the_object_as_asked() -> None:

@@ -29,7 +29,10 @@ SCHEMA = from_openapi(
                     "filled": {"type": "array", "items": {"type": "string", "default": "-"}},
                     "map": {
                         "type": "object",
-                        "additionalProperties": {"type": "object", "properties": {"n": {"type": "integer", "default": 1}}},
+                        "additionalProperties": {
+                            "type": "object",
+                            "properties": {"n": {"type": "integer", "default": 1}},
+                        },
                     },
                     "defaultMap": {"type": "object", "additionalProperties": {"type": "string", "default": "d"}},
                     "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},

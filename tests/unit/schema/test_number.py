@@ -52,14 +52,24 @@ def test_bounds_of_integers_print_as_integers() -> None:
     assert printed(2.5, like=5) == "2.5"
 
 
-@pytest.mark.parametrize(("number", "whole"), [(5.0, True), (1.5, False), (1e300, False), (2.0**53, False), (-3.0, True)])
+@pytest.mark.parametrize(
+    ("number", "whole"), [(5.0, True), (1.5, False), (1e300, False), (2.0**53, False), (-3.0, True)]
+)
 def test_whole_numbers(number: float, whole: bool) -> None:
     assert is_whole(number) is whole
 
 
 @pytest.mark.parametrize(
     ("number", "factor", "multiple"),
-    [(9, 3, True), (10, 3, False), (0.3, 0.1, True), (0.35, 0.1, False), (3, 0.5, True), (7.5, 2.5, True), (7.0, 2.5, False)],
+    [
+        (9, 3, True),
+        (10, 3, False),
+        (0.3, 0.1, True),
+        (0.35, 0.1, False),
+        (3, 0.5, True),
+        (7.5, 2.5, True),
+        (7.0, 2.5, False),
+    ],
 )
 def test_multiples(number: float, factor: float, multiple: bool) -> None:
     assert is_multiple(number, factor) is multiple

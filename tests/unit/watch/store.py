@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 
 from extapi.api.selectors import parse_field_selector, parse_label_selector
 from extapi.codec.strictjson import decode, encode, split_resource_version
@@ -128,6 +129,23 @@ class RecordingSink:
             (event["type"], event["object"]["metadata"].get("name", ""), event["object"]["metadata"]["resourceVersion"])
             for event in self.take()
         ]
+
+
+def over(waiting: Deferred[Any]) -> bool:
+    """Whether it has come to an end. As a call, since a type checker takes an attribute for unchanged."""
+    return bool(waiting.called)
+
+
+def caught(waiting: Deferred[Any]) -> list[BaseException]:
+    """Where the error will be, once there is one."""
+    errors: list[BaseException] = []
+
+    def keep(failure: Failure) -> None:
+        assert failure.value is not None
+        errors.append(failure.value)
+
+    waiting.addErrback(keep)
+    return errors
 
 
 class Kitchen:

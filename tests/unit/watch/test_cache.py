@@ -10,7 +10,7 @@ from extapi.errors import ServerTimeout, Timeout
 from extapi.storage.base import Compacted, Future
 from extapi.watch.selection import Selection
 from extapi.watch.snapshot import EntryPage
-from tests.unit.watch.store import PREFIX, Kitchen, now, pizza, select
+from tests.unit.watch.store import PREFIX, Kitchen, caught, now, over, pizza, select
 
 
 @pytest.fixture
@@ -65,15 +65,14 @@ def test_a_store_that_does_not_answer_is_a_server_timeout(menu: Kitchen) -> None
 
 def test_a_read_waits_for_a_revision_that_is_to_come(menu: Kitchen) -> None:
     waiting = Deferred.fromCoroutine(menu.cache.at_least(menu.first + 7))
-    assert not waiting.called
+    assert not over(waiting)
     menu.put("p7")
-    assert waiting.called
+    assert over(waiting)
 
 
 def test_and_not_longer_than_three_seconds(menu: Kitchen) -> None:
     waiting = Deferred.fromCoroutine(menu.cache.at_least(menu.first + 9))
-    errors: list[BaseException] = []
-    waiting.addErrback(lambda failure: errors.append(failure.value))
+    errors = caught(waiting)
     menu.tick(3)
     assert isinstance(errors[0], Timeout)
     assert f"{menu.first + 9}, current: {menu.first + 6}" in str(errors[0])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -10,7 +11,7 @@ from extapi.listener.call import Streaming
 from extapi.storage.base import Backend, Batch, Page, Tail, Unavailable
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
-from tests.unit.watch.store import PREFIX, V1, Kitchen, Pizzas, RecordingSink, now, pizza, select
+from tests.unit.watch.store import PREFIX, V1, Kitchen, Pizzas, RecordingSink, now, over, pizza, select
 
 
 def names(cache: ResourceCache) -> list[str]:
@@ -124,15 +125,15 @@ def test_what_was_there_before_the_start_is_there_after_it() -> None:
 
 def test_many_objects_are_read_in_pages_and_others_get_their_turn_between() -> None:
     kitchen = Kitchen(start=False)
-    for number in range(2500):
-        kitchen.put(f"p{number:04}")
+    for number in range(12_000):
+        now(kitchen.backend.commit(PREFIX + b"a/p%05d" % number, b"{}", expected=0))
     current = now(kitchen.backend.revision())
     now(kitchen.backend.compact(current, expected=kitchen.first))
     started = Deferred.fromCoroutine(kitchen.cacher.start())
-    assert not started.called
+    assert not over(started)
     kitchen.tick()
-    assert started.called
-    assert names(kitchen.cache) == [f"a/p{number:04}" for number in range(2500)]
+    assert over(started)
+    assert names(kitchen.cache) == [f"a/p{number:05}" for number in range(12_000)]
 
 
 def test_a_long_past_is_read_in_turns() -> None:
@@ -140,10 +141,10 @@ def test_a_long_past_is_read_in_turns() -> None:
     for number in range(6000):
         kitchen.put(f"p{number % 10}", size=number)
     started = Deferred.fromCoroutine(kitchen.cacher.start())
-    assert not started.called
+    assert not over(started)
     assert kitchen.cache.peek("a", "p0") is None
     kitchen.tick()
-    assert started.called
+    assert over(started)
     assert len(kitchen.cache) == 10
 
 
@@ -154,7 +155,7 @@ def test_a_broken_log_ends_watches_refuses_reads_and_is_begun_anew(kitchen: Kitc
     sink, done = kitchen.watch(initial=True)
     backend.down = Unavailable("disk full")
     backend.tails[-1].close()
-    assert done.called
+    assert over(done)
     assert not sink.aborted
     assert [event["type"] for event in sink.take()] == ["ADDED"]
     for refused in (
@@ -162,7 +163,7 @@ def test_a_broken_log_ends_watches_refuses_reads_and_is_begun_anew(kitchen: Kitc
         lambda: kitchen.cache.page("a", b"", 0, select()),
         lambda: now(kitchen.cache.fresh()),
         lambda: now(kitchen.cache.at_least(1)),
-        lambda: kitchen.watch(),
+        kitchen.watch,
     ):
         with pytest.raises(TooManyRequests, match=r"storage is \(re\)initializing") as raised:
             refused()
@@ -195,10 +196,10 @@ def test_the_start_waits_for_a_store_that_is_not_there_yet(kitchen: Kitchen, err
     started = Deferred.fromCoroutine(kitchen.cacher.start())
     for _ in range(5):
         kitchen.tick(10)
-    assert not started.called
+    assert not over(started)
     backend.down = None
     kitchen.tick(10)
-    assert started.called
+    assert over(started)
     assert kitchen.cacher.ready
 
 
@@ -208,12 +209,12 @@ def test_attempts_come_further_and_further_apart(kitchen: Kitchen) -> None:
     started = Deferred.fromCoroutine(kitchen.cacher.start())
     pauses = []
     for _ in range(9):
-        (call,) = kitchen.clock.getDelayedCalls()
+        call: Any = kitchen.clock.getDelayedCalls()[0]
         pauses.append(round(call.getTime() - kitchen.clock.seconds(), 1))
         kitchen.tick(call.getTime() - kitchen.clock.seconds())
     assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0, 10.0]
     now(kitchen.cacher.stop())
-    assert started.called
+    assert over(started)
 
 
 def test_a_start_that_is_cancelled_leaves_nothing_behind(kitchen: Kitchen) -> None:
@@ -232,13 +233,13 @@ def test_stopping_ends_watches_and_refuses_what_comes(kitchen: Kitchen) -> None:
     stream = kitchen.cache.watch(select(), "v1", V1, initial=True)
     sink, done = kitchen.watch()
     now(kitchen.cacher.stop())
-    assert done.called
+    assert over(done)
     assert sink.take() == []
     with pytest.raises(ApiError) as raised:
         kitchen.watch()
     assert raised.value.code == 429
     late = Deferred.fromCoroutine(begin(stream, sink))
-    assert late.called
+    assert over(late)
     assert sink.take() == []
     now(kitchen.cacher.stop())
 

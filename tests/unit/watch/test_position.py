@@ -10,7 +10,7 @@ from extapi.errors import Timeout, TooManyRequests
 from extapi.storage.base import Unavailable
 from extapi.storage.memory import MemoryBackend
 from extapi.watch.position import Position
-from tests.unit.watch.store import now
+from tests.unit.watch.store import caught, now, over
 
 
 class Asked(MemoryBackend):
@@ -55,16 +55,15 @@ def test_waiters_go_on_when_their_revision_is_reached(position: Position, clock:
     twelve = Deferred.fromCoroutine(position.at_least(12))
     clock.advance(2.9)
     position.advance(11)
-    assert (eleven.called, twelve.called) == (True, False)
+    assert (over(eleven), over(twelve)) == (True, False)
     position.advance(12)
-    assert twelve.called
+    assert over(twelve)
     assert clock.getDelayedCalls() == []
 
 
 def test_after_three_seconds_the_revision_is_too_large(position: Position, clock: Clock) -> None:
     waiting = Deferred.fromCoroutine(position.at_least(99))
-    errors: list[BaseException] = []
-    waiting.addErrback(lambda failure: errors.append(failure.value))
+    errors = caught(waiting)
     clock.advance(2.99)
     assert errors == []
     clock.advance(0.02)
@@ -93,13 +92,12 @@ def test_a_store_that_cannot_be_asked_may_still_bring_it(position: Position, bac
     backend.answer = fail
     waiting = Deferred.fromCoroutine(position.at_least(11))
     position.advance(11)
-    assert waiting.called
+    assert over(waiting)
 
 
 def test_one_that_is_shut_refuses_at_once_and_after_a_wait(position: Position, clock: Clock) -> None:
     waiting = Deferred.fromCoroutine(position.at_least(11))
-    errors: list[BaseException] = []
-    waiting.addErrback(lambda failure: errors.append(failure.value))
+    errors = caught(waiting)
     position.shut()
     with pytest.raises(TooManyRequests):
         now(position.at_least(1))
@@ -113,7 +111,7 @@ def test_opening_again_wakes_those_who_wait(position: Position) -> None:
     waiting = Deferred.fromCoroutine(position.at_least(11))
     position.shut()
     position.open(12)
-    assert waiting.called
+    assert over(waiting)
 
 
 def test_one_that_shuts_while_it_is_asked_refuses(position: Position, backend: Asked) -> None:
@@ -128,8 +126,7 @@ def test_one_that_shuts_while_it_is_asked_refuses(position: Position, backend: A
 
 def test_who_is_cancelled_waits_no_more(position: Position, clock: Clock) -> None:
     waiting = Deferred.fromCoroutine(position.at_least(11))
-    errors: list[BaseException] = []
-    waiting.addErrback(lambda failure: errors.append(failure.value))
+    errors = caught(waiting)
     waiting.cancel()
     assert isinstance(errors[0], CancelledError)
     assert clock.getDelayedCalls() == []

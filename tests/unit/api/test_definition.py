@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extapi.api.definition import CLUSTER, Api, Column, Group, Kind, Strategy, Version
+from extapi.api.markers import ListMap, Marker, Minimum
+from extapi.api.types import Object
+from extapi.api.versions import by_priority
+
+
+class Hub(Object):
+    size: int = 0
+
+
+class Old(Object):
+    size: int = 0
+
+
+V1 = {"v1": Version(Object)}
+
+
+def kind(name: str = "Probe", **given: Any) -> Kind:
+    return Kind(name, **{"versions": V1, "storage": "v1", **given})
+
+
+def same(obj: Any) -> Any:
+    return obj
+
+
+@pytest.mark.parametrize(
+    ("name", "singular", "plural"),
+    [("Probe", "probe", "probes"), ("Ingress", "ingress", "ingresses"), ("Policy", "policy", "policies")],
+)
+def test_names_are_derived_as_kubernetes_does(name: str, singular: str, plural: str) -> None:
+    made = kind(name)
+    assert (made.singular, made.plural, made.list_kind) == (singular, plural, f"{name}List")
+    own = kind(name, singular="one", plural="many", list_kind="Many")
+    assert (own.singular, own.plural, own.list_kind) == ("one", "many", "Many")
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"name": "probe"}, "kind probe: the name must be in CamelCase and start with a capital letter"),
+        ({"plural": "Probes"}, "kind Probe: 'Probes' is not a lower-case DNS label"),
+        ({"short_names": ["a.b"]}, "kind Probe: 'a.b' is not a lower-case DNS label"),
+        ({"categories": ["A"]}, "kind Probe: 'A' is not a lower-case DNS label"),
+        ({"list_kind": "Probe"}, "kind Probe: kind and list kind may not be the same"),
+        ({"versions": {}}, "kind Probe: has no versions\nkind Probe: storage version 'v1' is none of "),
+        ({"storage": "v2"}, "kind Probe: storage version 'v2' is none of v1"),
+        (
+            {"versions": {"V1": Version(Object)}, "storage": "V1"},
+            "kind Probe: version 'V1' is not a lower-case DNS label",
+        ),
+        ({"hub": Hub}, "kind Probe: version v1 needs to_hub and from_hub, since the kind has a hub type"),
+        (
+            {"versions": {"v1": Version(Object, to_hub=same)}},
+            "kind Probe: version v1 has to_hub or from_hub, but the kind has no hub type",
+        ),
+        (
+            {"columns": [Column("A", ".a", "date-time")]},
+            "kind Probe: column A: type must be one of boolean,date,integer,number,string",
+        ),
+    ],
+)
+def test_mistakes_in_kinds_are_named(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=r"^kind") as caught:
+        kind(**given)
+    assert str(caught.value) == problem
+
+
+def test_a_version_of_the_hub_type_needs_no_converters() -> None:
+    assert kind(hub=Hub, versions={"v1": Version(Hub), "v1beta1": Version(Old, to_hub=same, from_hub=same)}).hub is Hub
+
+
+def test_columns_of_a_version_the_kind_or_an_age() -> None:
+    mine, ours = Column("Mine", ".a"), Column("Ours", ".b")
+    versions = {"v1": Version(Object), "v2": Version(Object, columns=[mine])}
+    assert kind(versions=versions, columns=[ours]).columns_of("v1") == [ours]
+    assert kind(versions=versions, columns=[ours]).columns_of("v2") == [mine]
+    assert kind().columns_of("v1") == (Column("Age", ".metadata.creationTimestamp", "date"),)
+
+
+def test_versions_are_in_kube_order_unless_one_is_preferred() -> None:
+    # The example of the Kubernetes documentation on version priority.
+    order = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"]
+    assert by_priority(reversed(order)) == order
+    made = kind(versions={"v1alpha1": Version(Object), "v1": Version(Object), "v2": Version(Object)})
+    assert Group("example.com", made).preferred == "v2"
+    assert Group("example.com", made).versions_by_priority() == ["v2", "v1", "v1alpha1"]
+    assert Group("example.com", made, preferred="v1").versions_by_priority() == ["v1", "v2", "v1alpha1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "preferred", "problem"),
+    [
+        ("example", [kind()], "", "group 'example': must be a DNS subdomain with at least one dot"),
+        ("Example.com", [kind()], "", "group 'Example.com': must be a DNS subdomain with at least one dot"),
+        ("example.com", [], "", "group example.com: has no kinds"),
+        ("example.com", [kind(), kind(plural="others")], "", "group example.com: kind Probe occurs twice"),
+        (
+            "example.com",
+            [kind(), kind("Other", plural="probes")],
+            "",
+            "group example.com: resource probes occurs twice",
+        ),
+        ("example.com", [kind()], "v9", "group example.com: preferred version 'v9' is none of v1"),
+    ],
+)
+def test_mistakes_in_groups_are_named(name: str, kinds: list[Kind], preferred: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=r"^group") as caught:
+        Group(name, *kinds, preferred=preferred)
+    assert str(caught.value) == problem
+
+
+def test_apis_hold_groups_that_differ() -> None:
+    group = Group("example.com", kind("Node", scope=CLUSTER))
+    plugin = object()
+    api = Api(group, Group("other.example.com", kind()), admission=[plugin])
+    assert [each.name for each in api.groups] == ["example.com", "other.example.com"]
+    assert list(api.admission) == [plugin]
+    with pytest.raises(ValueError, match=r"^group example\.com occurs twice$"):
+        Api(group, group)
+    with pytest.raises(ValueError, match=r"^an Api needs at least one Group$"):
+        Api()
+
+
+def test_a_strategy_by_default_has_no_opinion() -> None:
+    strategy = Strategy()
+    obj = Hub(size=3)
+    strategy.prepare(obj, None)
+    assert obj == Hub(size=3)
+    assert list(strategy.validate(obj, None)) == []
+    assert list(strategy.warn(obj, None)) == []
+
+
+def test_markers_are_told_from_other_annotations() -> None:
+    assert isinstance(Minimum(1), Marker)
+    assert ListMap("name", "port").keys == ("name", "port")
+    assert Minimum(1) == Minimum(1)
+    assert Minimum(1) != Minimum(1, exclusive=True)

@@ -1,0 +1,54 @@
+"""Verdicts that live as long as a connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from extapi.authentication.base import AuthenticationError
+from extapi.authentication.peer import REFUSAL_SECONDS, PeerVerdicts
+from extapi.authentication.requestheader import RequestHeader
+from extapi.authentication.settings import Settings
+from extapi.authentication.x509 import ClientCertificate
+from extapi.listener.call import Peer
+from tests.certificates import authority
+from tests.unit.client.building import now
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("bad DER"), x509.DuplicateExtension("twice", x509.ObjectIdentifier("1.2"))]
+)
+def test_a_malformed_certificate_is_a_refusal(error: Exception) -> None:
+    asked: list[Peer] = []
+
+    def judge(peer: Peer) -> tuple[str, float]:
+        asked.append(peer)
+        raise error
+
+    clock: Any = now()
+    verdicts = PeerVerdicts("key", Settings(), clock, judge)
+    peer = Peer()
+    for _ in range(2):
+        with pytest.raises(AuthenticationError, match="x509: malformed certificate"):
+            verdicts.of(peer)
+    assert len(asked) == 1
+    clock.advance(REFUSAL_SECONDS)
+    with pytest.raises(AuthenticationError):
+        verdicts.of(peer)
+    assert len(asked) == 2
+
+
+def test_two_authenticators_do_not_share_a_verdict() -> None:
+    settings, peer, clock = Settings(), Peer(), now()
+    first = PeerVerdicts("one", settings, clock, lambda _: ("a", float("inf")))
+    second = PeerVerdicts("two", settings, clock, lambda _: ("b", float("inf")))
+    assert (first.of(peer), second.of(peer), first.of(peer)) == ("a", "b", "a")
+
+
+def test_without_a_ca_nobody_is_vouched_for() -> None:
+    peer = Peer(certificates=authority("ca").leaf("me").chain)
+    for authenticator in (RequestHeader(Settings(), now()), ClientCertificate(Settings(), now())):
+        with pytest.raises(AuthenticationError, match="no CA for"):
+            authenticator._judge(peer)

@@ -1,0 +1,248 @@
+"""A copy that stays up to date, whatever happens to lists and watches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import CancelledError, Deferred
+
+from extapi.client.base import Request, TransportError
+from extapi.client.informer import Informer
+from extapi.client.kube import Client, ResourceName
+from tests.unit.client.building import now
+from tests.unit.client.kubernetes import Answer, Kubernetes, status
+
+PODS = ResourceName("", "v1", "pods")
+
+
+def _pod(name: str, version: int, namespace: str = "ns") -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": namespace, "resourceVersion": str(version)}}
+
+
+class Cluster:
+    """Lists what it is told to, and hands out watches one after the other."""
+
+    def __init__(self) -> None:
+        self.clock: Any = now()
+        self.lists: list[Any] = []
+        self.watches: list[Any] = []
+        self.kubernetes = Kubernetes(self._react)
+        self.changes: list[tuple[str, str]] = []
+
+    def _react(self, request: Request) -> Any:
+        if "watch" in dict(request.query):
+            return self.watches.pop(0)
+        return self.lists.pop(0)
+
+    def lists_these(self, version: int, *objs: Any, token: str = "") -> None:
+        metadata = {"resourceVersion": str(version), "continue": token}
+        self.lists.append(Answer(200, {"items": list(objs) or None, "metadata": metadata}))
+
+    def stream(self) -> Answer:
+        answer = Answer(200, stream=True)
+        self.watches.append(answer)
+        return answer
+
+    def informer(self, **options: Any) -> Informer:
+        def on_change(kind: str, obj: Any) -> None:
+            self.changes.append((kind, f"{obj['metadata']['name']}@{obj['metadata']['resourceVersion']}"))
+
+        options.setdefault("on_change", on_change)
+        return Informer(Client(self.kubernetes), PODS, clock=self.clock, jitter=lambda: 0.5, **options)
+
+    @property
+    def queries(self) -> list[dict[str, str]]:
+        return [dict(each.query) for each in self.kubernetes.requests]
+
+
+def test_list_then_watch() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5, _pod("a", 3), _pod("b", 4))
+    watch = cluster.stream()
+    informer = cluster.informer(namespace="ns", field_selector="f=1", label_selector="l=2")
+    informer.start()
+    informer.start()
+    assert informer.synced
+    selectors = {"fieldSelector": "f=1", "labelSelector": "l=2"}
+    assert cluster.queries == [
+        {**selectors, "limit": "500"},
+        {
+            **selectors,
+            "watch": "true",
+            "resourceVersion": "5",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": "450",
+        },
+    ]
+    assert cluster.kubernetes.requests[0].path == "/api/v1/namespaces/ns/pods"
+    watch.send("ADDED", _pod("c", 6))
+    watch.send("MODIFIED", _pod("a", 7))
+    watch.send("DELETED", _pod("b", 8))
+    watch.send("DELETED", _pod("unknown", 9))
+    watch.send("MODIFIED", _pod("a", 7))
+    assert cluster.changes == [
+        ("ADDED", "a@3"),
+        ("ADDED", "b@4"),
+        ("ADDED", "c@6"),
+        ("MODIFIED", "a@7"),
+        ("DELETED", "b@8"),
+    ]
+    assert informer.get("ns", "a") == _pod("a", 7)
+    assert informer.get("ns", "b") is None
+    assert informer.get("", "a") is None
+    assert [each["metadata"]["name"] for each in informer.items()] == ["a", "c"]
+    informer.stop()
+    assert watch.closed
+    assert cluster.clock.getDelayedCalls() == []
+
+
+def test_pages() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5, _pod("a", 3), token="next")
+    cluster.lists_these(6, _pod("b", 4))
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    assert cluster.queries[1] == {"limit": "500", "continue": "next"}
+    assert cluster.queries[2]["resourceVersion"] == "6"
+    assert len(list(informer.items())) == 2
+    informer.stop()
+
+
+def test_a_watch_goes_on_where_the_last_one_ended() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5)
+    first, second = cluster.stream(), cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    first.send("ADDED", _pod("a", 6))
+    first.send("BOOKMARK", {"metadata": {"resourceVersion": "9"}})
+    first.end()
+    assert cluster.queries[-1]["resourceVersion"] == "9"
+    second.send("ADDED", _pod("b", 10))
+    assert cluster.changes == [("ADDED", "a@6"), ("ADDED", "b@10")]
+    informer.stop()
+
+
+def test_a_watch_that_ends_at_once_is_not_asked_for_in_a_loop() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5)
+    for _ in range(3):
+        cluster.stream().end()
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    assert len(cluster.queries) == 2
+    cluster.clock.advance(1.21)
+    assert len(cluster.queries) == 3
+    cluster.clock.advance(1.21)
+    assert len(cluster.queries) == 3
+    cluster.clock.advance(1.2)
+    assert len(cluster.queries) == 4
+    informer.stop()
+
+
+@pytest.mark.parametrize("reason", ["Expired", "Gone"])
+def test_a_history_that_is_gone_is_listed_anew(reason: str) -> None:
+    cluster = Cluster()
+    cluster.lists_these(5, _pod("a", 3), _pod("b", 4))
+    first = cluster.stream()
+    cluster.lists_these(20, _pod("b", 4), _pod("c", 19))
+    second = cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    cluster.changes.clear()
+    first.send("ERROR", {"kind": "Status", "code": 410, "reason": reason, "message": "too old"})
+    cluster.clock.advance(1.3)
+    assert cluster.changes == [("DELETED", "a@3"), ("ADDED", "c@19")]
+    assert cluster.queries[-1]["resourceVersion"] == "20"
+    second.send("ADDED", _pod("d", 21))
+    assert informer.get("ns", "d") is not None
+    informer.stop()
+
+
+@pytest.mark.parametrize("failure", [TransportError("refused"), status(500, "InternalError"), KeyError("defect")])
+def test_failures_back_off_up_to_a_bound(failure: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster()
+    cluster.lists = [failure] * 9
+    informer = cluster.informer()
+    informer.start()
+    times = [1]
+    for _ in range(8):
+        before = cluster.clock.seconds()
+        cluster.clock.advance(cluster.clock.getDelayedCalls()[0].getTime() - before)
+        times.append(round(cluster.clock.seconds() - before, 1))
+    assert times[1:] == [1.2, 2.4, 4.8, 9.6, 19.2, 38.4, 45.0, 45.0]
+    before_it_worked = informer.synced
+    cluster.lists_these(5)
+    cluster.stream()
+    cluster.clock.advance(45)
+    assert (before_it_worked, informer.synced) == (False, True)
+    informer.stop()
+
+
+def test_a_watch_that_never_ends_is_taken_for_dead() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5)
+    first = cluster.stream()
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    cluster.clock.advance(450 + 29)
+    in_time = first.closed
+    cluster.clock.advance(2)
+    assert (in_time, first.closed) == (False, True)
+    cluster.clock.advance(2)
+    assert len(cluster.queries) == 3
+    informer.stop()
+
+
+def test_waiting_until_it_is_in_step() -> None:
+    cluster = Cluster()
+    page: Deferred[Answer] = Deferred()
+    cluster.lists = [page]
+    cluster.stream()
+    informer = cluster.informer(on_change=None)
+    done: list[Any] = []
+    Deferred.fromCoroutine(informer.wait_synced()).addCallback(done.append)
+    given_up = Deferred.fromCoroutine(informer.wait_synced())
+    given_up.addErrback(lambda _: None)
+    given_up.cancel()
+    informer.start()
+    assert done == []
+    page.callback(Answer(200, {"items": [_pod("a", 1)], "metadata": {"resourceVersion": "5"}}))
+    assert done == [None]
+    Deferred.fromCoroutine(informer.wait_synced()).addCallback(done.append)
+    assert done == [None, None]
+    informer.stop()
+
+
+def test_stopped_before_it_is_in_step() -> None:
+    cluster = Cluster()
+    cluster.lists = [TransportError("refused")]
+    informer = cluster.informer()
+    informer.start()
+    failed: list[Any] = []
+    Deferred.fromCoroutine(informer.wait_synced()).addErrback(failed.append)
+    informer.stop()
+    Deferred.fromCoroutine(informer.wait_synced()).addErrback(failed.append)
+    assert [each.type for each in failed] == [CancelledError, CancelledError]
+    assert cluster.clock.getDelayedCalls() == []
+    informer.start()
+    cluster.informer().stop()
+    assert len(cluster.queries) == 1
+
+
+def test_a_listener_that_fails_stops_nothing() -> None:
+    def broken(kind: str, obj: Any) -> None:
+        raise RuntimeError("listener")
+
+    cluster = Cluster()
+    cluster.lists_these(5, _pod("a", 1))
+    watch = cluster.stream()
+    informer = cluster.informer(on_change=broken)
+    informer.start()
+    watch.send("ADDED", _pod("b", 6))
+    assert informer.get("ns", "b") is not None
+    informer.stop()

@@ -1,0 +1,174 @@
+"""Kubeconfigs as kubectl writes them, read by the kubernetes package."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from extapi.client import kubeconfig
+from extapi.client.credentials import CredentialsError
+from extapi.client.kubeconfig import load_kubeconfig
+from tests.certificates import authority
+from tests.unit.client.building import now, run
+from tests.unit.client.conftest import Turning
+
+CA = authority("ca")
+ME = CA.leaf("me")
+
+
+def _b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _write(directory: Path, cluster: dict[str, Any], user: dict[str, Any], **more: Any) -> Path:
+    path = directory / "kubeconfig"
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": cluster}, {"name": "d", "cluster": {"server": "https://other:1"}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [
+            {"name": "x", "context": {"cluster": "c", "user": "u"}},
+            {"name": "y", "context": {"cluster": "d", "user": ""}},
+        ],
+        "current-context": "x",
+        **more,
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+CLUSTER = {"server": "https://10.0.0.1:6443/", "certificate-authority-data": _b64(CA.pem)}
+
+
+def test_certificates_in_the_file(tmp_path: Path) -> None:
+    user = {"client-certificate-data": _b64(ME.pem), "client-key-data": _b64(ME.key_pem)}
+    path = _write(tmp_path, {**CLUSTER, "tls-server-name": "kubernetes"}, user)
+    found = load_kubeconfig(path, now())
+    assert found.server == "https://10.0.0.1:6443"
+    assert (found.ca, found.certificate, found.key) == (CA.pem, ME.pem, ME.key_pem)
+    assert found.server_name == "kubernetes"
+    assert found.token is None
+
+
+def test_files_beside_the_kubeconfig_and_another_context(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes(CA.pem)
+    ME.save(tmp_path, "me")
+    user = {"client-certificate": "me.crt", "client-key": "me.key"}
+    path = _write(tmp_path, {"server": "https://k:6443", "certificate-authority": "ca.crt"}, user)
+    found = load_kubeconfig(path, now())
+    assert (found.ca, found.certificate, found.key) == (CA.pem, ME.pem, ME.key_pem)
+    other = load_kubeconfig(path, now(), context="y")
+    assert (other.server, other.ca, other.certificate, other.token) == ("https://other:1", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("user", "header"),
+    [({"token": "t0"}, "Bearer t0"), ({"username": "a", "password": "b"}, "Basic " + _b64(b"a:b"))],
+)
+def test_a_header_that_stays(tmp_path: Path, user: dict[str, str], header: str) -> None:
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
+    assert found.token is not None
+    assert run(found.token.authorization()) == header
+
+
+def test_a_token_file_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t1")
+    clock: Any = now()
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, {"tokenFile": "token"}), clock)
+    assert found.token is not None
+    assert run(found.token.authorization()) == "Bearer t1"
+    (tmp_path / "token").write_text("t2")
+    clock.advance(61)
+    assert run(found.token.authorization()) == "Bearer t2"
+
+
+_PLUGIN = """\
+import json, pathlib, sys
+count = pathlib.Path(sys.argv[1])
+number = int(count.read_text()) + 1 if count.exists() else 1
+count.write_text(str(number))
+status = {"token": f"t{number}"}
+if len(sys.argv) > 2 and number == 1:
+    status["expirationTimestamp"] = sys.argv[2]
+print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}))
+"""
+
+
+def _exec(directory: Path, *arguments: str) -> dict[str, Any]:
+    plugin = directory / "plugin.py"
+    plugin.write_text(_PLUGIN)
+    return {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": sys.executable,
+            "args": [str(plugin), str(directory / "count"), *arguments],
+            "interactiveMode": "Never",
+        }
+    }
+
+
+def test_an_exec_plugin_is_asked_again_when_its_token_expires(tmp_path: Path, turning: Turning) -> None:
+    path = _write(tmp_path, CLUSTER, _exec(tmp_path, "2000-01-01T00:00:00Z"))
+    found = load_kubeconfig(path, turning.reactor)
+    assert found.token is not None
+    for _ in range(2):
+        assert turning.run(found.token.authorization()) == "Bearer t2"
+
+
+def test_an_exec_plugin_whose_token_stays(tmp_path: Path) -> None:
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path)), now())
+    assert found.token is not None
+    assert run(found.token.authorization()) == "Bearer t1"
+
+
+def test_an_exec_plugin_that_fails(tmp_path: Path) -> None:
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/false"}}
+    with pytest.raises(CredentialsError, match="the exec plugin gave no credentials"):
+        load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
+
+
+@pytest.mark.parametrize(
+    ("cluster", "text"),
+    [
+        ({**CLUSTER, "insecure-skip-tls-verify": True}, "insecure-skip-tls-verify is not supported"),
+        ({**CLUSTER, "proxy-url": "http://proxy:1"}, "proxy-url is not supported"),
+        ({}, "the cluster has no server"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, cluster: dict[str, Any], text: str) -> None:
+    with pytest.raises(CredentialsError, match=text):
+        load_kubeconfig(_write(tmp_path, cluster, {}), now())
+
+
+@pytest.mark.parametrize("content", [None, "", "a: [", "a: 1"])
+def test_what_cannot_be_read_says_so(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "kubeconfig"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CredentialsError, match=f"cannot load the kubeconfig {path}: .*"):
+        load_kubeconfig(path, now())
+
+
+def test_a_context_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match="none"):
+        load_kubeconfig(_write(tmp_path, CLUSTER, {}), now(), context="none")
+
+
+def test_a_plugin_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubeconfig, "READ_TIMEOUT", 0.01)
+    with pytest.raises(CredentialsError, match=r"no credentials within 0\.01 seconds"):
+        load_kubeconfig(_write(tmp_path, CLUSTER, {}), now())
+
+
+def test_the_package_and_its_files_stay_out_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    user = {"client-certificate-data": _b64(ME.pem), "client-key-data": _b64(ME.key_pem)}
+    load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
+    assert list((tmp_path / "tmp").iterdir()) == []

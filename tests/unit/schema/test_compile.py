@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, NewType
+
+import msgspec
+import pytest
+
+from extapi.api import markers as m
+from extapi.api.types import Object, ObjectMeta, Struct
+from extapi.schema.compile import compile_type
+from extapi.schema.program import Schema
+
+Percent = NewType("Percent", int)
+
+
+class Size(enum.Enum):
+    """How big."""
+
+    SMALL = "small"
+    LARGE = "large"
+
+
+class Topping(Struct):
+    """One kind of topping.
+
+    And how much of it.
+    """
+
+    name: Annotated[str, m.MinLength(1)]
+    quantity: Annotated[int, m.Minimum(1)] = 1
+
+
+class PizzaSpec(Struct):
+    toppings: Annotated[list[Topping], m.ListMap("name"), m.Description("What is on it.")] = msgspec.field(
+        default_factory=lambda: [Topping(name=name) for name in ("tomato", "mozzarella", "salami")]
+    )
+    extra_notes: str | None = None
+    tags: list[str] = []  # noqa: RUF012  msgspec copies it
+
+
+class PizzaStatus(Struct):
+    cost: str = ""
+
+
+class Pizza(Object):
+    """A pizza."""
+
+    spec: PizzaSpec = msgspec.field(default_factory=PizzaSpec)
+    status: PizzaStatus = msgspec.field(default_factory=PizzaStatus)
+
+
+def test_the_pizza_of_the_design() -> None:
+    assert compile_type(Pizza).to_openapi() == {
+        "description": "A pizza.",
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "default": {},
+                "properties": {
+                    "toppings": {
+                        "description": "What is on it.",
+                        "type": "array",
+                        "default": [{"name": "tomato"}, {"name": "mozzarella"}, {"name": "salami"}],
+                        "items": {
+                            "description": "One kind of topping.\n\nAnd how much of it.",
+                            "type": "object",
+                            "required": ["name"],
+                            "properties": {
+                                "name": {"type": "string", "minLength": 1},
+                                "quantity": {"type": "integer", "format": "int64", "default": 1, "minimum": 1},
+                            },
+                        },
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["name"],
+                    },
+                    "extraNotes": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+            "status": {"type": "object", "properties": {"cost": {"type": "string", "default": ""}}},
+        },
+    }
+
+
+@pytest.mark.parametrize("given", [{}, {"spec": None}, {"spec": {}}, {"spec": {"toppings": None}}])
+def test_an_absent_and_a_null_spec_lead_to_the_default_toppings(given: dict[str, Any]) -> None:
+    schema = Schema(compile_type(Pizza))
+    assert schema.coerce(given) == []
+    names = ("tomato", "mozzarella", "salami")
+    assert given == {"spec": {"toppings": [{"name": name, "quantity": 1} for name in names]}}
+    assert schema.validate(given) == []
+
+
+def one(annotation: Any, **default: Any) -> dict[str, Any]:
+    """The schema of one field."""
+    cls = type(
+        "Thing",
+        (Object,),
+        {"__annotations__": {"field": annotation}, **({"field": default["default"]} if default else {})},
+    )
+    out = compile_type(cls).to_openapi()
+    assert out.get("required", []) == ([] if default else ["field"])
+    field: dict[str, Any] = out["properties"]["field"]
+    return field
+
+
+INT = {"type": "integer", "format": "int64"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (str, {"type": "string"}),
+        (bool, {"type": "boolean"}),
+        (int, INT),
+        (float, {"type": "number", "format": "double"}),
+        (bytes, {"type": "string", "format": "byte"}),
+        (dt.datetime, {"type": "string", "format": "date-time"}),
+        (dt.date, {"type": "string", "format": "date"}),
+        (uuid.UUID, {"type": "string", "format": "uuid"}),
+        (Any, {"x-kubernetes-preserve-unknown-fields": True}),
+        (dict, {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+        (dict[str, Any], {"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+        (dict[str, int], {"type": "object", "additionalProperties": INT}),
+        (Mapping[str, str], {"type": "object", "additionalProperties": {"type": "string"}}),
+        (list[list[str]], {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}),
+        (int | str, {"x-kubernetes-int-or-string": True}),
+        (int | str | None, {"x-kubernetes-int-or-string": True}),
+        (Annotated[Any, m.IntOrString()], {"x-kubernetes-int-or-string": True}),
+        (Percent, INT),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (Literal[1, 2] | None, INT | {"enum": [1, 2]}),
+        (Size, {"description": "How big.", "type": "string", "enum": ["small", "large"]}),
+        (Annotated[str, m.Nullable()], {"type": "string", "nullable": True}),
+        (Annotated[str | None, m.MaxLength(3), m.Pattern("^a")], {"type": "string", "maxLength": 3, "pattern": "^a"}),
+        (Annotated[str, m.MaxLength(3)] | None, {"type": "string", "maxLength": 3}),
+        (Annotated[int, m.Format("int32"), m.MultipleOf(2)], {"type": "integer", "format": "int32", "multipleOf": 2}),
+        (
+            Annotated[float, m.Minimum(0, exclusive=True), m.Maximum(1)],
+            {"type": "number", "format": "double", "minimum": 0, "exclusiveMinimum": True, "maximum": 1},
+        ),
+        (Annotated[int, m.Maximum(1, exclusive=True)], INT | {"maximum": 1, "exclusiveMaximum": True}),
+        (Annotated[str, m.OneOf(("a",)), "a foreign annotation"], {"type": "string", "enum": ["a"]}),
+        (
+            Annotated[list[Annotated[str, m.MinLength(1)]], m.MinItems(1), m.MaxItems(2), m.ListSet()],
+            {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+                "maxItems": 2,
+                "x-kubernetes-list-type": "set",
+            },
+        ),
+        (
+            Annotated[list[str], m.Atomic()],
+            {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic"},
+        ),
+        (
+            Annotated[dict[str, str], m.Atomic(), m.MinProperties(1), m.MaxProperties(2)],
+            {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "minProperties": 1,
+                "maxProperties": 2,
+                "x-kubernetes-map-type": "atomic",
+            },
+        ),
+        (
+            Annotated[dict[str, Any], m.EmbeddedResource(), m.PreserveUnknown()],
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-embedded-resource": True},
+        ),
+        (
+            Annotated[Topping, m.PreserveUnknown(), m.Description("d")],
+            {
+                "description": "d",
+                "type": "object",
+                "required": ["name"],
+                "properties": {
+                    "name": {"type": "string", "minLength": 1},
+                    "quantity": INT | {"default": 1, "minimum": 1},
+                },
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
+        ),
+    ],
+)
+def test_annotations(annotation: Any, schema: dict[str, Any]) -> None:
+    assert one(annotation) == schema
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "wire"),
+    [
+        (int, 0, 0),
+        (bool, False, False),
+        (str, "", ""),
+        (Size, Size.LARGE, "large"),
+        (dt.date, dt.date(2020, 1, 2), "2020-01-02"),
+        (list[str], msgspec.field(default_factory=lambda: ["a"]), ["a"]),
+        (dict[str, int], msgspec.field(default_factory=lambda: {"a": 1}), {"a": 1}),
+        (Topping, msgspec.field(default_factory=lambda: Topping(name="x")), {"name": "x"}),
+        (Topping, msgspec.field(default_factory=lambda: Topping(name="x", quantity=2)), {"name": "x", "quantity": 2}),
+    ],
+)
+def test_python_defaults(annotation: Any, default: Any, wire: Any) -> None:
+    assert one(annotation, default=default)["default"] == wire
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    [(str | None, None), (list[str], []), (dict[str, int], {}), (Annotated[str | None, m.Nullable()], None)],
+)
+def test_none_and_empty_containers_only_make_optional(annotation: Any, default: Any) -> None:
+    assert "default" not in one(annotation, default=default)
+
+
+def test_a_default_marker_makes_optional() -> None:
+    class Thing(Object):
+        field: Annotated[dict[str, Any], m.Default({"a": 1})]
+
+    out = compile_type(Thing).to_openapi()
+    assert out["properties"]["field"]["default"] == {"a": 1}
+    assert "required" not in out
+
+
+class Inner(Struct):
+    status: PizzaStatus = msgspec.field(default_factory=PizzaStatus)
+
+
+class Outer(Object):
+    spec: Inner = msgspec.field(default_factory=Inner)
+    status: PizzaStatus = msgspec.field(default_factory=PizzaStatus)
+
+
+def test_status_is_left_absent_only_at_the_root() -> None:
+    properties = compile_type(Outer).properties
+    assert "default" not in properties["status"].to_openapi()
+    assert properties["spec"].properties["status"].to_openapi()["default"] == {}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        (decimal.Decimal, r"Thing.field: Decimal has no structural schema; write Annotated\[str, Pattern"),
+        (
+            dt.timedelta,
+            r'Thing.field: timedelta has no structural schema; write Annotated\[str, Format\("duration"\)\]',
+        ),
+        (dt.time, "Thing.field: time has no structural schema"),
+        (list, r"Thing.field: list has no structural schema; write list\[...\] with the type of its items"),
+        (set[str], r"Thing.field: set\[str\] has no structural schema; write Annotated\[list\[...\], ListSet\(\)\]"),
+        (tuple[int, str], r"Thing.field: tuple\[int, str\] has no structural schema; write list\[...\]"),
+        (None, "Thing.field: NoneType has no structural schema; a field that is always null"),
+        (ObjectMeta, "Thing.field: ObjectMeta has no structural schema; metadata stands only at the root"),
+        (complex, "Thing.field: complex has no structural schema; write str, int"),
+        (list[complex], r"Thing.field\[\]: complex has no structural schema"),
+        (dict[str, list[complex]], r"Thing.field\[\]\[\]: complex"),
+        (int | list[str], r"Thing.field: a union of int, list\[str\] has no structural schema; write one type"),
+        (dict[int, str], r"Thing.field: keys of JSON objects are strings; write dict\[str, ...\]"),
+        (Literal["a", 1], "Thing.field: the allowed values must be all strings or all integers"),
+        (Annotated[int, m.MinLength(1)], "Thing.field: MinLength is for str; move it"),
+        (Annotated[str, m.Minimum(1)], "Thing.field: Minimum is for int, float; move it"),
+        (Annotated[list[str], m.MinLength(1)], "Thing.field: MinLength is for str; move it"),
+        (
+            Annotated[dict[str, str], m.PreserveUnknown()],
+            r"Thing.field: PreserveUnknown keeps values of any type; write it on dict\[str, Any\]",
+        ),
+        (Annotated[int, msgspec.Meta(ge=1)], "Thing.field: msgspec.Meta is not read; write the markers of extapi"),
+        (Annotated[str, m.Nullable], r"Thing.field: Nullable stands without parentheses; write Nullable\(...\)"),
+        (Annotated[str, m.Marker()], "Thing.field: Marker is no marker of extapi"),
+    ],
+)
+def test_what_has_no_schema_is_refused_with_what_to_write_instead(annotation: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        one(annotation)
+
+
+def test_a_type_that_cannot_be_found_is_refused() -> None:
+    class Hidden(Struct):
+        pass
+
+    class Thing(Object):
+        spec: Hidden
+
+    with pytest.raises(
+        TypeError, match=r"Thing: name 'Hidden' is not defined; define the types .* at the top of a module"
+    ):
+        compile_type(Thing)
+
+
+def test_an_annotation_that_cannot_be_hashed_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Thing.field: .* has no structural schema"):
+        one(Callable[[list[Any]], int])
+
+
+def test_cel_rules_are_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"Thing.field: CEL rules are not supported yet; write the check in Strategy.validate"
+    ):
+        one(Annotated[str, m.Rule("self == oldSelf")])
+
+
+def test_two_defaults_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"Thing.field: has a Default marker and a Python default; write one of them"):
+        one(Annotated[str, m.Default("a")], default="b")
+
+
+class Node(Struct):
+    children: list[Node] = []  # noqa: RUF012  msgspec copies it
+
+
+class Tree(Object):
+    spec: Node = msgspec.field(default_factory=Node)
+
+
+def test_a_type_that_refers_to_itself_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Node > Node: schemas cannot refer to themselves; write dict\[str, Any\]"):
+        compile_type(Tree)
+
+
+def test_only_objects_are_compiled() -> None:
+    with pytest.raises(TypeError, match=r"Topping: the type of a version must be a subclass of extapi.Object"):
+        compile_type(Topping)  # type: ignore[arg-type]  # what an author may hand over
+
+
+def test_what_check_finds_is_told_with_the_class() -> None:
+    class Thing(Object):
+        items: Annotated[list[Topping], m.ListMap("quantity", "size")] = []  # noqa: RUF012  msgspec copies it
+        port: Annotated[int, m.Minimum(5)] = 1
+
+    with pytest.raises(ValueError, match="Thing: ") as caught:
+        compile_type(Thing)
+    assert str(caught.value).splitlines() == [
+        (
+            'Thing: properties[items].x-kubernetes-list-map-keys: Invalid value: ["quantity","size"]: '
+            "entries must all be names of item properties"
+        ),
+    ]

@@ -1,0 +1,235 @@
+"""Texts and shapes are those of k8s.io/apimachinery/pkg/api/errors and pkg/util/validation/field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extapi.errors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    Conflict,
+    Expired,
+    FieldError,
+    Forbidden,
+    Gone,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotAcceptable,
+    NotFound,
+    RequestTooLarge,
+    ServerTimeout,
+    ServiceUnavailable,
+    StatusCause,
+    StorageError,
+    Timeout,
+    TooManyRequests,
+    Unauthorized,
+    UnsupportedMediaType,
+    go_quote,
+    qualified,
+)
+
+IN = {"name": "a", "group": "example.com", "kind": "probes"}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "reason", "message", "details"),
+    [
+        (BadRequest("odd"), 400, "BadRequest", "odd", None),
+        (Unauthorized(), 401, "Unauthorized", "Unauthorized", None),
+        (
+            Forbidden.on("probes", "example.com", "a", "no"),
+            403,
+            "Forbidden",
+            'probes.example.com "a" is forbidden: no',
+            IN,
+        ),
+        (NotFound.named("probes", "example.com", "a"), 404, "NotFound", 'probes.example.com "a" not found', IN),
+        (
+            NotFound.named("namespaces", "", "x"),
+            404,
+            "NotFound",
+            'namespaces "x" not found',
+            {"name": "x", "kind": "namespaces"},
+        ),
+        (NotFound.path(), 404, "NotFound", "the server could not find the requested resource", {}),
+        (
+            MethodNotAllowed.on("probes", "example.com", "patch"),
+            405,
+            "MethodNotAllowed",
+            'patch is not supported on resources of kind "probes.example.com"',
+            {"group": "example.com", "kind": "probes"},
+        ),
+        (NotAcceptable("only these"), 406, "NotAcceptable", "only these", None),
+        (
+            AlreadyExists.named("probes", "example.com", "a"),
+            409,
+            "AlreadyExists",
+            'probes.example.com "a" already exists',
+            IN,
+        ),
+        (
+            AlreadyExists.named("probes", "example.com", "a", terminating=True),
+            409,
+            "AlreadyExists",
+            'object is being deleted: probes.example.com "a" already exists',
+            IN,
+        ),
+        (
+            Conflict.on("probes", "example.com", "a", Conflict.MODIFIED),
+            409,
+            "Conflict",
+            'Operation cannot be fulfilled on probes.example.com "a": the object has been modified; please apply your changes to the latest version and try again',
+            IN,
+        ),
+        (Gone("gone"), 410, "Gone", "gone", None),
+        (Expired("too old"), 410, "Expired", "too old", None),
+        (
+            RequestTooLarge("limit is 3145728"),
+            413,
+            "RequestEntityTooLarge",
+            "Request entity too large: limit is 3145728",
+            None,
+        ),
+        (
+            UnsupportedMediaType.accepting(["a/b", "c/d"]),
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: a/b, c/d",
+            None,
+        ),
+        (TooManyRequests("later", retry_after=1), 429, "TooManyRequests", "later", {"retryAfterSeconds": 1}),
+        (
+            InternalError.because("it broke"),
+            500,
+            "InternalError",
+            "Internal error occurred: it broke",
+            {"causes": [{"message": "it broke"}]},
+        ),
+        (
+            ServerTimeout.on("probes", "example.com", "list"),
+            500,
+            "ServerTimeout",
+            "The list operation against probes.example.com could not be completed at this time, please try again.",
+            {"name": "list", "group": "example.com", "kind": "probes", "retryAfterSeconds": 2},
+        ),
+        (ServiceUnavailable("not now"), 503, "ServiceUnavailable", "not now", None),
+        (
+            Timeout.too_large_resource_version(9, 5),
+            504,
+            "Timeout",
+            "Timeout: Too large resource version: 9, current: 5",
+            {
+                "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+                "retryAfterSeconds": 1,
+            },
+        ),
+    ],
+)
+def test_each_error_is_the_status_that_kube_apiserver_answers(
+    error: ApiError, code: int, reason: str, message: str, details: dict[str, Any] | None
+) -> None:
+    status: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    if details is not None:
+        status["details"] = details
+    assert error.status() == status
+    assert str(error) == message
+    assert isinstance(error, ApiError)
+
+
+def test_an_error_without_reason_or_message_leaves_them_out() -> None:
+    status = StorageError("").status()
+    assert status == {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 500}
+
+
+def test_details_can_be_forced_in_or_out_and_metadata_carries_a_continue_token() -> None:
+    assert BadRequest("x", with_details=True).status()["details"] == {}
+    assert "details" not in BadRequest("x", name="a", with_details=False).status()
+    assert Expired("x", metadata={"continue": "t"}).status()["metadata"] == {"continue": "t"}
+    assert BadRequest("x", uid="u").status()["details"] == {"uid": "u"}
+
+
+def test_field_errors_are_said_once_and_kept_among_the_causes() -> None:
+    required = FieldError.required("spec.a")
+    invalid = FieldError.invalid("spec.b", 5, "must be less")
+    assert (
+        Invalid.of("Probe", "example.com", "a", [required]).message
+        == 'Probe.example.com "a" is invalid: spec.a: Required value'
+    )
+    error = Invalid.of("Probe", "example.com", "a", iter([required, invalid, required]))
+    status = error.status()
+    assert status["code"] == 422
+    assert status["message"] == (
+        'Probe.example.com "a" is invalid: [spec.a: Required value, spec.b: Invalid value: 5: must be less]'
+    )
+    assert status["details"] == {
+        "name": "a",
+        "group": "example.com",
+        "kind": "Probe",
+        "causes": [
+            {"reason": "FieldValueRequired", "message": "Required value", "field": "spec.a"},
+            {"reason": "FieldValueInvalid", "message": "Invalid value: 5: must be less", "field": "spec.b"},
+            {"reason": "FieldValueRequired", "message": "Required value", "field": "spec.a"},
+        ],
+    }
+    assert Invalid.of("Probe", "", "", []).message == 'Probe "" is invalid'
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "reason"),
+    [
+        (FieldError.invalid("a", "x", "no"), 'a: Invalid value: "x": no', "FieldValueInvalid"),
+        (FieldError.invalid("", None, ""), "<nil>: Invalid value: null", "FieldValueInvalid"),
+        (FieldError.invalid("a", {"b": [1, "<é>"]}, ""), 'a: Invalid value: {"b":[1,"<é>"]}', "FieldValueInvalid"),
+        (FieldError.invalid("a", True, ""), "a: Invalid value: true", "FieldValueInvalid"),
+        (FieldError.type_invalid("a", "x", "no"), 'a: Invalid value: "x": no', "FieldValueTypeInvalid"),
+        (FieldError.required("a", "must"), "a: Required value: must", "FieldValueRequired"),
+        (
+            FieldError.not_supported("a", "x", ["b", "c"]),
+            'a: Unsupported value: "x": supported values: "b", "c"',
+            "FieldValueNotSupported",
+        ),
+        (FieldError.forbidden("a", "no"), "a: Forbidden: no", "FieldValueForbidden"),
+        (FieldError.duplicate("a[1]", "x"), 'a[1]: Duplicate value: "x"', "FieldValueDuplicate"),
+        (FieldError.too_long("a", 5), "a: Too long: may not be more than 5 bytes", "FieldValueTooLong"),
+        (FieldError.too_many("a", 6, 5), "a: Too many: 6: must have at most 5 items", "FieldValueTooMany"),
+        (FieldError.not_found("a", "x"), 'a: Not found: "x"', "FieldValueNotFound"),
+    ],
+)
+def test_field_errors_read_as_in_go(error: FieldError, text: str, reason: str) -> None:
+    assert error.text() == text
+    assert error.type.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("é ü", '"é ü"'),
+        ('"\\', r'"\"\\"'),
+        ("\a\b\f\n\r\t\v", r'"\a\b\f\n\r\t\v"'),
+        ("\x00\x7f", r'"\x00\x7f"'),
+        ("\u00a0\u2028", r'"\u00a0\u2028"'),
+        ("\U000e0001", r'"\U000e0001"'),
+    ],
+)
+def test_strings_are_quoted_as_by_go(text: str, quoted: str) -> None:
+    assert go_quote(text) == quoted
+
+
+def test_the_core_group_has_no_name() -> None:
+    assert qualified("pods", "") == "pods"
+    assert qualified("probes", "example.com") == "probes.example.com"
+    assert StatusCause("R", "m", "f").to_dict() == {"reason": "R", "message": "m", "field": "f"}
+    assert StatusCause().to_dict() == {}

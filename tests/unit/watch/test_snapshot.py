@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from twisted.internet.task import Clock
+
+from extapi.storage.base import Page
+from extapi.storage.memory import MemoryBackend
+from extapi.watch.entry import Entry, Source
+from extapi.watch.snapshot import read_page
+from tests.unit.watch.store import PREFIX, Pizzas, now, pizza
+
+
+class Counted(MemoryBackend):
+    """Remembers how much was asked for."""
+
+    limits: list[int]
+
+    async def page(self, prefix: bytes, *, at: int | None, after: bytes, limit: int) -> Page:
+        self.limits.append(limit)
+        return await super().page(prefix, at=at, after=after, limit=limit)
+
+
+def rare(entry: Entry) -> bool:
+    return entry.name in {"p0999", "p1000", "p2999"}
+
+
+def test_pages_double_until_enough_is_found() -> None:
+    backend = Counted(Clock())
+    backend.limits = []
+    for number in range(3000):
+        now(backend.commit(PREFIX + b"a/p%04d" % number, pizza("x"), expected=0))
+    source = Source(PREFIX, True, Pizzas())
+    at = now(backend.revision())
+    page = now(read_page(backend, source, PREFIX, at=at, after=b"", limit=2, test=rare))
+    assert [entry.name for entry in page.entries] == ["p0999", "p1000"]
+    assert page.more
+    assert backend.limits == [3 * 2**power for power in range(10)]
+    last = now(read_page(backend, source, PREFIX, at=at, after=page.entries[-1].key, limit=2, test=rare))
+    assert [entry.name for entry in last.entries] == ["p2999"]
+    assert not last.more

@@ -5,6 +5,7 @@ Filled by flags, files and the ConfigMap; read by the authenticators. Must not k
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from extapi.authentication.certificates import Bundle
@@ -30,13 +31,20 @@ class Settings:
         self.proxy_ca: Bundle | None = None
         self.names = HeaderNames()
         self.generation = 0
+        self.observers: list[Callable[[], None]] = []
+        """Called after each change."""
+
+    def _changed(self) -> None:
+        self.generation += 1
+        for observer in self.observers:
+            observer()
 
     def trust_clients(self, pem: bytes) -> bool:
         """Take a bundle for client certificates. Raises :class:`BundleError` and keeps the old one (spec A7)."""
         if self.client_ca is not None and self.client_ca.pem == pem:
             return False
         self.client_ca = Bundle(pem)
-        self.generation += 1
+        self._changed()
         return True
 
     def trust_proxies(self, pem: bytes) -> bool:
@@ -44,7 +52,7 @@ class Settings:
         if self.proxy_ca is not None and self.proxy_ca.pem == pem:
             return False
         self.proxy_ca = Bundle(pem)
-        self.generation += 1
+        self._changed()
         return True
 
     def use_names(self, names: HeaderNames) -> bool:
@@ -52,11 +60,11 @@ class Settings:
         if names == self.names:
             return False
         self.names = names
-        self.generation += 1
+        self._changed()
         return True
 
     def distrust_proxies(self) -> None:
         """Switch request-header authentication off (spec A4)."""
         self.proxy_ca = None
         self.names = HeaderNames()
-        self.generation += 1
+        self._changed()

@@ -6,19 +6,20 @@ Source: ``k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`` (spec H4)
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 _UNITS = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "µs": 1e-6,  # U+00B5, micro sign
-    "μs": 1e-6,  # U+03BC, Greek letter mu: Go takes both
-    "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "h": 3600.0,
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,  # U+00B5, micro sign
+    "μs": 1_000,  # U+03BC, Greek letter mu: Go takes both
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
 }
 _TERM = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
-_LONGEST = (1 << 63) / 1e9
+_LONGEST = (1 << 63) - 1
 """Go counts nanoseconds in 64 bits."""
 
 
@@ -30,22 +31,21 @@ def parse_duration(text: str) -> float:
         return 0.0
     if not rest or len(rest) > 256:
         raise invalid
-    total = 0.0
+    total = Decimal()
     while rest:
         term = _TERM.match(rest)
         if term is None or not (term[1] or term[2]):
             raise invalid
         if not term[3]:
-            if rest[term.end() :]:
-                raise invalid
             raise ValueError(f'time: missing unit in duration "{_quoted(text)}"')
         if term[3] not in _UNITS:
             raise ValueError(f'time: unknown unit "{_quoted(term[3])}" in duration "{_quoted(text)}"')
-        total += float(f"{term[1] or '0'}.{term[2] or '0'}") * _UNITS[term[3]]
+        total += Decimal(f"{term[1] or '0'}.{term[2] or '0'}") * _UNITS[term[3]]
         rest = rest[term.end() :]
     if total > _LONGEST:
         raise invalid
-    return -total if text[0] == "-" else total
+    seconds = float(total) / 1e9
+    return -seconds if text[0] == "-" else seconds
 
 
 def time_allowed(timeout: str, maximum: float) -> float:

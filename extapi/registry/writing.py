@@ -15,7 +15,7 @@ from extapi.admission.base import Operation, Review
 from extapi.api.metadata import finalizer_warnings, validate_object_meta
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
-from extapi.errors import Conflict, FieldErrorType, Invalid, ServerTimeout
+from extapi.errors import Conflict, FieldError, FieldErrorType, InternalError, Invalid, ServerTimeout
 from extapi.registry.base import Admission, Place
 from extapi.registry.rendering import FreshRendering
 from extapi.registry.served import ServedKind
@@ -97,12 +97,22 @@ class Write:
         )
 
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None) -> Obj:
-        """The object after mutating admission and the author's ``prepare``; what they changed is brought into shape again."""
+        """The object after mutating admission and the author's ``prepare``; what they changed is brought into shape again.
+
+        Raises :class:`Invalid` for an object that they could not be shown, since its fields are not of the right types.
+        """
         review = self._review(operation, obj["metadata"].get("name", ""), obj, old)
-        await self._admit.chain.mutate(review)
-        if self._kind.prepares:
-            self._kind.kind.strategy.prepare(review.object, review.old_object)
-        result = review.result()
+        try:
+            await self._admit.chain.mutate(review)
+            if self._kind.prepares:
+                self._kind.kind.strategy.prepare(review.object, review.old_object)
+            result = review.result()
+        except InternalError:
+            # No hub object can be made of wrong types. That is the client's mistake and not ours, and the schema says it best.
+            errors = self._broken_rules(obj, old)
+            if any(error.type in _UNTYPED for error in errors):
+                raise Invalid.of(self._kind.kind.name, self._kind.group, review.name, errors) from None
+            raise
         if result is None or result is obj:
             return obj
         self._kind.accept(result, self._at.version)
@@ -117,10 +127,7 @@ class Write:
         metadata = obj["metadata"]
         name = metadata.get("name", "")
         review = self._review(operation, name, obj, old)
-        errors = [
-            *validate_object_meta(obj, namespaced=kind.namespaced, old=old),
-            *kind.rules(obj, old, self._at.version),
-        ]
+        errors = self._broken_rules(obj, old)
         # What is not of the right type cannot become a hub object; everything else is reported together.
         if kind.validates and not any(error.type in _UNTYPED for error in errors):
             errors += kind.kind.strategy.validate(review.object, review.old_object)
@@ -132,6 +139,14 @@ class Write:
             for text in kind.kind.strategy.warn(review.object, review.old_object):
                 self._admit.warn(text)
         await self._admit.chain.validate(review)
+
+    def _broken_rules(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+        """What metadata rules and the schema say against the object."""
+        kind = self._kind
+        return [
+            *validate_object_meta(obj, namespaced=kind.namespaced, old=old),
+            *kind.rules(obj, old, self._at.version),
+        ]
 
     async def deletable(self, name: str, old: Obj) -> None:
         """Ask admission whether the object may go (spec I2: there is an old object and no new one)."""

@@ -7,6 +7,7 @@ from typing import Any
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from extapi.authorization.impersonation import BadImpersonation
 from extapi.authorization.refusal import NotAuthorized
 from extapi.codec.negotiation import Negotiated, negotiate
 from extapi.codec.strictjson import encode, encode_pretty
@@ -46,7 +47,7 @@ def failure(call: Call, error: ApiError) -> Response:
     headers = [("Content-Type", form.content_type)]
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
-    if isinstance(error, NotAuthorized):
+    if isinstance(error, NotAuthorized | BadImpersonation):
         headers.append(("X-Content-Type-Options", "nosniff"))
     status = error.status()
     if form.format == "yaml":

@@ -5,6 +5,7 @@ The process ends when its listener dies, and when it is told to; in both cases i
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -18,6 +19,7 @@ from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
 from extapi.listener.call import Call
 from extapi.listener.listener import Listener
+from extapi.listener.selfsigned import self_signed
 from extapi.listener.service import Limits
 from extapi.listener.tls import ServingCertificate
 from extapi.server.delegation import Cluster, Delegation
@@ -42,13 +44,18 @@ class Process:
         self._reactor = reactor
         self._ended: Deferred[int] = Deferred()
         self._random = Random()  # noqa: S311 - for names and delays, nothing secret
+        certificate, key = options.tls_cert_file, options.tls_private_key_file
+        if certificate is None or key is None:
+            now = datetime.fromtimestamp(reactor.seconds(), UTC)
+            certificate, key = self_signed(options.cert_dir, now)
         self._certificate = ServingCertificate(
-            options.tls_cert_file or "",
-            options.tls_private_key_file or "",
+            certificate,
+            key,
             minimum=SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION,
         )
         self._cluster = Cluster(reactor, options)
         self._delegation = Delegation(reactor, options, self._cluster, random=self._random)
+        self._delegation.settings.observers.append(self._name_client_cas)
         core = self._cluster.client(None, "kubeconfig")
         self._namespaces = Informer(core, NAMESPACES, clock=reactor, jitter=self._random.random)
         self._server = Server(
@@ -105,6 +112,12 @@ class Process:
         self._server.shutdown.requested = True
         self._log.info("stopping")
         self._reactor.callLater(self._options.shutdown_delay, self._end, 0)
+
+    def _name_client_cas(self) -> None:
+        """Tell clients which authorities are believed, so that they choose the right certificate (spec A11)."""
+        settings = self._delegation.settings
+        bundles = [bundle for bundle in (settings.client_ca, settings.proxy_ca) if bundle is not None]
+        self._certificate.set_client_ca_names(ca for bundle in bundles for ca in bundle.certificates)
 
     def _died(self, reason: BaseException) -> None:
         self._log.error("the listener has died", reason=str(reason))

@@ -42,6 +42,7 @@ class Flag:
 FLAGS: Sequence[Flag] = (
     Flag("bind-address", "0.0.0.0", "The IP address to listen on."),  # noqa: S104 - the default of the Go original
     Flag("secure-port", "443", "The port to serve HTTPS on; 0 takes a free one and logs it."),
+    Flag("cert-dir", "apiserver.local.config/certificates", "Where a self-signed certificate is kept if --tls-cert-file is not given."),
     Flag("tls-cert-file", "", "The serving certificate, with intermediates after it. Read again when it changes."),
     Flag("tls-private-key-file", "", "The private key of --tls-cert-file."),
     Flag("tls-min-version", "VersionTLS12", "The least TLS version: VersionTLS12 or VersionTLS13."),
@@ -87,6 +88,7 @@ class ServerOptions:
 
     bind_address: str = "0.0.0.0"  # noqa: S104 - the default of the Go original
     secure_port: int = 443
+    cert_dir: Path = Path("apiserver.local.config/certificates")
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     tls_min_version: str = "VersionTLS12"
@@ -159,6 +161,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     options = ServerOptions(
         bind_address=read.text("bind-address"),
         secure_port=read.number("secure-port", 0, 65535),
+        cert_dir=Path(read.text("cert-dir")),
         tls_cert_file=read.path("tls-cert-file"),
         tls_private_key_file=read.path("tls-private-key-file"),
         tls_min_version=read.one_of("tls-min-version", ("VersionTLS12", "VersionTLS13")),
@@ -194,8 +197,8 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
 
 def _together(options: ServerOptions) -> Iterable[str]:
     """What is wrong between flags."""
-    if options.tls_cert_file is None or options.tls_private_key_file is None:
-        yield "--tls-cert-file and --tls-private-key-file must both be given"
+    if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
+        yield "--tls-cert-file and --tls-private-key-file must be given together, or neither of them"
     if options.request_timeout == 0:
         yield "--request-timeout: must not be zero"
     try:

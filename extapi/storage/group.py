@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred
@@ -76,7 +77,7 @@ class GroupCommit:
         self._limit = waiting
         self._waiting: deque[_Job] = deque()
         self._waiting_bytes = 0
-        self._committing: _Group | None = None
+        self._committing = False
         self._settled: deque[_Group] = deque()
         self._answering = False
         self._idle: list[Deferred[None]] = []
@@ -114,14 +115,14 @@ class GroupCommit:
                 self._begin()
         finally:
             self._answering = False
-        if self._committing is None:
+        if not self._committing:
             idle, self._idle = self._idle, []
             for done in idle:
                 done.callback(None)
 
     def _begin(self) -> None:
         """Start the next group, unless one is on its way to the disk. Groups that change nothing need no disk."""
-        while self._waiting and self._committing is None:
+        while self._waiting and not self._committing:
             jobs = [self._waiting.popleft()]
             size = jobs[0].size
             while self._waiting and len(jobs) < GROUP and size < GROUP_BYTES:
@@ -130,8 +131,8 @@ class GroupCommit:
             self._waiting_bytes -= size
             group = self._run(jobs)
             if self._writer.dirty:
-                self._committing = group
-                self._disk.run(self._writer.commit, self._committed)
+                self._committing = True
+                self._disk.run(self._writer.commit, partial(self._committed, group))
             else:
                 self._settled.append(group)
 
@@ -155,10 +156,8 @@ class GroupCommit:
             return failed(str(error))
         return _Group(outcomes, self._writer.changes, self._writer.compacted)
 
-    def _committed(self, error: Exception | None) -> None:
-        group, self._committing = self._committing, None
-        if group is None:
-            return
+    def _committed(self, group: _Group, error: Exception | None) -> None:
+        self._committing = False
         if error is None:
             self._writer.settle()
             self._settled.append(group)

@@ -28,6 +28,19 @@ class LogStories(Suite):
         await together([write(number) for number in range(40)])
 
     @story
+    async def test_what_a_tail_has_told_can_be_read(self, store: Backend) -> None:
+        """A reader that is woken by a change finds the store there already."""
+        tail = store.tail(await store.revision())
+
+        async def look() -> list[tuple[int, Entry | None]]:
+            batch = await tail.__anext__()
+            return [(await store.revision(), await store.get(change.key)) for change in batch.changes]
+
+        looking = start(look())
+        revision = await store.commit(b"/a", b"1", expected=0)
+        assert await looking == [(revision, Entry(b"/a", b"1", revision))]
+
+    @story
     async def test_a_change_has_the_value_before(self, store: Backend) -> None:
         """Live and from the past alike."""
         begin = await store.revision()

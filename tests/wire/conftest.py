@@ -181,4 +181,4 @@ def wire(server_certificate: Issued, trusting: ssl.SSLContext, tmp_path: Path) -
     reactor.advance(0)
     assert not reactor.readers
     assert not reactor.writers
-    assert not [call for call in reactor.getDelayedCalls() if call.active()]
+    assert not reactor.getDelayedCalls()

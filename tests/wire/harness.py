@@ -64,7 +64,7 @@ class SelectClock(Clock):
 
     def due(self) -> bool:
         """A call is to be made now."""
-        return any(call.getTime() <= self.seconds() for call in self.getDelayedCalls())
+        return any(call.getTime() <= self.seconds() for call in list[Any](self.getDelayedCalls()))
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Turn until the condition holds; fails after :data:`PATIENCE`."""
@@ -108,13 +108,19 @@ class Client:
     """One raw TLS connection. ``sock`` is connected; the handshake is done on construction unless ``handshake=False``."""
 
     def __init__(
-        self, reactor: SelectClock, sock: socket.socket, context: ssl.SSLContext, *, handshake: bool = True
+        self,
+        reactor: SelectClock,
+        sock: socket.socket,
+        context: ssl.SSLContext,
+        *,
+        handshake: bool = True,
+        session: ssl.SSLSession | None = None,
     ) -> None:
         self.reactor = reactor
         self.sock = sock
         sock.setblocking(False)
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.tls = context.wrap_bio(self._in, self._out, server_hostname="localhost")
+        self.tls = context.wrap_bio(self._in, self._out, server_hostname="localhost", session=session)
         self._unsent = b""
         self.got = b""
         """Plaintext received and not yet taken by :meth:`take`."""
@@ -243,7 +249,8 @@ class Client:
                 return body
             line, _, rest = self.got.partition(b"\r\n")
             size = int(line, 16)
-            self.until(lambda: len(self.got) >= len(line) + size + 4 or self.ended)
+            needed = len(line) + size + 4
+            self.until(lambda needed=needed: len(self.got) >= needed or self.ended)  # type: ignore[misc]  # mypy infers no type for a default
             rest = self.got[len(line) + 2 :]
             if len(rest) < size + 2:
                 return body

@@ -18,6 +18,10 @@ def ended(client: Client) -> bool:
     return client.ended
 
 
+def until_closed(client: Client) -> None:
+    client.until(lambda: client.closed_cleanly and client.ended)
+
+
 def test_slow_head_is_cut_off(wire: Wire) -> None:
     client = wire.connect()
     for byte in get("/x")[:31]:  # a byte a second
@@ -315,7 +319,7 @@ def test_drain_ends_idle_connections_and_lets_the_others_finish(wire: Wire) -> N
     answer = watch.take()
     assert (answer.body, answer.whole) == (b"event", True)
     for client in (idle, watch, half):
-        client.until(lambda client=client: client.closed_cleanly and client.ended)
+        until_closed(client)
     assert done == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(wire.address)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import select
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from extapi.storage.file import UnusableFile
 from extapi.storage.sqlite import SqliteBackend
 from extapi.testing.reactor import drive, private_reactor
 from extapi.testing.stories import Follower, read_until, refusal, start, together
+from tests.unit.storage.test_memory import now as drive_now
 
 
 @pytest.fixture
@@ -126,6 +128,41 @@ def test_a_disk_in_trouble_refuses_writes_and_loses_nothing(
         await store.close()
 
     drive(reactor, after())
+
+
+def test_what_is_on_the_disk_but_not_published_cannot_be_read(reactor: Any, path: Path) -> None:
+    store = SqliteBackend(reactor, path)
+
+    async def read() -> tuple[object, ...]:
+        page = await store.page(b"", at=None, after=b"", limit=0)
+        return await store.get(b"/a"), await store.revision(), page.revision, list(page.entries)
+
+    writing = start(store.commit(b"/a", b"x", expected=0))
+    # The thread is done, and the reactor has not heard of it.
+    assert select.select([store._disk], [], [], 10) == ([store._disk], [], [])
+    assert store._file.reader.execute("SELECT max(revision) FROM log").fetchone() == (2,)
+    assert drive_now(read()) == (None, 1, 1, [])
+
+    async def story() -> None:
+        assert await writing == 2
+        assert await read() == ((b"/a", b"x", 2), 2, 2, [(b"/a", b"x", 2)])
+        await store.close()
+
+    drive(reactor, story())
+
+
+def test_compaction_gives_room_back(reactor: Any, path: Path) -> None:
+    store = SqliteBackend(reactor, path)
+
+    async def story() -> None:
+        revision = 0
+        for _ in range(500):
+            revision = await store.commit(b"/a", b"x" * 8000, expected=revision)
+        await store.compact(revision, expected=1)
+        await store.close()
+
+    drive(reactor, story())
+    assert path.stat().st_size < 500 * 8000 / 2
 
 
 def test_compaction_on_a_full_disk_is_refused_and_done_later(reactor: Any, path: Path) -> None:

@@ -347,7 +347,7 @@ def test_another_content_type_is_415(shop_served: Shop) -> None:
     assert answer.status == 415
     assert failure(answer) == {
         "message": "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml",
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
         "reason": "UnsupportedMediaType",
     }
 

@@ -1,0 +1,30 @@
+"""APIs of the tests' own, for ``extapi serve tests.kubernetes.apis:NAME``."""
+
+from __future__ import annotations
+
+from extapi import Api, Column, Group, Kind, Version
+from tests.kubernetes.twin_schema import COLUMNS, KIND, OURS, SCHEMA, VERSION
+
+gadgets = Api(
+    Group(
+        OURS,
+        Kind(
+            KIND,
+            short_names=["gd"],
+            categories=["things"],
+            storage=VERSION,
+            versions={VERSION: Version(SCHEMA)},
+            columns=[
+                Column(
+                    column["name"],
+                    column["jsonPath"],
+                    column["type"],
+                    description=column.get("description", ""),
+                    priority=column.get("priority", 0),
+                )
+                for column in COLUMNS
+            ],
+        ),
+    )
+)
+"""The kind that kube-apiserver serves as a custom resource, too; no code of an author's."""

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from extapi.errors import BadRequest, RequestTooLarge
+from extapi.listener.body import AHEAD, NoBody, RequestBody
+
+
+def reading(body: RequestBody, limit: int) -> list[object]:
+    """Start to read; what comes of it is put into the list."""
+    results: list[object] = []
+    Deferred.fromCoroutine(body.read(limit)).addCallbacks(results.append, lambda failure: results.append(failure.value))
+    return results
+
+
+def test_no_body() -> None:
+    with pytest.raises(StopIteration) as stop:
+        NoBody().read(1).send(None)
+    assert stop.value.value == b""
+
+
+def test_body_that_is_there_is_read_without_waiting() -> None:
+    wanted: list[bool] = []
+    body = RequestBody(3, lambda: wanted.append(True))
+    body.feed(b"ab")
+    body.feed(b"c")
+    body.finish()
+    assert (reading(body, 3), wanted) == ([b"abc"], [])
+
+
+def test_reader_wakes_when_poked_and_all_is_there() -> None:
+    wanted: list[bool] = []
+    body = RequestBody(0, lambda: wanted.append(True))
+    results = reading(body, 10)
+    assert (wanted, body.empty) == ([True], True)
+    body.feed(b"ab")
+    body.poke()
+    body.finish()
+    assert results == []
+    body.poke()
+    body.poke()
+    assert results == [b"ab"]
+
+
+@pytest.mark.parametrize(("size", "full"), [(AHEAD - 1, False), (AHEAD, True)])
+def test_full_until_somebody_reads(size: int, *, full: bool) -> None:
+    body = RequestBody(0, lambda: None)
+    body.feed(b"x" * size)
+    assert body.full is full
+    reading(body, 1 << 20)
+    assert not body.full
+
+
+@pytest.mark.parametrize("length", [11, 0])
+def test_too_large(length: int) -> None:
+    body = RequestBody(length, lambda: None)
+    body.feed(b"x" * 11)
+    (error,) = reading(body, 10)
+    assert isinstance(error, RequestTooLarge)
+    assert str(error) == "Request entity too large: limit is 10"
+    body.feed(b"x" * AHEAD)
+    assert not body.full
+
+
+def test_too_large_while_waiting() -> None:
+    body = RequestBody(0, lambda: None)
+    results = reading(body, 10)
+    body.feed(b"x" * 10)
+    body.poke()
+    assert results == []
+    body.feed(b"x")
+    body.poke()
+    assert isinstance(results[0], RequestTooLarge)
+
+
+def test_failure_reaches_the_reader_once() -> None:
+    body = RequestBody(5, lambda: None)
+    results = reading(body, 10)
+    first = BadRequest("first")
+    body.fail(first)
+    body.fail(BadRequest("second"))
+    body.feed(b"dropped")
+    body.poke()
+    assert results == [first]
+
+
+def test_failure_after_the_end_is_none() -> None:
+    body = RequestBody(1, lambda: None)
+    body.feed(b"x")
+    body.finish()
+    body.fail(BadRequest("late"))
+    assert reading(body, 10) == [b"x"]
+
+
+def test_discarded_body_takes_no_room() -> None:
+    body = RequestBody(0, lambda: None)
+    body.feed(b"x" * AHEAD)
+    body.discard()
+    body.feed(b"x" * AHEAD)
+    assert not body.full

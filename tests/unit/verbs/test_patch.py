@@ -1,0 +1,252 @@
+"""PATCH: spec E55 to E63."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.verbs.sample import ALPHAS, GROUP, WIDGETS, Shop, failure
+
+
+def test_a_merge_patch_merges(shop_served: Shop) -> None:
+    """E58, E63: null takes away, lists are replaced."""
+    shop_served.create(spec={"parts": [{"name": "a"}, {"name": "b"}]}, labels={"x": "1", "y": "2"})
+    answer = shop_served.merge({"metadata": {"labels": {"x": None}}, "spec": {"parts": [{"name": "c"}]}})
+    assert answer.status == 200
+    patched = answer.json()
+    assert patched["metadata"]["labels"] == {"y": "2"}
+    assert patched["spec"] == {"size": 1, "color": "red", "parts": [{"name": "c", "count": 1}]}
+    assert patched["metadata"]["generation"] == 2
+    assert shop_served.get() == patched
+
+
+def test_a_json_patch_is_applied(shop_served: Shop) -> None:
+    """E57; replace of a missing member acts as add (observed on 1.36.3)."""
+    shop_served.create()
+    patch = [
+        {"op": "test", "path": "/spec/size", "value": 1},
+        {"op": "replace", "path": "/metadata/labels", "value": {"a": "b"}},
+        {"op": "replace", "path": "/spec/size", "value": 4},
+    ]
+    patched = shop_served.json_patch(patch).json()
+    assert patched["spec"]["size"] == 4
+    assert patched["metadata"]["labels"] == {"a": "b"}
+
+
+def test_a_test_that_fails_is_422(shop_served: Shop) -> None:
+    """E57."""
+    shop_served.create()
+    answer = shop_served.json_patch([{"op": "test", "path": "/spec/size", "value": 2}])
+    assert answer.status == 422
+    assert failure(answer) == {
+        "message": "the server rejected our request due to an error in our request",
+        "reason": "Invalid",
+        "details": {},
+    }
+
+
+def test_too_many_operations_are_413(shop_served: Shop) -> None:
+    """E57."""
+    shop_served.create()
+    answer = shop_served.json_patch([{"op": "test", "path": "/kind", "value": "Widget"}] * 10_001)
+    assert answer.status == 413
+    assert failure(answer)["message"] == (
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    )
+
+
+@pytest.mark.parametrize("how", ["merge", "json_patch"])
+def test_what_is_no_json_is_400(shop_served: Shop, how: str) -> None:
+    """E57, E58."""
+    shop_served.create()
+    answer = getattr(shop_served, how)(b"{")
+    assert answer.status == 400
+    assert failure(answer)["message"].startswith("error decoding patch: ")
+
+
+def test_a_missing_object_comes_before_a_bad_patch(shop_served: Shop) -> None:
+    """E61; observed on 1.36.3."""
+    assert shop_served.merge(b"{").status == 404
+
+
+@pytest.mark.parametrize(
+    ("content_type", "message"),
+    [
+        (
+            "application/strategic-merge-patch+json",
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        ),
+        ("", "the body of the request was in an unknown format - accepted media types include: "),
+        ("application/json", "the body of the request was in an unknown format - accepted media types include: "),
+        ("application/apply-patch+yaml", "server-side apply is not supported yet - accepted media types include: "),
+    ],
+)
+def test_other_patches_are_415(shop_served: Shop, content_type: str, message: str) -> None:
+    """E55: the garbage collector and kubectl fall back on this reason."""
+    shop_served.create()
+    answer = shop_served.request("PATCH", f"{WIDGETS}/w", headers={"Content-Type": content_type}, body={})
+    assert answer.status == 415
+    assert failure(answer)["reason"] == "UnsupportedMediaType"
+    assert failure(answer)["message"].startswith(message)
+
+
+def test_parameters_of_the_content_type_are_ignored(shop_served: Shop) -> None:
+    """E55."""
+    shop_served.create()
+    headers = {"Content-Type": "application/merge-patch+json;charset=utf-8"}
+    assert shop_served.request("PATCH", f"{WIDGETS}/w", headers=headers, body={}).status == 200
+
+
+def test_force_is_for_apply_only(shop_served: Shop) -> None:
+    """E56."""
+    answer = shop_served.merge({}, force="true")
+    assert answer.status == 422
+    assert failure(answer)["message"] == (
+        'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch'
+    )
+
+
+def test_an_empty_patch_changes_nothing(shop_served: Shop) -> None:
+    """E43."""
+    created = shop_served.create()
+    assert shop_served.merge({}).json() == created
+    assert shop_served.json_patch([]).json() == created
+
+
+def test_a_dry_run_changes_nothing(shop_served: Shop) -> None:
+    created = shop_served.create()
+    answer = shop_served.merge({"spec": {"size": 2}}, dryRun="All")
+    assert answer.json()["spec"]["size"] == 2
+    assert answer.json()["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+    assert shop_served.get() == created
+
+
+def test_an_old_resource_version_in_the_patch_is_409(shop_served: Shop) -> None:
+    """E62."""
+    created = shop_served.create()
+    assert shop_served.merge({"spec": {"size": 2}}).status == 200
+    revision = created["metadata"]["resourceVersion"]
+    answer = shop_served.merge({"metadata": {"resourceVersion": revision}, "spec": {"size": 3}})
+    assert answer.status == 409
+    assert failure(answer)["reason"] == "Conflict"
+
+
+def test_a_patch_cannot_take_the_resource_version_away(shop_served: Shop) -> None:
+    """Observed on 1.36.3: E40's 422."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": {"resourceVersion": None}, "spec": {"size": 2}})
+    assert answer.status == 422
+    assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in failure(answer)["message"]
+
+
+def test_another_uid_is_422(shop_served: Shop) -> None:
+    """E61."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": {"uid": "other"}})
+    assert answer.status == 422
+    assert failure(answer)["message"] == (
+        'Widget.shop.example.com "w" is invalid: metadata.uid: Invalid value: "other": field is immutable'
+    )
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        ({"name": "x"}, "the name of the object (x) does not match the name on the URL (w)"),
+        ({"name": None}, "the name of the object (w based on URL) was undeterminable: name must be provided"),
+        (
+            {"namespace": "x"},
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ),
+    ],
+)
+def test_it_stays_where_it_is(shop_served: Shop, patch: dict[str, Any], message: str) -> None:
+    """E62."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": patch})
+    assert answer.status == 400
+    assert failure(answer)["message"] == message
+
+
+def test_another_version_is_400(shop_served: Shop) -> None:
+    """E10."""
+    shop_served.create()
+    answer = shop_served.merge({"apiVersion": f"{GROUP}/v1alpha1"})
+    assert answer.status == 400
+    assert failure(answer)["message"].startswith("the API version in the data (shop.example.com/v1alpha1) does not")
+
+
+def test_another_kind_is_422(shop_served: Shop) -> None:
+    """J24."""
+    shop_served.create()
+    answer = shop_served.merge({"kind": "Gadget"})
+    assert answer.status == 422
+    assert 'kind: Invalid value: "Gadget": must be Widget' in failure(answer)["message"]
+
+
+def test_without_its_kind_it_is_no_object(shop_served: Shop) -> None:
+    """E60: 422 with neither kind nor name."""
+    shop_served.create()
+    answer = shop_served.merge({"kind": None})
+    assert answer.status == 422
+    status = failure(answer)
+    assert status["message"].startswith(' "" is invalid: patch: Invalid value: "{')
+    assert "Object 'Kind' is missing in" in status["message"]
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["patch"]
+
+
+def test_strict_refuses_unknown_fields_by_422(shop_served: Shop) -> None:
+    """E60."""
+    shop_served.create()
+    answer = shop_served.merge({"spec": {"foo": 1}}, fieldValidation="Strict")
+    assert answer.status == 422
+    status = failure(answer)
+    assert status["message"].startswith(' "" is invalid: patch: Invalid value: "{')
+    assert status["message"].endswith('}": strict decoding error: unknown field "spec.foo"')
+    assert "foo" not in shop_served.get()["spec"]
+
+
+def test_warn_warns_once(shop_served: Shop) -> None:
+    """E60."""
+    shop_served.create()
+    answer = shop_served.merge({"spec": {"foo": 1, "size": 2}})
+    assert answer.status == 200
+    assert answer.headers["warning"] == '299 - "unknown field \\"spec.foo\\""'
+
+
+def test_a_wrong_type_is_422(shop_served: Shop) -> None:
+    """J22."""
+    shop_served.create()
+    answer = shop_served.merge({"spec": {"size": "x"}})
+    assert answer.status == 422
+    assert failure(answer)["details"]["causes"] == [
+        {
+            "reason": "FieldValueTypeInvalid",
+            "message": 'Invalid value: "string": spec.size in body must be of type integer: "string"',
+            "field": "spec.size",
+        }
+    ]
+
+
+def test_the_last_finalizer_is_taken_off(shop_served: Shop) -> None:
+    """E44 applies to patches."""
+    shop_served.create(finalizers=["shop.example.com/a"])
+    shop_served.request("DELETE", f"{WIDGETS}/w")
+    answer = shop_served.merge({"metadata": {"finalizers": None}})
+    assert answer.status == 200
+    assert shop_served.request("GET", f"{WIDGETS}/w").status == 404
+
+
+def test_a_patch_of_another_version_is_made_of_that_version(shop_served: Shop) -> None:
+    shop_served.create(spec={"size": 2})
+    headers = {"Content-Type": "application/json-patch+json"}
+    patch = [{"op": "replace", "path": "/spec/inches", "value": "5in"}]
+    answer = shop_served.request("PATCH", f"{ALPHAS}/w", headers=headers, body=patch)
+    assert answer.json()["spec"] == {"inches": "5in"}
+    assert shop_served.get()["spec"]["size"] == 5
+
+
+def test_the_body_is_bounded(shop_served: Shop) -> None:
+    assert shop_served.merge(b"x" * 3_145_729).status == 413

@@ -1,0 +1,71 @@
+"""The cache on a store that survives the process: real files, and a real reactor that is turned by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from extapi.listener.call import Sink, Streaming
+from extapi.storage.sqlite import SqliteBackend
+from extapi.testing.reactor import drive, private_reactor
+from extapi.watch.cacher import Cacher
+from extapi.watch.selection import Selection
+from tests.unit.watch.store import PREFIX, V1, Pizzas, RecordingSink, now, pizza
+
+
+async def run(stream: Streaming, sink: Sink) -> None:
+    await stream(sink)
+
+
+def test_a_watch_goes_on_where_it_was_before_the_restart(tmp_path: Path) -> None:
+    async def day(reactor: Any, since: int | None) -> tuple[int, list[tuple[str, str, str]]]:
+        backend = SqliteBackend(reactor, tmp_path / "pizzas.db")
+        cacher = Cacher(backend, reactor)
+        cache = cacher.add(PREFIX, True, Pizzas())
+        await cacher.start()
+        sink = RecordingSink()
+        done = Deferred.fromCoroutine(run(cache.watch(Selection(), "v1", V1, since=since), sink))
+        revision = await backend.revision()
+        name = b"a/p%d" % revision
+        revision = await backend.commit(PREFIX + name, pizza(name.decode()[2:]), expected=0)
+        assert now(cache.fresh()) == revision  # it has the commit when that returns: nobody waits
+        await backend.commit(PREFIX + name, None, expected=revision)
+        await cacher.stop()
+        await done
+        await backend.close()
+        return revision, sink.told()
+
+    with private_reactor() as reactor:
+        first, told = drive(reactor, day(reactor, None))
+        assert [kind for kind, _, _ in told] == ["ADDED", "DELETED"]
+        second, told = drive(reactor, day(reactor, first))
+        assert second == first + 2
+        assert [(kind, int(revision) - first) for kind, _, revision in told] == [
+            ("DELETED", 1),
+            ("ADDED", 2),
+            ("DELETED", 3),
+        ]
+
+
+def test_what_was_compacted_before_the_restart_is_too_old(tmp_path: Path) -> None:
+    async def story(reactor: Any) -> bytes:
+        backend = SqliteBackend(reactor, tmp_path / "pizzas.db")
+        revision = await backend.commit(PREFIX + b"a/one", pizza("one"), expected=0)
+        revision = await backend.commit(PREFIX + b"a/one", pizza("one", size=2), expected=revision)
+        await backend.compact(revision, expected=await backend.oldest())
+        cacher = Cacher(backend, reactor)
+        cache = cacher.add(PREFIX, True, Pizzas())
+        await cacher.start()
+        sink = RecordingSink()
+        await run(cache.watch(Selection(), "v1", V1, since=revision - 1), sink)
+        entry = cache.get("a", "one")
+        assert entry is not None
+        assert entry.revision == revision
+        await cacher.stop()
+        await backend.close()
+        return sink.data
+
+    with private_reactor() as reactor:
+        assert b'"reason":"Expired"' in drive(reactor, story(reactor))

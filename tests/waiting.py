@@ -1,0 +1,31 @@
+"""Waiting for what happens elsewhere: asked for again until it is so, never slept for a fixed time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_INTERVAL = 0.05
+
+
+def until(check: Callable[[], T], seconds: float = 15) -> T:
+    """What ``check`` returns, as soon as that is true.
+
+    An AssertionError that it raises means "not yet", and is what the test fails with when the time is over.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        late = time.monotonic() > deadline
+        try:
+            found = check()
+        except AssertionError:
+            if late:
+                raise
+        else:
+            if found:
+                return found
+            assert not late, f"still {found!r} after {seconds} s"
+        time.sleep(_INTERVAL)

@@ -122,7 +122,7 @@ class Connection:
         self._fresh = False
         self._in_head = False
         self._since = self.service.reactor.seconds()
-        if not keep_alive:
+        if not keep_alive or self.service.draining:
             self._end()
         elif not self._advancing:
             self._advance()
@@ -223,13 +223,13 @@ class Connection:
         if self._closing:
             return
         limits, now = self.service.limits, self.service.reactor.seconds()
-        if self._current is not None or self._queue:
+        if self._current is not None:
             self._arm(now + limits.head)
             return
         due = self._since + (limits.head if self._in_head or self._fresh else limits.idle)
         if now < due:
             self._arm(due)
         elif self.stream.pending:
-            self.stream.abort()  # it does not even read its last answer
+            self.stream.abort()  # it does not even read its last answers
         else:
             self._end()

@@ -17,7 +17,7 @@ from extapi.listener.stream import TLSStream
 class StreamSink:
     """``chunked``: frame the chunks; an HTTP/1.0 client gets them as they are."""
 
-    __slots__ = ("_callbacks", "_chunked", "_stream", "_waiting", "aborted", "closed", "sent")
+    __slots__ = ("_callbacks", "_chunked", "_stream", "_told", "_waiting", "aborted", "closed", "sent", "watched")
 
     _log = Logger()
 
@@ -32,16 +32,14 @@ class StreamSink:
         """The producer gave the connection up."""
         self.sent = 0
         """Bytes accepted, without framing."""
+        self.watched = False
+        """The producer asked to be told of the end."""
+        self._told = False
 
     @property
     def pending(self) -> int:
         """Bytes accepted but not yet taken by the socket."""
         return self._stream.pending
-
-    @property
-    def watched(self) -> bool:
-        """The producer asked to be told of the end."""
-        return bool(self._callbacks)
 
     def write(self, chunk: Chunk) -> None:
         """Queue a chunk. An empty one would end the body, and is dropped."""
@@ -52,6 +50,7 @@ class StreamSink:
 
     def on_closed(self, callback: Callable[[], None]) -> None:
         """Have ``callback`` called once when the sink closes from outside; at once if it is closed already."""
+        self.watched = True
         if self.closed:
             callback()
         else:
@@ -80,9 +79,9 @@ class StreamSink:
 
     def close(self) -> None:
         """From outside: the peer is gone, or the server is about to end and wants the producer to return."""
-        if self.closed:
+        if self._told:
             return
-        self.closed = True
+        self._told = self.closed = True
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             try:

@@ -27,6 +27,8 @@ TURN = 1 << 20
 """Bytes one connection may move, in either direction, before the others get their turn."""
 HANDSHAKE = 10.0
 """Seconds a peer has for the handshake."""
+KEEPALIVE = 60
+"""Seconds of silence after which the kernel asks whether the peer's machine is still there."""
 FLUSH = 30.0
 """Seconds a closing connection has to take what is still queued."""
 LINGER = 5.0
@@ -77,6 +79,10 @@ class TLSStream:
             # A peer that is gone already makes this fail; the handshake will tell.
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                # A machine that vanished says nothing, and a quiet watch would never find out.
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE // 4)
         self._reactor = reactor
         self._socket = sock
         self._descriptor = sock.fileno()
@@ -245,9 +251,9 @@ class TLSStream:
                 self._reactor.callLater(0, self._again)
 
     def certificates(self) -> tuple[x509.Certificate, ...]:
-        """What the peer presented, leaf first, as far as it can be parsed; nothing about it is verified.
+        """What the peer presented, leaf first; nothing about it is verified.
 
-        A certificate that cannot be parsed ends the list, and without its leaf there is none at all.
+        Empty if there is none, or if one of them cannot be parsed.
         """
         try:
             leaf = self._tls.get_peer_certificate(as_cryptography=True)

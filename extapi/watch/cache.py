@@ -111,11 +111,12 @@ class ResourceCache:
             self._expected_bytes -= len(gone)
 
     def _prime(self, entry: Entry) -> None:
-        forms = self._expected.pop(entry.value, None)
+        value = entry.value
+        forms = self._expected.pop(value, None)
         if forms is not None:
-            self._expected_bytes -= len(entry.value)
+            self._expected_bytes -= len(value)
             for version, parts in forms.items():
-                entry.prime(self._source.form(entry.value, version, parts))
+                entry.prime(self._source.form(value, version, entry.revision, parts))
 
     # -- reading
 

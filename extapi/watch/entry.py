@@ -47,38 +47,40 @@ class Form(msgspec.Struct, gc=False):
     """An object in one version. ``other`` chains the forms of one entry: there are one or two, and no dict is smaller."""
 
     shape: Shape
+    revision: int
+    """The entry's."""
     data: bytes
-    """The encoded object without resourceVersion; the stored bytes themselves where the projection changes nothing."""
+    """The encoded object with its resourceVersion: what almost every reader wants, as it is."""
     cut: int
-    """Where in ``data`` the resourceVersion belongs."""
+    """Where in ``data`` the resourceVersion stands."""
+    width: int
+    """How many bytes it takes."""
+    stored: bool
+    """Whether ``data`` without resourceVersion is what the store holds: then the entry keeps no copy of that."""
     other: Form | None = None
     columns: tuple[Any, ...] | None = None
     error: ApiError | None = None
     """Why there is no such form: every reader is told."""
 
     @property
-    def head(self) -> bytes:
-        """What stands before the resourceVersion."""
-        return self.data[: self.cut]
-
-    @property
-    def tail(self) -> bytes:
-        """What stands after the resourceVersion."""
-        return self.data[self.cut :]
+    def bare(self) -> bytes:
+        """The encoded object without resourceVersion."""
+        return self.data[: self.cut] + self.data[self.cut + self.width :]
 
     def joined(self, revision: int) -> bytes:
         """The object as compact JSON with ``revision`` as its resourceVersion. Raises the error of the conversion."""
+        if revision == self.revision and self.error is None:
+            return self.data
         if self.error is not None:
             raise _again(self.error)
-        data, cut = self.data, self.cut
-        return join(data[:cut], data[cut:], revision)
+        return join(self.data[: self.cut], self.data[self.cut + self.width :], revision)
 
     def raw_cells(self) -> tuple[Any, ...]:
         """The raw values of the table columns; made once. Raises the error of the conversion."""
         if self.error is not None:
             raise _again(self.error)
         if self.columns is None:
-            self.columns = self.shape.projector.cells(self.data, self.shape.version)
+            self.columns = self.shape.projector.cells(self.bare, self.shape.version)
         return self.columns
 
 
@@ -126,7 +128,7 @@ class Source:
             return {}
         return found
 
-    def form(self, value: bytes, version: str, parts: tuple[bytes, bytes] | None = None) -> Form:
+    def form(self, value: bytes, version: str, revision: int, parts: tuple[bytes, bytes] | None = None) -> Form:
         """The form of stored bytes in a version; ``parts``: head and tail, where they are known already.
 
         Never raises: an error is kept in the form. What is not an API error is logged, and becomes one.
@@ -135,12 +137,15 @@ class Source:
         try:
             head, tail = self._projector.project(value, version) if parts is None else parts
         except ApiError as error:
-            return Form(shape, b"", 0, error=_again(error))
+            return Form(shape, revision, b"", 0, 0, stored=False, error=_again(error))
         except Exception:  # noqa: BLE001 -- one object that breaks somebody's converter must not stop the others
             self._log.failure("an object could not be shown in {version}", version=version)
-            return Form(shape, b"", 0, error=InternalError.because("the stored object could not be converted"))
-        data = head + tail
-        return Form(shape, value if data == value else data, len(head))
+            broken = InternalError.because("the stored object could not be converted")
+            return Form(shape, revision, b"", 0, 0, stored=False, error=broken)
+        data = join(head, tail, revision)
+        size = len(head) + len(tail)
+        stored = size == len(value) and value.startswith(head) and value.endswith(tail)
+        return Form(shape, revision, data, len(head), len(data) - size, stored)
 
 
 class Entry(msgspec.Struct, gc=False):
@@ -148,12 +153,22 @@ class Entry(msgspec.Struct, gc=False):
 
     key: bytes
     revision: int
-    value: bytes
-    """As stored: a JSON object without resourceVersion."""
+    kept: bytes | None
+    """As stored; None once a form has the same bytes."""
     labels: dict[str, str]
     """Shared between objects: not to be changed."""
     source: Source
     first: Form | None = None
+
+    @property
+    def value(self) -> bytes:
+        """As stored: a JSON object without resourceVersion."""
+        form = self.first
+        while self.kept is None and form is not None:
+            if form.stored:
+                return form.bare
+            form = form.other
+        return self.kept or b""
 
     @property
     def namespace(self) -> str:
@@ -174,13 +189,15 @@ class Entry(msgspec.Struct, gc=False):
             if form.shape.version == version:
                 return form
             form = form.other
-        form = self.source.form(self.value, version)
+        form = self.source.form(self.value, version, self.revision)
         self.prime(form)
         return form
 
     def prime(self, form: Form) -> None:
         """Add a form that was made elsewhere."""
         form.other, self.first = self.first, form
+        if form.stored:
+            self.kept = None
 
     def fields(self) -> dict[str, str]:
         """The values that field selectors may ask for."""

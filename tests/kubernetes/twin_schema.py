@@ -31,7 +31,13 @@ SCHEMA: dict[str, Any] = {
             "description": "What it shall be.",
             "required": ["size"],
             "properties": {
-                "size": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 100, "description": "How large."},
+                "size": {
+                    "type": "integer",
+                    "format": "int32",
+                    "minimum": 1,
+                    "maximum": 100,
+                    "description": "How large.",
+                },
                 "color": {"type": "string", "enum": ["red", "green"], "default": "red"},
                 "code": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 8},
                 "weight": {"type": "number"},

@@ -95,6 +95,17 @@ class Echo:
 
         return Response(200, body=pieces(), length=int(call.first("length") or 0) or None)
 
+    async def at_broken(self, call: Call) -> Response:
+        def pieces() -> Iterator[bytes]:
+            yield b"one"
+            yield b""
+            raise RuntimeError("on purpose")
+
+        return Response(200, body=pieces())
+
+    async def at_list(self, call: Call) -> Response:
+        return Response(200, body=[b"one", b"", b"two"])
+
     async def at_stream(self, call: Call) -> Response:
         async def produce(sink: Sink) -> None:
             self.sinks.append(sink)

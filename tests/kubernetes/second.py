@@ -1,0 +1,94 @@
+"""A second extension server with groups of its own, which a test may stop and start without disturbing the others."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from extapi.dev import extension, ports, registration
+from extapi.dev.processes import Processes
+from extapi.dev.registration import GroupVersions
+from extapi.server.loading import load_api
+from tests.kubernetes.control_plane import ControlPlane
+
+APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+
+
+class SecondServer:
+    """``extapi serve TARGET`` with the identity and the certificates of the first one, at a port of its own."""
+
+    def __init__(self, control_plane: ControlPlane, target: str, directory: Path) -> None:
+        self._control_plane = control_plane
+        self._target = target
+        self._directory = directory
+        self.port = ports.choose(0, "--serve-port")
+        self.groups = [GroupVersions(group.name, group.versions_by_priority()) for group in load_api(target).groups]
+        self.log = directory / "extension-server.log"
+        self._processes = Processes(directory)
+
+    def start(self) -> None:
+        """Start it; returns when it is ready."""
+        self._processes = Processes(self._directory)
+        extension.start(
+            self._target,
+            port=self.port,
+            storage=f"sqlite:///{self._directory / 'storage.sqlite'}",
+            kubeconfig=self._control_plane.cluster.write_kubeconfig("extension-client"),
+            certificates=self._control_plane.certificates,
+            processes=self._processes,
+        )
+
+    def stop(self) -> None:
+        """End it, and wait until it has ended."""
+        self._processes.stop(seconds=40)
+
+    def register(self) -> None:
+        """One APIService a version. Without the label of ``extapi dev``, whose registration would remove them."""
+        bundle = base64.b64encode(self._control_plane.certificates.certificate("serving-ca").read_bytes()).decode()
+        for group in self.groups:
+            for version in group.versions:
+                name = f"{version}.{group.group}"
+                self._control_plane.client.apply(f"{APISERVICES}/{name}", self._api_service(name, bundle))
+
+    def _api_service(self, name: str, bundle: str) -> dict[str, Any]:
+        version, _, group = name.partition(".")
+        return {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": name},
+            "spec": {
+                "group": group,
+                "version": version,
+                "service": {"namespace": registration.NAMESPACE, "name": registration.SERVICE, "port": self.port},
+                "caBundle": bundle,
+                "groupPriorityMinimum": 500,
+                "versionPriority": 10,
+            },
+        }
+
+    def wait_available(self) -> None:
+        """Until kube-apiserver serves every version."""
+        extension.wait_available(self._control_plane.client, self.groups, self._processes)
+
+    def unregister(self) -> None:
+        """Take the APIServices away: while one is not available, no namespace can be deleted."""
+        for group in self.groups:
+            for version in group.versions:
+                self._control_plane.client.delete(f"{APISERVICES}/{version}.{group.group}")
+
+
+@contextlib.contextmanager
+def running(control_plane: ControlPlane, target: str, directory: Path) -> Iterator[SecondServer]:
+    """A second server, available through kube-apiserver. The first one has to be there: it shares its Service and rights."""
+    server = SecondServer(control_plane, target, directory)
+    try:
+        server.start()
+        server.register()
+        server.wait_available()
+        yield server
+    finally:
+        server.unregister()
+        server.stop()

@@ -6,7 +6,7 @@ verbs whose methods exist; patch is get and update, deletecollection is list and
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -68,11 +68,27 @@ class WatchQuery:
     """How long, before the stream ends cleanly."""
 
 
+class Renderings(Protocol):
+    """Many objects, ready to leave."""
+
+    def __len__(self) -> int:
+        """How many."""
+        ...
+
+    def __iter__(self) -> Iterator[Rendering]:
+        """One by one."""
+        ...
+
+    def encoded(self) -> list[bytes]:
+        """All of them as :meth:`Rendering.encoded` would; raises its errors before anything of the list has left."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """A list at one revision."""
 
-    items: Sequence[Rendering]
+    items: Renderings
     revision: int
     continue_: str = ""
     remaining: int | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 
 from extapi.api.types import Obj
@@ -33,6 +35,27 @@ class CachedRendering:
     def cells(self) -> RawCells:
         """See :class:`extapi.registry.base.Rendering`."""
         return self._form.raw_cells()
+
+
+class CachedRenderings:
+    """Entries of the cache in one version; what a list shows."""
+
+    __slots__ = ("_entries", "_version")
+
+    def __init__(self, entries: Sequence[Entry], version: str) -> None:
+        self._entries = entries
+        self._version = version
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[CachedRendering]:
+        return (CachedRendering(entry, self._version) for entry in self._entries)
+
+    def encoded(self) -> list[bytes]:
+        """See :class:`extapi.registry.base.Renderings`."""
+        version = self._version
+        return [entry.encoded(version).joined(entry.revision) for entry in self._entries]
 
 
 class FreshRendering:

@@ -14,7 +14,7 @@ from extapi.listener.call import Streaming
 from extapi.registry.base import Admission, Change, DeleteRules, Listing, Place, Query, Rendering, WatchForm, WatchQuery
 from extapi.registry.create import create
 from extapi.registry.delete import delete
-from extapi.registry.rendering import CachedRendering
+from extapi.registry.rendering import CachedRendering, CachedRenderings
 from extapi.registry.update import update
 from extapi.registry.watching import watch
 from extapi.registry.writing import Store
@@ -142,7 +142,7 @@ class StoredResource(StoredObject):
         return self._listing(at, page, revision)
 
     def _listing(self, at: Place, page: EntryPage, revision: int) -> Listing:
-        items = [CachedRendering(entry, at.version) for entry in page.entries]
+        items = CachedRenderings(page.entries, at.version)
         continue_ = ""
         if page.more:
             last = page.entries[-1].key[len(self._store.kind.prefix) :]

@@ -5,7 +5,7 @@ Lists leave in pieces of at most 64 KiB: a large one is never joined (spec E26, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -79,28 +79,32 @@ def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, meta
     head = {"apiVersion": target.api_version, "kind": target.resource.list_kind, "metadata": metadata}
     if accepted.format == "json" and not accepted.pretty:
         opening = encode(head)[:-1] + b',"items":['
-        return _answer(200, accepted, _pieces(opening, (item.encoded() for item in listing.items), b"]}\n"))
+        return _answer(200, accepted, _pieces(opening, listing.items.encoded(), b"]}\n"))
     whole = {**head, "items": [item.decoded() for item in listing.items]}
     return _answer(200, accepted, _formatted(accepted, whole))
 
 
-def _pieces(opening: bytes, items: Iterable[bytes], closing: bytes) -> list[bytes]:
-    """The items, separated by commas, in pieces of about :data:`PIECE` bytes."""
-    pieces = []
-    parts = [opening]
-    size = len(opening)
-    separator = b""
-    for item in items:
-        if size + len(item) > PIECE:
-            pieces.append(b"".join(parts))
-            parts = []
-            size = 0
-        parts += (separator, item)
-        separator = b","
-        size += len(item) + 1
-    parts.append(closing)
-    pieces.append(b"".join(parts))
+def _pieces(opening: bytes, items: Sequence[bytes], closing: bytes) -> list[bytes]:
+    """The items, separated by commas, in pieces of at most :data:`PIECE` bytes; a larger item is a piece of its own."""
+    pieces = [opening]
+    batch = max(1, PIECE * len(items) // (sum(map(len, items)) + len(items) + 1))
+    separator: tuple[bytes, ...] = ()
+    for at in range(0, len(items), batch):
+        _join(pieces, [*separator, *items[at : at + batch]])
+        separator = (b"",)  # joined, an empty item in front is a comma in front
+    pieces.append(closing)
     return pieces
+
+
+def _join(pieces: list[bytes], items: list[bytes]) -> None:
+    """Append the joined items; halved as long as they are more than a piece holds, since sizes differ."""
+    joined = b",".join(items)
+    if len(joined) <= PIECE or len(items) <= 2:
+        pieces.append(joined)
+        return
+    half = len(items) // 2
+    _join(pieces, items[:half])
+    _join(pieces, [b"", *items[half:]])
 
 
 def _table(
@@ -137,7 +141,8 @@ def _formatted(accepted: Negotiated, content: Any) -> bytes:
 def _answer(status: int, accepted: Negotiated, body: bytes | list[bytes]) -> Response:
     headers = [("Content-Type", accepted.content_type)]
     if isinstance(body, list):
-        if len(body) > 1:
-            return Response(status, headers, body, length=sum(map(len, body)))
-        body = body[0]
+        size = sum(map(len, body))
+        if size > PIECE:
+            return Response(status, headers, body, length=size)
+        body = b"".join(body)
     return Response(status, headers, body)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "certs/README.md", ROOT / "deploy/README.md"])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("certs/*.md"), *ROOT.glob("deploy/*.md")])
 LANGUAGES = {"python", "yaml", "console", "text"}
 SECONDS = 60
 """How long a command, or a line that is waited for, may take."""
@@ -150,15 +150,10 @@ class Running:
             self.ended = True
             self.arrived.notify_all()
 
-    def expect(self, expected: str, *, until_end: bool = False) -> None:
+    def expect(self, expected: str) -> None:
         """Wait for this output, and take it away."""
-
-        def there() -> bool:
-            done = self.ended if until_end else same(expected, "\n".join(self.lines))
-            return done or self.ended
-
         with self.arrived:
-            self.arrived.wait_for(there, SECONDS)
+            self.arrived.wait_for(lambda: self.ended or same(expected, "\n".join(self.lines)), SECONDS)
             seen, self.lines[:] = "\n".join(self.lines), []
         compare(expected, seen, shlex.join(map(str, self.process.args)))  # type: ignore[arg-type]  # a list, as we gave it
 

@@ -30,13 +30,18 @@ def test_empty_pieces_do_not_end_the_body(wire: Wire) -> None:
     assert (answer.body, answer.whole) == (b"onetwo", True)
 
 
-def test_answers_nobody_reads_hold_up_the_requests_behind_them(wire: Wire) -> None:
+def ask_without_reading(wire: Wire, number: int) -> Client:
     client = wire.connect(receive_buffer=4096)
     client.reading = False
-    for _ in range(20):
-        client.send(post("/x", b"y" * 250_000))
+    for _ in range(number):
+        client.send(post("/x", b"y" * 10_000))
         client.settle()
-    assert len(wire.echo.calls) < 20
+    return client
+
+
+def test_answers_nobody_reads_hold_up_the_requests_behind_them(wire: Wire) -> None:
+    client = ask_without_reading(wire, 1000)
+    assert len(wire.echo.calls) < 1000
     wire.reactor.advance(89)
     client.settle()
     assert wire.listener.connections == 1
@@ -46,13 +51,9 @@ def test_answers_nobody_reads_hold_up_the_requests_behind_them(wire: Wire) -> No
 
 
 def test_answers_go_on_when_the_reader_does(wire: Wire) -> None:
-    client = wire.connect(receive_buffer=4096)
-    client.reading = False
-    for _ in range(20):
-        client.send(post("/x", b"y" * 250_000))
-        client.settle()
+    client = ask_without_reading(wire, 1000)
     client.reading = True
-    assert [len(client.take().body) for _ in range(20)] == [250_000] * 20
+    assert [len(client.take().body) for _ in range(1000)] == [10_000] * 1000
 
 
 def test_peer_that_vanishes_in_the_middle_of_an_answer(wire: Wire) -> None:

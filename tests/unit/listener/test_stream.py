@@ -287,3 +287,86 @@ def test_writing_that_has_to_read_first(bench: Bench, monkeypatch: pytest.Monkey
     bench.stream.write(b"abc")
     assert bench.stream.pending == 3
     bench.client.until(lambda: bench.client.got == b"abc")
+
+
+class Broken:
+    """A TLS connection on which nothing works any more."""
+
+    def fail(self, *_arguments: object) -> int:
+        raise SSL.SysCallError(104, "ECONNRESET")
+
+
+@pytest.mark.parametrize("call", ["_send", "_recv"])
+def test_broken_connection_ends(bench: Bench, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    monkeypatch.setattr(bench.stream, call, Broken().fail)
+    bench.stream.write(b"x")
+    bench.client.send(b"x")
+    bench.reactor.until(lambda: bench.stream.gone)
+    assert isinstance(bench.application.ends[0], ConnectionLost)
+
+
+def test_connection_that_breaks_while_much_is_queued(narrow: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow.client.reading = False
+    narrow.stream.write(b"x" * 1_000_000)
+    monkeypatch.setattr(narrow.stream, "_send", Broken().fail)
+    narrow.client.reading = True
+    narrow.client.until(lambda: narrow.stream.gone)
+
+
+def test_close_on_a_broken_connection(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.stream._tls, "shutdown", Broken().fail)
+    bench.stream.close()
+    bench.reactor.turn()
+    assert bench.stream.gone
+
+
+def test_close_notify_that_does_not_fit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> bool:
+        raise SSL.WantWriteError
+
+    monkeypatch.setattr(bench.stream._tls, "shutdown", full)
+    bench.stream.close()
+    bench.client.until(lambda: bench.client.ended)
+    assert not bench.client.closed_cleanly
+
+
+def test_reset_while_waiting_for_the_peers_end(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Reset:
+        def __init__(self, real: socket.socket) -> None:
+            self._real = real
+
+        def recv(self, size: int) -> bytes:
+            raise ConnectionResetError
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._real, name)
+
+    bench.stream.close()
+    monkeypatch.setattr(bench.stream, "_socket", Reset(bench.stream._socket))
+    bench.client.close()
+    bench.reactor.until(lambda: bench.stream.gone)
+    assert isinstance(bench.application.ends[0], ConnectionLost)
+
+
+def test_certificate_that_cannot_be_parsed_counts_as_none(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unparsable(**_options: object) -> None:
+        raise ValueError("error parsing asn1 value")
+
+    monkeypatch.setattr(bench.stream._tls, "get_peer_certificate", unparsable)
+    assert bench.stream.certificates() == ()
+
+
+def test_large_handshake_that_has_to_wait_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path, handshake=False)
+    real, first = bench.stream._tls.do_handshake, [True]
+
+    def shake() -> None:
+        if first and first.pop():
+            raise SSL.WantWriteError
+        real()
+
+    monkeypatch.setattr(bench.stream._tls, "do_handshake", shake)
+    bench.client.until(lambda: bench.application.secure == 1)
+    bench.client.settle()
+    assert bench.stream not in bench.reactor.writers
+    finish(bench)

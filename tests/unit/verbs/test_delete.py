@@ -1,0 +1,425 @@
+"""DELETE of one object: spec E45 to E52."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extapi import Review
+from tests.unit.verbs.sample import ALPHAS, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf, widget
+
+WAIT = "shop.example.com/wait"
+
+
+def delete(shop_served: Shop, options: Any = None, **query: str) -> Any:
+    return shop_served.request("DELETE", f"{WIDGETS}/w", query, body=options)
+
+
+def test_it_answers_a_status_with_the_uid(shop_served: Shop) -> None:
+    """E47, M11: and no code."""
+    created = shop_served.create()
+    answer = delete(shop_served)
+    assert answer.status == 200
+    assert answer.json() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {"name": "w", "group": GROUP, "kind": "widgets", "uid": created["metadata"]["uid"]},
+    }
+    assert shop_served.request("GET", f"{WIDGETS}/w").status == 404
+
+
+def test_a_cluster_scoped_object_is_deleted(shop_served: Shop) -> None:
+    shop_served.request("POST", SHELVES, body=shelf())
+    assert shop_served.request("DELETE", f"{SHELVES}/s").json()["details"]["kind"] == "shelves"
+    assert shop_served.request("GET", f"{SHELVES}/s").status == 404
+
+
+def test_a_missing_object_is_404(shop_served: Shop) -> None:
+    """E49."""
+    answer = delete(shop_served)
+    assert answer.status == 404
+    assert failure(answer)["message"] == 'widgets.shop.example.com "w" not found'
+
+
+def test_with_finalizers_it_waits(shop_served: Shop) -> None:
+    """E48: 200 with the whole object."""
+    created = shop_served.create(finalizers=[WAIT])
+    shop_served.advance(5)
+    answer = delete(shop_served)
+    assert answer.status == 200
+    marked = answer.json()
+    assert marked["metadata"]["deletionTimestamp"] == "2023-11-14T22:13:25Z"
+    assert marked["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert marked["metadata"]["generation"] == created["metadata"]["generation"] + 1
+    assert marked["metadata"]["finalizers"] == [WAIT]
+    assert int(marked["metadata"]["resourceVersion"]) > int(created["metadata"]["resourceVersion"])
+    assert shop_served.get() == marked
+
+
+def test_deleted_again_it_stays_as_it_is(shop_served: Shop) -> None:
+    """E49."""
+    shop_served.create(finalizers=[WAIT])
+    marked = delete(shop_served).json()
+    shop_served.advance(60)
+    again = delete(shop_served)
+    assert again.status == 200
+    assert again.json() == marked
+
+
+def test_whoever_asks_not_to_orphan_and_has_to_wait_gets_202(shop_served: Shop) -> None:
+    """E48."""
+    shop_served.create(finalizers=[WAIT])
+    assert delete(shop_served, orphanDependents="false").status == 202
+
+
+@pytest.mark.parametrize(
+    ("options", "finalizers"),
+    [
+        ({"propagationPolicy": "Orphan"}, [WAIT, "orphan"]),
+        ({"orphanDependents": True}, [WAIT, "orphan"]),
+        ({"propagationPolicy": "Foreground"}, [WAIT, "foregroundDeletion"]),
+        ({"propagationPolicy": "Background"}, [WAIT]),
+        ({"orphanDependents": False}, [WAIT]),
+        ({}, [WAIT]),
+    ],
+)
+def test_the_policy_leaves_a_finalizer_for_the_garbage_collector(
+    shop_served: Shop, options: dict[str, Any], finalizers: list[str]
+) -> None:
+    """E52."""
+    shop_served.create(finalizers=[WAIT])
+    assert delete(shop_served, options).json()["metadata"]["finalizers"] == finalizers
+
+
+@pytest.mark.parametrize(("policy", "finalizer"), [("Orphan", "orphan"), ("Foreground", "foregroundDeletion")])
+def test_the_policy_alone_makes_the_object_wait(shop_served: Shop, policy: str, finalizer: str) -> None:
+    """E52."""
+    shop_served.create()
+    answer = delete(shop_served, propagationPolicy=policy)
+    assert answer.status == 200
+    assert answer.json()["metadata"]["finalizers"] == [finalizer]
+
+
+@pytest.mark.parametrize("finalizer", ["orphan", "foregroundDeletion"])
+def test_background_takes_the_garbage_collectors_finalizers_off(shop_served: Shop, finalizer: str) -> None:
+    """E52."""
+    shop_served.create(finalizers=[finalizer])
+    assert delete(shop_served, propagationPolicy="Background").json()["status"] == "Success"
+
+
+def test_without_a_policy_the_finalizer_that_is_there_decides(shop_served: Shop) -> None:
+    """E52."""
+    shop_served.create(finalizers=["orphan"])
+    assert delete(shop_served).json()["metadata"]["finalizers"] == ["orphan"]
+
+
+def test_another_policy_replaces_the_first(shop_served: Shop) -> None:
+    shop_served.create()
+    marked = delete(shop_served, propagationPolicy="Orphan").json()
+    shop_served.advance(5)
+    again = delete(shop_served, propagationPolicy="Foreground").json()
+    assert again["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert again["metadata"]["deletionTimestamp"] == marked["metadata"]["deletionTimestamp"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"propagationPolicy": "x"},
+            'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "x": supported values: '
+            '"Foreground", "Background", "Orphan", "nil"',
+        ),
+        (
+            {"propagationPolicy": "Orphan", "orphanDependents": True},
+            'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": '
+            "orphanDependents and deletionPropagation cannot be both set",
+        ),
+    ],
+)
+def test_bad_options_are_422(shop_served: Shop, options: dict[str, Any], message: str) -> None:
+    """E46."""
+    shop_served.create()
+    answer = delete(shop_served, options)
+    assert answer.status == 422
+    assert failure(answer)["message"] == message
+    assert shop_served.get()
+
+
+def test_with_a_body_the_query_is_not_read(shop_served: Shop) -> None:
+    """E45."""
+    shop_served.create()
+    assert delete(shop_served, {}, propagationPolicy="Orphan").json()["status"] == "Success"
+
+
+def test_options_of_another_kind_are_400(shop_served: Shop) -> None:
+    """E45 as observed on 1.36.3."""
+    shop_served.create()
+    answer = delete(shop_served, {"kind": "Pod", "apiVersion": "v1"})
+    assert answer.status == 400
+    assert failure(answer)["message"] == (
+        'no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"'
+    )
+
+
+def test_options_in_another_format_are_415(shop_served: Shop) -> None:
+    """E45."""
+    shop_served.create()
+    answer = shop_served.request("DELETE", f"{WIDGETS}/w", headers={"Content-Type": "text/plain"}, body=b"{}")
+    assert answer.status == 415
+
+
+def test_the_content_type_of_no_body_does_not_matter(shop_served: Shop) -> None:
+    shop_served.create()
+    assert shop_served.request("DELETE", f"{WIDGETS}/w", headers={"Content-Type": "text/plain"}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (
+            "uid",
+            "the UID in the precondition (x) does not match the UID in record ({}). "
+            "The object might have been deleted and then recreated",
+        ),
+        (
+            "resourceVersion",
+            "the ResourceVersion in the precondition (x) does not match the ResourceVersion in record ({}). "
+            "The object might have been modified",
+        ),
+    ],
+)
+def test_a_precondition_that_does_not_hold_is_409(shop_served: Shop, name: str, why: str) -> None:
+    """E50: the text and the details name the kind."""
+    metadata = shop_served.create()["metadata"]
+    answer = delete(shop_served, {"preconditions": {name: "x"}})
+    assert answer.status == 409
+    assert failure(answer) == {
+        "message": 'Operation cannot be fulfilled on Widget.shop.example.com "w": ' + why.format(metadata[name]),
+        "reason": "Conflict",
+        "details": {"name": "w", "group": GROUP, "kind": "Widget"},
+    }
+    assert delete(shop_served, {"preconditions": {name: metadata[name]}}).status == 200
+
+
+def test_an_empty_resource_version_counts_as_a_precondition(shop_served: Shop) -> None:
+    """Observed on 1.36.3."""
+    shop_served.create()
+    assert delete(shop_served, {"preconditions": {"resourceVersion": ""}}).status == 409
+
+
+def test_a_dry_run_deletes_nothing(shop_served: Shop) -> None:
+    """E20, K17."""
+    created = shop_served.create()
+    assert delete(shop_served, dryRun="All").json()["status"] == "Success"
+    assert shop_served.get() == created
+
+
+def test_a_dry_run_marks_nothing(shop_served: Shop) -> None:
+    created = shop_served.create(finalizers=[WAIT])
+    answer = delete(shop_served, {"dryRun": ["All"]})
+    assert "deletionTimestamp" in answer.json()["metadata"]
+    assert shop_served.get() == created
+
+
+def test_plugins_see_the_old_object_and_no_new_one(shop_served: Shop) -> None:
+    """I2."""
+    shop_served.create()
+    seen = []
+
+    async def look(review: Review) -> None:
+        seen.append((review.operation, review.name, review.object, review.old_object.metadata.name, review.options))
+
+    shop_served.plugin.on_mutate = shop_served.plugin.on_validate = look
+    delete(shop_served, propagationPolicy="Background")
+    options = {"apiVersion": "meta.k8s.io/v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+    assert seen == [("DELETE", "w", None, "w", options)] * 2
+
+
+def test_a_plugin_refuses(shop_served: Shop) -> None:
+    shop_served.create()
+
+    async def refuse(review: Review) -> None:
+        review.refuse("not today")
+
+    shop_served.plugin.on_validate = refuse
+    answer = delete(shop_served)
+    assert answer.status == 403
+    assert failure(answer)["message"] == 'widgets.shop.example.com "w" is forbidden: not today'
+    shop_served.plugin.on_validate = None
+    assert shop_served.get()
+
+
+def test_what_changed_meanwhile_is_looked_at_again(shop_served: Shop) -> None:
+    """I2, K3: after a conflict the plugins are asked again, about the newest object."""
+    shop_served.create()
+    sizes = []
+
+    async def between(review: Review) -> None:
+        if review.operation == "DELETE":
+            sizes.append(review.old_object.spec.size)
+            if len(sizes) == 1:
+                await shop_served.server.client.call(
+                    "PATCH", f"{WIDGETS}/w", obj={"spec": {"size": 5}}, content_type="application/merge-patch+json"
+                )
+
+    shop_served.plugin.on_validate = between
+    assert delete(shop_served).status == 200
+    assert sizes == [1, 5]
+
+
+def test_a_precondition_is_checked_against_what_changed_meanwhile(shop_served: Shop) -> None:
+    created = shop_served.create()
+
+    async def between(review: Review) -> None:
+        if review.operation == "DELETE":
+            await shop_served.server.client.call(
+                "PATCH", f"{WIDGETS}/w", obj={"spec": {"size": 5}}, content_type="application/merge-patch+json"
+            )
+
+    shop_served.plugin.on_validate = between
+    revision = created["metadata"]["resourceVersion"]
+    assert delete(shop_served, {"preconditions": {"resourceVersion": revision}}).status == 409
+    shop_served.plugin.on_validate = None
+    assert shop_served.get()["spec"]["size"] == 5
+
+
+def test_a_refusal_on_an_old_copy_is_not_the_last_word(shop_served: Shop) -> None:
+    """K3."""
+    shop_served.create()
+    asked = []
+
+    async def between(review: Review) -> None:
+        if review.operation == "DELETE" and not asked:
+            asked.append(True)
+            await shop_served.server.client.call(
+                "PATCH", f"{WIDGETS}/w", obj={"spec": {"size": 5}}, content_type="application/merge-patch+json"
+            )
+            review.refuse("too small")
+
+    shop_served.plugin.on_mutate = between
+    assert delete(shop_served).status == 200
+
+
+def test_what_is_gone_meanwhile_is_404(shop_served: Shop) -> None:
+    shop_served.create()
+    asked = []
+
+    async def between(review: Review) -> None:
+        if not asked:
+            asked.append(True)
+            await shop_served.server.client.call("DELETE", f"{WIDGETS}/w")
+
+    shop_served.plugin.on_validate = between
+    assert delete(shop_served).status == 404
+
+
+def test_another_version_deletes_too(shop_served: Shop) -> None:
+    shop_served.create(finalizers=[WAIT])
+    answer = shop_served.request("DELETE", f"{ALPHAS}/w")
+    assert answer.json()["apiVersion"] == f"{GROUP}/v1alpha1"
+    assert answer.json()["spec"] == {"inches": "1in"}
+
+
+def test_deletes_pass_where_the_namespace_is_gone(shop_served: Shop) -> None:
+    """I8."""
+    shop_served.create()
+    shop_served.server.namespaces.missing.add("default")
+    assert delete(shop_served).status == 200
+
+
+# The collection (E53)
+
+
+def names(shop_served: Shop, path: str = WIDGETS) -> list[str]:
+    return [item["metadata"]["name"] for item in shop_served.request("GET", path).json()["items"]]
+
+
+def test_a_collection_is_deleted_and_shown_as_it_was(shop_served: Shop) -> None:
+    for name in "ab":
+        shop_served.create(name)
+    answer = shop_served.request("DELETE", WIDGETS)
+    assert answer.status == 200
+    deleted = answer.json()
+    assert deleted["kind"] == "WidgetList"
+    assert [item["metadata"]["name"] for item in deleted["items"]] == ["a", "b"]
+    assert names(shop_served) == []
+
+
+def test_selectors_are_honoured(shop_served: Shop) -> None:
+    shop_served.create("a", labels={"x": "1"})
+    shop_served.create("b", labels={"x": "2"})
+    shop_served.create("c", labels={"x": "1"})
+    shop_served.request("DELETE", WIDGETS, {"labelSelector": "x=1", "fieldSelector": "metadata.name!=c"})
+    assert names(shop_served) == ["b", "c"]
+
+
+def test_only_the_namespace_is_emptied(shop_served: Shop) -> None:
+    shop_served.create()
+    other = WIDGETS.replace("default", "other")
+    shop_served.request("POST", other, body=widget())
+    shop_served.request("DELETE", WIDGETS)
+    assert names(shop_served, f"{V1}/widgets") == ["w"]
+    assert shop_served.request("DELETE", f"{V1}/widgets").status == 200
+    assert names(shop_served, f"{V1}/widgets") == []
+
+
+def test_the_limit_is_honoured(shop_served: Shop) -> None:
+    for name in "abc":
+        shop_served.create(name)
+    assert shop_served.request("DELETE", WIDGETS, {"limit": "2"}).json()["metadata"]["remainingItemCount"] == 1
+    assert names(shop_served) == ["c"]
+
+
+def test_a_dry_run_of_a_collection_deletes_nothing(shop_served: Shop) -> None:
+    shop_served.create()
+    assert shop_served.request("DELETE", WIDGETS, {"dryRun": "All"}).status == 200
+    assert names(shop_served) == ["w"]
+
+
+def test_each_object_is_admitted(shop_served: Shop) -> None:
+    for name in "abc":
+        shop_served.create(name)
+
+    async def refuse(review: Review) -> None:
+        if review.name == "b":
+            review.refuse("not b")
+
+    shop_served.plugin.on_validate = refuse
+    answer = shop_served.request("DELETE", WIDGETS)
+    assert answer.status == 403
+    shop_served.plugin.on_validate = None
+    assert names(shop_served) == ["b", "c"]
+
+
+def test_what_somebody_else_deleted_first_does_not_matter(shop_served: Shop) -> None:
+    for name in "abc":
+        shop_served.create(name)
+    asked = []
+
+    async def between(review: Review) -> None:
+        if not asked:
+            asked.append(True)
+            await shop_served.server.client.call("DELETE", f"{WIDGETS}/b")
+
+    shop_served.plugin.on_validate = between
+    assert shop_served.request("DELETE", WIDGETS).status == 200
+    assert names(shop_served) == []
+
+
+def test_options_of_both_kinds_are_checked(shop_served: Shop) -> None:
+    answer = shop_served.request("DELETE", WIDGETS, {"sendInitialEvents": "true"})
+    assert answer.status == 422
+    assert failure(answer)["details"]["kind"] == "ListOptions"
+    assert shop_served.request("DELETE", WIDGETS, body={"propagationPolicy": "x"}).status == 422
+
+
+def test_metadata_of_a_list_is_refused_before_anything_is_deleted(shop_served: Shop) -> None:
+    """A deviation: kube-apiserver deletes first and answers 406 then."""
+    shop_served.create()
+    headers = {"Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
+    assert shop_served.request("DELETE", WIDGETS, headers=headers).status == 406
+    assert names(shop_served) == ["w"]

@@ -20,7 +20,7 @@ def audit_id(headers: dict[str, list[str]]) -> str:
     if values and values[0]:
         return values[0]
     # Unique is enough: nobody trusts an id that a client may choose, and uuid4 costs four times as much.
-    digits = f"{random.getrandbits(128):032x}"
+    digits = format(random.getrandbits(128), "032x")
     return (
         f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
     )

@@ -19,6 +19,8 @@ FIELDS = 1000
 OVERHEAD = 64 * 1024
 """Bytes of a body, chunk extensions or trailers, that bring no data and no further chunk."""
 
+_BLANK = (b" ", b"\t")
+
 
 class Refused(Exception):
     """The bytes are no request that is served here. ``status`` and text are the answer; the connection ends with it."""
@@ -148,9 +150,11 @@ class RequestParser:
         headers: dict[str, list[str]] = {}
         try:
             for raw, value in fields:
-                name = raw.decode("ascii").lower()
-                # llhttp leaves the white space at the end (RFC 9112, 5.1: no part of the value).
-                text = value.decode("utf-8").rstrip(" \t")
+                name = raw.decode().lower()  # llhttp lets only ASCII through
+                text = value.decode()
+                if value.endswith(_BLANK):
+                    # llhttp leaves the white space at the end (RFC 9112, 5.1: no part of the value).
+                    text = text.rstrip(" \t")
                 if name in headers:
                     headers[name].append(text)
                 else:

@@ -16,19 +16,30 @@ from extapi.codec.partial import partial, partial_list
 from extapi.codec.strictjson import encode, encode_pretty
 from extapi.codec.tables import row, row_object, table
 from extapi.errors import NotAcceptable
-from extapi.listener.call import PIECE, Call, Response
+from extapi.listener.call import PIECE, Response
 from extapi.registry.base import Listing, Rendering, Resource
 from extapi.verbs.target import Target
 
 
-def negotiated(call: Call) -> Negotiated:
-    """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it."""
-    return negotiate(
+def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated:
+    """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it.
+
+    ``listing``: the answer is a list. Raises :class:`NotAcceptable`, also for the metadata of the wrong one of the two
+    (spec G6; kube-apiserver finds that out when it has written).
+    """
+    call = target.call
+    accepted = negotiate(
         call.header("accept"),
         pretty=call.first("pretty"),
         user_agent=call.header("user-agent"),
         transforms=ALL_TRANSFORMS,
     )
+    asked = accepted.transform.kind if accepted.transform is not None else ""
+    if listing and asked == "PartialObjectMetadata":
+        raise NotAcceptable(f"you requested {asked}, but the requested object is a list ({target.resource.list_kind})")
+    if not listing and asked == "PartialObjectMetadataList":
+        raise NotAcceptable(f"you requested {asked}, but the requested object is not a list ({target.resource.kind})")
+    return accepted
 
 
 def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering, status: int = 200) -> Response:
@@ -61,10 +72,6 @@ def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing
         return _list(target, accepted, listing, {"continue": "", **metadata})
     if transform.kind == "Table":
         return _table(target, accepted, listing.items, metadata, 200)
-    if transform.kind == "PartialObjectMetadata":
-        raise NotAcceptable(
-            f"you requested PartialObjectMetadata, but the requested object is a list ({target.resource.list_kind})"
-        )
     items = (item.decoded() for item in listing.items)
     return _answer(200, accepted, _formatted(accepted, partial_list(items, metadata, version=transform.version)))
 

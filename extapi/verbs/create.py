@@ -14,7 +14,7 @@ from extapi.verbs.target import Target
 
 async def create(target: Target[Creater]) -> Response:
     """Store a new object; 201 with the object as stored."""
-    accepted = negotiated(target.call)
+    accepted = negotiated(target)
     form = request_format(target.call.header("content-type"))
     body = await target.call.body.read(MAX_BODY)
     options = create_options(target.call.query)

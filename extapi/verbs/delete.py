@@ -13,7 +13,7 @@ from extapi.verbs.target import Target
 
 async def delete(target: Target[Deleter]) -> Response:
     """Delete, or mark for deletion: 200 with a Status if the object is gone, with the object if it waits for finalizers."""
-    accepted = negotiated(target.call)
+    accepted = negotiated(target)
     options = await read_options(target)
     admission = target.admission("DeleteOptions", options)
     left, gone = await target.resource.delete(target.at, target.name, rules(options), admit=admission)

@@ -20,7 +20,7 @@ class Collection(Deleter, Lister, Protocol):
 
 async def deletecollection(target: Target[Collection]) -> Response:
     """Delete what the query selects, each object with its own admission; 200 with the list as it was."""
-    accepted = negotiated(target.call)
+    accepted = negotiated(target, listing=True)
     selected = list_options(target.call.query)
     options = await read_options(target)
     admission = target.admission("DeleteOptions", options)

@@ -11,7 +11,7 @@ from extapi.verbs.target import Target
 
 async def get(target: Target[Getter]) -> Response:
     """The object in the form that the client accepts."""
-    accepted = negotiated(target.call)
+    accepted = negotiated(target)
     if target.call.first("export") not in {"", "0", "false"}:
         raise BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
     found = await target.resource.get(target.at, target.name, target.call.first("resourceVersion"))

@@ -13,7 +13,7 @@ from extapi.verbs.target import Target
 
 async def list_(target: Target[Lister]) -> Response:
     """The objects that the query selects, or a page of them."""
-    accepted = negotiated(target.call)
+    accepted = negotiated(target, listing=True)
     options = list_options(target.call.query)
     listing = await target.resource.list(target.at, query(target, options))
     return list_answer(target, accepted, listing)

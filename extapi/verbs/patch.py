@@ -24,7 +24,7 @@ async def patch(target: Target[Updater]) -> Response:
     """Change the object as the patch says; 200 with the object as stored."""
     if not target.name:
         raise BadRequest("name must be provided")
-    accepted = negotiated(target.call)
+    accepted = negotiated(target)
     kind = patch_type(target.call.header("content-type"))
     body = await target.call.body.read(MAX_BODY)
     options = patch_options(target.call.query)

@@ -19,7 +19,7 @@ async def update(target: Target[Updater]) -> Response:
     """Replace the object by the body; 200 with the object as stored."""
     if not target.name:
         raise BadRequest("name must be provided")
-    accepted = negotiated(target.call)
+    accepted = negotiated(target)
     body = await target.call.body.read(MAX_BODY)
     options = update_options(target.call.query)
     form = request_format(target.call.header("content-type"))

@@ -16,7 +16,7 @@ COLUMNS = [
     {"name": "Size", "type": "integer", "jsonPath": ".spec.size", "description": "How large it is."},
     {"name": "Ready", "type": "boolean", "jsonPath": ".status.ready"},
     {"name": "Color", "type": "string", "jsonPath": ".spec.color", "priority": 1},
-    {"name": "Parts", "type": "string", "jsonPath": ".spec.parts[*].name"},
+    {"name": "Part", "type": "string", "jsonPath": ".spec.parts[0].name"},
     {"name": "Weight", "type": "number", "jsonPath": ".spec.weight"},
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 ]

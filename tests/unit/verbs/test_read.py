@@ -113,7 +113,7 @@ def test_an_empty_list_has_items(shop_served: Shop) -> None:
 def test_a_list_is_of_one_namespace_or_of_all(shop_served: Shop) -> None:
     shop_served.create("b")
     shop_served.request("POST", WIDGETS.replace("default", "another"), body=widget("a"))
-    shop_served.request("POST", WIDGETS.replace("default", "default-2"), body=widget("c"))
+    shop_served.request("POST", WIDGETS.replace("default", "other"), body=widget("c"))
     assert names(shop_served.request("GET", WIDGETS)) == ["b"]
     assert names(shop_served.request("GET", ALL)) == ["a", "b", "c"]
     assert names(shop_served.request("GET", f"{V1}/namespaces//widgets")) == ["a", "b", "c"]

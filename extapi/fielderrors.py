@@ -1,0 +1,159 @@
+"""One broken rule at one path, and its text: what an ``Invalid`` is made of.
+
+Texts follow ``k8s.io/apimachinery/pkg/util/validation/field``; values are printed as Go prints them. ``errors`` has the
+answers that are made of these, and is where everybody imports them from.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+__all__ = ["FieldError", "FieldErrorType", "go_float", "go_quote"]
+
+
+class FieldErrorType(Enum):
+    """The type of a field error: its text in messages, and its reason among the causes."""
+
+    INVALID = ("Invalid value", "FieldValueInvalid")
+    REQUIRED = ("Required value", "FieldValueRequired")
+    NOT_SUPPORTED = ("Unsupported value", "FieldValueNotSupported")
+    FORBIDDEN = ("Forbidden", "FieldValueForbidden")
+    DUPLICATE = ("Duplicate value", "FieldValueDuplicate")
+    TOO_LONG = ("Too long", "FieldValueTooLong")
+    TOO_MANY = ("Too many", "FieldValueTooMany")
+    TYPE_INVALID = ("Invalid value", "FieldValueTypeInvalid")
+    NOT_FOUND = ("Not found", "FieldValueNotFound")
+    INTERNAL = ("Internal error", "InternalError")
+
+    @property
+    def label(self) -> str:
+        """``Invalid value``, ``Required value`` and so on."""
+        return self.value[0]
+
+    @property
+    def reason(self) -> str:
+        """``FieldValueInvalid``, ``FieldValueRequired`` and so on."""
+        return self.value[1]
+
+
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One broken rule at one path. Use the constructors named after the types."""
+
+    type: FieldErrorType
+    path: str
+    value: Any = _MISSING
+    detail: str = ""
+
+    @classmethod
+    def invalid(cls, path: str, value: Any, detail: str) -> FieldError:
+        """The value breaks a rule."""
+        return cls(FieldErrorType.INVALID, path, value, detail)
+
+    @classmethod
+    def type_invalid(cls, path: str, value: Any, detail: str) -> FieldError:
+        """The value is of the wrong type."""
+        return cls(FieldErrorType.TYPE_INVALID, path, value, detail)
+
+    @classmethod
+    def required(cls, path: str, detail: str = "") -> FieldError:
+        """The value is missing."""
+        return cls(FieldErrorType.REQUIRED, path, detail=detail)
+
+    @classmethod
+    def not_supported(cls, path: str, value: Any, supported: Iterable[Any]) -> FieldError:
+        """The value is none of ``supported``, which are printed quoted and in the order given."""
+        texts = ", ".join(go_quote(str(item)) for item in supported)
+        return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"supported values: {texts}")
+
+    @classmethod
+    def forbidden(cls, path: str, detail: str) -> FieldError:
+        """The field must not be set here."""
+        return cls(FieldErrorType.FORBIDDEN, path, detail=detail)
+
+    @classmethod
+    def duplicate(cls, path: str, value: Any) -> FieldError:
+        """The value occurs twice."""
+        return cls(FieldErrorType.DUPLICATE, path, value)
+
+    @classmethod
+    def too_long(cls, path: str, limit: int) -> FieldError:
+        """More than ``limit`` bytes; the value itself is not printed."""
+        return cls(
+            FieldErrorType.TOO_LONG, path, detail=f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}"
+        )
+
+    @classmethod
+    def too_many(cls, path: str, actual: int, limit: int) -> FieldError:
+        """More than ``limit`` items; ``actual`` is printed as the value."""
+        return cls(
+            FieldErrorType.TOO_MANY, path, actual, f"must have at most {limit} {'item' if limit == 1 else 'items'}"
+        )
+
+    @classmethod
+    def not_found(cls, path: str, value: Any) -> FieldError:
+        """The value names something that does not exist."""
+        return cls(FieldErrorType.NOT_FOUND, path, value)
+
+    def body(self) -> str:
+        """The text without the path: what stands in a cause."""
+        text = self.type.label
+        if self.value is not _MISSING:
+            text += f": {_printed(self.value)}"
+        if self.detail:
+            text += f": {self.detail}"
+        return text
+
+    def text(self) -> str:
+        """``path: Type: value: detail``."""
+        return f"{self.path or '<nil>'}: {self.body()}"
+
+
+def _printed(value: Any) -> str:
+    """A value as ``field.Error`` prints it: strings quoted, everything else as JSON."""
+    if isinstance(value, str):
+        return go_quote(value)
+    if isinstance(value, float):
+        return go_float(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def go_float(number: float) -> str:
+    """A float as Go's ``%v`` prints it: ``2.5``, ``1e+06``, ``1e-05``."""
+    digits, _, exponent = f"{Decimal(repr(float(number))).normalize():e}".lower().partition("e")
+    power = int(exponent or "0")
+    if not math.isfinite(number) or -4 <= power < 6:
+        return f"{Decimal(repr(float(number))).normalize():f}"
+    return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def go_quote(text: str) -> str:
+    """A string as Go's ``%q`` prints it, for the characters that occur in practice."""
+    out = ['"']
+    for char in text:
+        if char in '"\\':
+            out.append("\\" + char)
+        elif char in _ESCAPES:
+            out.append(_ESCAPES[char])
+        elif char.isprintable():
+            out.append(char)
+        elif ord(char) < 0x80:
+            out.append(f"\\x{ord(char):02x}")
+        elif ord(char) < 0x10000:
+            out.append(f"\\u{ord(char):04x}")
+        else:
+            out.append(f"\\U{ord(char):08x}")
+    out.append('"')
+    return "".join(out)
+
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from extapi.api.user import User
 from extapi.authorization.base import Attributes
-from extapi.errors import Forbidden, qualified
+from extapi.errors import Forbidden, go_quote, qualified
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -24,7 +22,7 @@ def not_authorized(user: User, attributes: Attributes, reason: str) -> NotAuthor
     if not attributes.is_resource:
         return NotAuthorized(f"forbidden: {why}", with_details=True)
     of = qualified(attributes.resource, attributes.group)
-    name = f" {quoted(attributes.name)}" if attributes.name else ""
+    name = f" {go_quote(attributes.name)}" if attributes.name else ""
     return NotAuthorized(
         f"{of}{name} is forbidden: {why}",
         name=attributes.name,
@@ -34,22 +32,17 @@ def not_authorized(user: User, attributes: Attributes, reason: str) -> NotAuthor
     )
 
 
-def quoted(text: str) -> str:
-    """In double quotes, as Go's ``%q`` for what occurs in names."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 def escaped(text: str) -> str:
     """``&``, ``<`` and ``>`` as HTML writes them: browsers may show an error to somebody."""
     return text.translate(_ESCAPES)
 
 
 def _what(user: User, attributes: Attributes) -> str:
-    who = f"User {quoted(user.name)} cannot {attributes.verb}"
+    who = f"User {go_quote(user.name)} cannot {attributes.verb}"
     if not attributes.is_resource:
-        return f"{who} path {quoted(attributes.path)}"
+        return f"{who} path {go_quote(attributes.path)}"
     resource = attributes.resource
     if attributes.subresource:
         resource += f"/{attributes.subresource}"
-    where = f"in the namespace {quoted(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
-    return f"{who} resource {quoted(resource)} in API group {quoted(attributes.group)} {where}"
+    where = f"in the namespace {go_quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+    return f"{who} resource {go_quote(resource)} in API group {go_quote(attributes.group)} {where}"

@@ -47,7 +47,7 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     key = kind.key(at.namespace, name)
     value = kind.to_stored(obj, at.version)
     if admit.dry_run:
-        live = await store.backend.get(key)
+        live = await store.live("create", key)
         if live is not None:
             raise _exists(store, name, live.value)
         return write.answer(obj, value, 0)

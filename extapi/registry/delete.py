@@ -23,7 +23,7 @@ async def delete(
     """The object as it was left, and whether it is gone."""
     key = store.kind.key(at.namespace, name)
     entry = store.cache.peek(at.namespace, name)
-    live = Live(key, entry.value, entry.revision) if entry is not None else await store.backend.get(key)
+    live = Live(key, entry.value, entry.revision) if entry is not None else await store.live("delete", key)
     fresh = entry is None
     while live is not None:
         try:
@@ -31,7 +31,7 @@ async def delete(
         except RevisionConflict as conflict:
             live, fresh = conflict.live, True
         except ApiError:
-            newest = None if fresh else await store.backend.get(key)
+            newest = None if fresh else await store.live("delete", key)
             if fresh or (newest is not None and newest.revision == live.revision):
                 raise
             live, fresh = newest, True

@@ -27,7 +27,7 @@ async def update(
     kind = store.kind
     key = kind.key(at.namespace, name)
     entry = store.cache.peek(at.namespace, name)
-    live = Live(key, entry.value, entry.revision) if entry is not None else await store.backend.get(key)
+    live = Live(key, entry.value, entry.revision) if entry is not None else await store.live("update", key)
     fresh = entry is None
     while live is not None:
         try:
@@ -35,7 +35,7 @@ async def update(
         except RevisionConflict as conflict:
             live, fresh = conflict.live, True
         except ApiError:
-            newest = None if fresh else await store.backend.get(key)
+            newest = None if fresh else await store.live("update", key)
             if fresh or (newest is not None and newest.revision == live.revision):
                 raise
             live, fresh = newest, True

@@ -14,14 +14,15 @@ from extapi.listener.call import Streaming
 from extapi.registry.base import Place, WatchForm, WatchQuery
 from extapi.registry.writing import Seconds, Store
 from extapi.watch.entry import Entry
-from extapi.watch.rendering import INITIAL_END, ObjectRenderer, Renderer, frame
+from extapi.watch.rendering import ObjectRenderer, Renderer, bookmark_metadata, frame
 from extapi.watch.selection import Selection
 
 
 async def watch(store: Store, at: Place, wanted: WatchQuery, form: WatchForm, selection: Selection) -> Streaming:
     """The stream of a watch. Raises :class:`ApiError` for a resourceVersion that is none (spec F10)."""
     revision = parse_resource_version(wanted.query.resource_version)
-    initial = wanted.send_initial_events is True
+    # Without a word about them, initial events come as they always did, and nothing marks their end (spec F15).
+    initial = wanted.send_initial_events is True or (wanted.send_initial_events is None and not revision)
     if revision is None:
         await store.cache.fresh("list")
     return store.cache.watch(
@@ -31,7 +32,7 @@ async def watch(store: Store, at: Place, wanted: WatchQuery, form: WatchForm, se
         since=revision,
         initial=initial,
         bookmarks=wanted.bookmarks,
-        initial_end_bookmark=initial and wanted.bookmarks,
+        initial_end_bookmark=wanted.send_initial_events is True and wanted.bookmarks,
         deadline_seconds=wanted.seconds,
     )
 
@@ -72,7 +73,7 @@ class TableRenderer:
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
         """See :class:`extapi.watch.rendering.Renderer`; the row has no values (observed on 1.36.3)."""
-        obj = {**self._type, "metadata": _bookmark_metadata(revision, initial_end=initial_end)}
+        obj = {**self._type, "metadata": bookmark_metadata(revision, initial_end=initial_end)}
         shown = row_object(obj, "Object" if self._include == "Object" else "Metadata", version=self._table)
         return frame("BOOKMARK", self._one(row(self._columns.bookmark_cells(), shown), revision, first=first))
 
@@ -100,12 +101,5 @@ class MetadataRenderer:
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
         """See :class:`extapi.watch.rendering.Renderer`."""
         del first
-        obj = {"metadata": _bookmark_metadata(revision, initial_end=initial_end)}
+        obj = {"metadata": bookmark_metadata(revision, initial_end=initial_end)}
         return frame("BOOKMARK", encode(partial(obj, version=self._table)))
-
-
-def _bookmark_metadata(revision: int, *, initial_end: bool) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"resourceVersion": str(revision)}
-    if initial_end:
-        metadata["annotations"] = {INITIAL_END: "true"}
-    return metadata

@@ -19,7 +19,7 @@ from extapi.errors import Conflict, FieldError, FieldErrorType, InternalError, I
 from extapi.registry.base import Admission, Place
 from extapi.registry.rendering import FreshRendering
 from extapi.registry.served import ServedKind
-from extapi.storage.base import Backend, RevisionConflict, Unavailable
+from extapi.storage.base import Backend, Entry, RevisionConflict, Unavailable
 from extapi.watch.cache import ResourceCache
 
 _UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
@@ -55,6 +55,13 @@ class Store:
     def conflict(self, name: str, why: str = Conflict.MODIFIED) -> Conflict:
         """The 409 of a lost race, or of a precondition that does not hold."""
         return Conflict.on(self.kind.kind.plural, self.kind.group, name, why)
+
+    async def live(self, operation: str, key: bytes) -> Entry | None:
+        """What is in the store now; what the store cannot do now becomes a ServerTimeout (spec K18)."""
+        try:
+            return await self.backend.get(key)
+        except Unavailable as error:
+            raise ServerTimeout.on(self.kind.kind.plural, self.kind.group, operation) from error
 
     async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
         """Write to the store; what the store cannot do now becomes a ServerTimeout (spec K18).

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -111,9 +110,6 @@ class Server:
         await self._cacher.start()
         self._compactor.start()
         await self._admission.start(self._context)
-        # What is there now stays for good: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
         self._controllers.start()
 
     async def stop(self) -> None:

@@ -5,6 +5,7 @@ The process ends when its listener dies, and when it is told to; in both cases i
 
 from __future__ import annotations
 
+import gc
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -102,6 +103,9 @@ class Process:
         self._namespaces.start()
         address, port = self._listener.start()
         await self._server.start()
+        # What is there now stays for good: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
         self._log.info("serving", address=address, port=port)
         return await self._ended
 

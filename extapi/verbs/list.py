@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from extapi.api.selectors import parse_field_selector, parse_label_selector, supported
 from extapi.codec.options import ListOptions, list_options
 from extapi.errors import BadRequest
@@ -24,8 +26,13 @@ def query(target: Target[Resource], options: ListOptions) -> Query:
     labels = parse_label_selector(options.label_selector)
     fields = parse_field_selector(options.field_selector)
     supported(fields, ("metadata.name", "metadata.namespace") if target.resource.namespaced else ("metadata.name",))
-    if target.name and fields.exact("metadata.name") not in {None, target.name}:
-        raise BadRequest("fieldSelector metadata.name doesn't match requested name")
+    if target.name:
+        wanted = fields.exact("metadata.name")
+        if wanted is None:
+            named = "metadata.name=" + re.sub(r"([\\,=])", r"\\\1", target.name)
+            fields = parse_field_selector(f"{options.field_selector},{named}" if options.field_selector else named)
+        elif wanted != target.name:
+            raise BadRequest("fieldSelector metadata.name doesn't match requested name")
     return Query(
         labels, fields, options.limit, options.continue_, options.resource_version, options.resource_version_match
     )

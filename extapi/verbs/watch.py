@@ -18,7 +18,7 @@ _FORMS = {"Table": "table", "PartialObjectMetadata": "metadata"}
 async def watch(target: Target[Watcher]) -> Response:
     """Open the stream; what is wrong with the request is said before it begins."""
     accepted = negotiate_stream(target.call.header("accept"), transforms=frozenset(_FORMS))
-    options = list_options(target.call.query)
+    options = list_options(target.call.query, watch_path=_deprecated(target.call.info.path))
     form = WatchForm()
     if accepted.transform is not None:
         form = WatchForm(
@@ -33,3 +33,8 @@ async def watch(target: Target[Watcher]) -> Response:
     )
     stream = await target.resource.watch(target.at, wanted, form)
     return Response(200, [("Content-Type", "application/json")], stream)
+
+
+def _deprecated(path: str) -> bool:
+    """Whether this is one of the paths below ``/apis/G/V/watch/`` (spec B3, F15)."""
+    return path.strip("/").split("/", 4)[3] == "watch"

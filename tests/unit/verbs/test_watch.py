@@ -197,10 +197,13 @@ def test_the_deprecated_paths_watch_too(shop_served: Shop) -> None:
     shop_served.create("a")
     shop_served.create("b")
     path = f"{V1}/watch/namespaces/default/widgets"
-    everything = shop_served.watch(path, {"watch": ""})
+    everything = shop_served.watch(path, {"watch": "", "allowWatchBookmarks": "true"})
     assert shown(everything) == [("ADDED", "a"), ("ADDED", "b")]
+    asked = shop_served.request("GET", path, {"sendInitialEvents": "true"})
+    assert failure(asked)["message"].endswith("sendInitialEvents is forbidden for list")
     one = shop_served.watch(f"{path}/b", {"watch": ""})
     assert shown(one) == [("ADDED", "b")]
+    assert shown(shop_served.watch(f"{path}/b", {"fieldSelector": "metadata.name!=b"})) == []
     answer = shop_served.request("GET", f"{path}/b", {"fieldSelector": "metadata.name=a"})
     assert answer.status == 400
     assert failure(answer)["message"] == "fieldSelector metadata.name doesn't match requested name"

@@ -1,0 +1,1 @@
+"""The same requests to kube-apiserver's custom resources and to an aggregated API of ours: what differs, and why."""

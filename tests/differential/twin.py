@@ -1,0 +1,175 @@
+"""Two kinds with something of everything, served twice: by us, and by kube-apiserver as custom resources.
+
+The custom resource definitions are made of the schemas that the Python types are compiled to, so that both sides enforce
+the same rules. ``extapi serve tests.differential.twin:api`` serves ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from extapi import (
+    CLUSTER,
+    Api,
+    Column,
+    EmbeddedResource,
+    Format,
+    Group,
+    IntOrString,
+    Kind,
+    ListMap,
+    ListSet,
+    Maximum,
+    MaxItems,
+    MaxLength,
+    MaxProperties,
+    Minimum,
+    MinItems,
+    MinLength,
+    MinProperties,
+    MultipleOf,
+    Nullable,
+    Object,
+    Pattern,
+    PreserveUnknown,
+    Struct,
+    Version,
+)
+from extapi.api.definition import NAMESPACED
+from extapi.schema.compile import compile_type
+
+OURS = "ours.differential.test"
+THEIRS = "theirs.differential.test"
+
+
+class Part(Struct):
+    """An item of a list that is a map."""
+
+    name: Annotated[str, MinLength(1)]
+    count: int = 1
+    note: str | None = None
+
+
+class Depth(Struct):
+    """An object in an object, with a default inside."""
+
+    mode: Literal["slow", "fast"] = "slow"
+    level: Annotated[int | None, Minimum(0), Maximum(9)] = None
+
+
+class ProbeSpec(Struct):
+    """One field of each sort."""
+
+    size: Annotated[int, Minimum(1), Maximum(100)]
+    text: Annotated[str | None, MinLength(2), MaxLength(8)] = None
+    code: Annotated[str | None, Pattern("^[a-z]+$")] = None
+    on: bool | None = None
+    weight: Annotated[float | None, Minimum(0, exclusive=True), Maximum(10, exclusive=True)] = None
+    even: Annotated[int | None, MultipleOf(2)] = None
+    small: Annotated[int | None, Format("int32")] = None
+    color: Literal["red", "green"] = "red"
+    level: Literal[1, 2] | None = None
+    tags: Annotated[list[str] | None, ListSet(), MaxItems(3)] = None
+    parts: Annotated[list[Part] | None, ListMap("name")] = None
+    plain: Annotated[list[int] | None, MinItems(1)] = None
+    labels: Annotated[dict[str, str] | None, MinProperties(1), MaxProperties(2)] = None
+    maybe: Annotated[str | None, Nullable()] = None
+    port: Annotated[int | str | None, IntOrString()] = None
+    free: Annotated[dict[str, Any] | None, PreserveUnknown()] = None
+    inner: Annotated[dict[str, Any] | None, EmbeddedResource(), PreserveUnknown()] = None
+    deep: Depth = Depth()
+    when: Annotated[str | None, Format("date-time")] = None
+    address: Annotated[str | None, Format("ipv4")] = None
+    bits: Annotated[str | None, Format("byte")] = None
+
+
+class ProbeStatus(Struct):
+    """What was found out."""
+
+    ready: bool | None = None
+    seen: Annotated[int | None, Minimum(0)] = None
+
+
+class Probe(Object):
+    """A namespaced kind."""
+
+    spec: ProbeSpec
+    status: ProbeStatus | None = None
+
+
+class Beacon(Object):
+    """A kind of the cluster, without a status subresource."""
+
+    size: int | None = None
+    status: ProbeStatus | None = None
+
+
+COLUMNS = [
+    Column("Size", ".spec.size", "integer", description="How large."),
+    Column("Ready", ".status.ready", "boolean"),
+    Column("Part", ".spec.parts[0].name", priority=1),
+    Column("Weight", ".spec.weight", "number"),
+    Column("Code", ".spec.port", "integer"),
+    Column("Age", ".metadata.creationTimestamp", "date"),
+]
+
+PROBE = Kind(
+    "Probe",
+    short_names=["pb"],
+    categories=["twins"],
+    storage="v1",
+    versions={"v1": Version(Probe), "v1beta1": Version(Probe, deprecated=True, columns=[])},
+    columns=COLUMNS,
+)
+BEACON = Kind("Beacon", scope=CLUSTER, storage="v1", versions={"v1": Version(Beacon)}, status=False)
+KINDS = (PROBE, BEACON)
+
+api = Api(Group(OURS, *KINDS))
+
+
+def definitions() -> Iterator[dict[str, Any]]:
+    """A CustomResourceDefinition of each kind, in the group of theirs."""
+    for kind in KINDS:
+        yield {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{kind.plural}.{THEIRS}"},
+            "spec": {
+                "group": THEIRS,
+                "scope": "Namespaced" if kind.scope is NAMESPACED else "Cluster",
+                "names": {
+                    "plural": kind.plural,
+                    "singular": kind.singular,
+                    "kind": kind.name,
+                    "listKind": kind.list_kind,
+                    "shortNames": list(kind.short_names),
+                    "categories": list(kind.categories),
+                },
+                "versions": [_version(kind, name) for name in kind.versions],
+            },
+        }
+
+
+def _version(kind: Kind, name: str) -> dict[str, Any]:
+    version = kind.versions[name]
+    assert isinstance(version.type, type)
+    return {
+        "name": name,
+        "served": True,
+        "storage": name == kind.storage,
+        "deprecated": bool(version.deprecated),
+        "schema": {"openAPIV3Schema": compile_type(version.type).to_openapi()},
+        "subresources": {"status": {}} if kind.status else {},
+        "additionalPrinterColumns": [_column(column) for column in kind.columns_of(name)],
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "jsonPath": column.json_path,
+        "description": column.description,
+        "priority": column.priority,
+    }

@@ -1,0 +1,183 @@
+"""What the store cannot do becomes an answer, and what is in it is never trusted blindly: spec K7, K9, K18, E35, J19."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from twisted.internet.task import Clock
+
+from extapi import Review
+from extapi.storage.base import Entry, Unavailable
+from extapi.storage.memory import MemoryBackend
+from extapi.testing import serve
+from extapi.testing.memory import START
+from tests.unit.verbs.sample import ALPHAS, GROUP, WIDGETS, Plugin, Shop, failure, shop, widget
+
+KEY = b"/registry/shop.example.com/widgets/default/w"
+
+
+class Moody(MemoryBackend):
+    """A store in memory that can be told to fail."""
+
+    unreadable = False
+    unwritable = False
+
+    async def get(self, key: bytes) -> Entry | None:
+        if self.unreadable:
+            raise Unavailable("no disk")
+        return await super().get(key)
+
+    async def revision(self) -> int:
+        if self.unreadable:
+            raise Unavailable("no disk")
+        return await super().revision()
+
+    async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
+        if self.unwritable:
+            raise Unavailable("no disk")
+        return await super().commit(key, value, expected=expected)
+
+
+class MoodyShop(Shop):
+    backend: Moody
+
+
+@pytest.fixture
+def moody() -> Iterator[MoodyShop]:
+    clock = Clock()
+    clock.advance(START)
+    plugin = Plugin()
+    backend = Moody(clock)
+    with serve(shop(plugin), clock=clock, backend=backend) as server:
+        served = MoodyShop(server, plugin)
+        served.backend = backend
+        yield served
+        backend.unreadable = backend.unwritable = False
+
+
+def timeout(operation: str) -> dict[str, object]:
+    """Spec E6."""
+    return {
+        "message": f"The {operation} operation against widgets.shop.example.com could not be completed at this time, "
+        "please try again.",
+        "reason": "ServerTimeout",
+        "details": {"name": operation, "group": GROUP, "kind": "widgets", "retryAfterSeconds": 2},
+    }
+
+
+def test_a_store_that_takes_nothing_is_a_server_timeout(moody: MoodyShop) -> None:
+    moody.create()
+    moody.create("waits", finalizers=["shop.example.com/wait"])
+    moody.backend.unwritable = True
+    for answer, operation in (
+        (moody.request("POST", WIDGETS, body=widget("x")), "create"),
+        (moody.merge({"spec": {"size": 2}}), "update"),
+        (moody.request("DELETE", f"{WIDGETS}/w"), "delete"),
+        (moody.request("DELETE", f"{WIDGETS}/waits"), "delete"),
+    ):
+        assert answer.status == 500
+        assert answer.headers["retry-after"] == "2"
+        assert failure(answer) == timeout(operation)
+
+
+def test_a_store_that_cannot_be_read_is_a_server_timeout(moody: MoodyShop) -> None:
+    """Also for a write whose object is not in the cache."""
+    moody.create()
+    moody.backend.unreadable = True
+    for answer, operation in (
+        (moody.request("GET", f"{WIDGETS}/w"), "get"),
+        (moody.request("GET", WIDGETS), "list"),
+        (moody.merge({"spec": {"size": 2}}, "other"), "update"),
+        (moody.request("DELETE", f"{WIDGETS}/other"), "delete"),
+        (moody.request("POST", WIDGETS, {"dryRun": "All"}, body=widget("x")), "create"),
+    ):
+        assert answer.status == 500
+        assert failure(answer) == timeout(operation)
+
+
+def test_any_revision_needs_no_store(moody: MoodyShop) -> None:
+    created = moody.create()
+    moody.backend.unreadable = True
+    assert moody.request("GET", f"{WIDGETS}/w", {"resourceVersion": "0"}).json() == created
+
+
+def test_a_refusal_stays_one_if_the_store_has_nothing_newer(moody: MoodyShop) -> None:
+    """K3: the newest object is asked for once."""
+    moody.create()
+
+    async def refuse(review: Review) -> None:
+        review.refuse("no")
+
+    moody.plugin.on_mutate = refuse
+    assert moody.merge({"spec": {"size": 2}}).status == 403
+    assert moody.request("DELETE", f"{WIDGETS}/w").status == 403
+    assert len(moody.plugin.reviews) == 3
+
+
+def put(served: Shop, obj: dict[str, object], key: bytes = KEY) -> None:
+    """Store something as an older server may have stored it."""
+
+    async def commit() -> None:
+        live = await served.server.backend.get(key)
+        await served.server.backend.commit(key, msgspec.json.encode(obj), expected=live.revision if live else 0)
+
+    served.server.run(commit())
+    served.advance(0.1)
+
+
+def stored(served: Shop, key: bytes = KEY) -> dict[str, object]:
+    entry = served.server.run(served.server.backend.get(key))
+    assert entry is not None
+    value: dict[str, object] = msgspec.json.decode(entry.value)
+    return value
+
+
+def test_objects_are_stored_without_their_revision(shop_served: Shop) -> None:
+    """K4, K5."""
+    created = shop_served.create()
+    del created["metadata"]["resourceVersion"]
+    assert stored(shop_served) == created
+
+
+def test_what_is_stored_is_brought_into_todays_shape(shop_served: Shop) -> None:
+    """J19, K9: pruned and defaulted on every read, without a write."""
+    old = {**widget(namespace="default", uid="u"), "spec": {"size": 4, "gone": True}}
+    put(shop_served, old)
+    assert shop_served.get()["spec"] == {"size": 4, "color": "red"}
+    assert shop_served.request("GET", WIDGETS).json()["items"][0]["spec"] == {"size": 4, "color": "red"}
+    assert stored(shop_served)["spec"] == {"size": 4, "gone": True}
+
+
+def test_what_is_stored_in_another_version_is_converted(shop_served: Shop) -> None:
+    """K9."""
+    put(shop_served, widget(version="v1alpha1", spec={"inches": "9in"}, namespace="default", uid="u"))
+    assert shop_served.get()["spec"] == {"size": 9, "color": "red"}
+    assert shop_served.request("GET", f"{ALPHAS}/w").json()["spec"] == {"inches": "9in"}
+
+
+def test_writing_the_same_migrates_it(shop_served: Shop) -> None:
+    """K7: a write without a change rewrites an object that is stored in an old version."""
+    put(shop_served, widget(version="v1alpha1", spec={"inches": "9in"}, namespace="default", uid="u"))
+    before = shop_served.get()
+    answer = shop_served.put(before)
+    assert answer.status == 200
+    assert answer.json()["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
+    assert stored(shop_served)["apiVersion"] == f"{GROUP}/v1"
+
+
+def test_what_has_no_generation_is_deleted_without_one(shop_served: Shop) -> None:
+    """E48: generation + 1 only if there is one."""
+    put(shop_served, widget(namespace="default", uid="u", finalizers=["shop.example.com/wait"]))
+    answer = shop_served.request("DELETE", f"{WIDGETS}/w")
+    assert answer.status == 200
+    assert "generation" not in answer.json()["metadata"]
+
+
+def test_a_missing_grace_period_is_restored(shop_served: Shop) -> None:
+    """E41."""
+    shop_served.create(finalizers=["shop.example.com/wait"])
+    marked = shop_served.request("DELETE", f"{WIDGETS}/w").json()
+    del marked["metadata"]["deletionGracePeriodSeconds"]
+    assert shop_served.put(marked).json()["metadata"]["deletionGracePeriodSeconds"] == 0

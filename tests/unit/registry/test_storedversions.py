@@ -1,0 +1,117 @@
+"""A server never starts on objects that it cannot convert: spec J3."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from extapi import Object
+from extapi.api.definition import Kind, Version
+from extapi.registry.served import ServedKind
+from extapi.registry.storedversions import PAGE, UnknownStoredVersion, check_stored_versions
+from extapi.storage.memory import MemoryBackend
+
+RECORD = b"/extapi/storedversions/g.example.com/things"
+T = TypeVar("T")
+
+
+class Thing(Object):
+    pass
+
+
+def kind(storage: str, *versions: str) -> ServedKind:
+    return ServedKind(Kind("Thing", storage=storage, versions={name: Version(Thing) for name in versions}), "g.example.com")
+
+
+def now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine on a store in memory, which never waits."""
+    results: list[Any] = []
+    Deferred.fromCoroutine(coroutine).addBoth(results.append)
+    (result,) = results
+    if hasattr(result, "raiseException"):
+        result.raiseException()
+    found: T = result
+    return found
+
+
+@pytest.fixture
+def store() -> MemoryBackend:
+    return MemoryBackend(Clock())
+
+
+def recorded(store: MemoryBackend) -> list[str]:
+    entry = now(store.get(RECORD))
+    assert entry is not None
+    found: list[str] = msgspec.json.decode(entry.value)
+    return found
+
+
+def add(store: MemoryBackend, name: str, version: str) -> None:
+    value = msgspec.json.encode({"apiVersion": f"g.example.com/{version}", "kind": "Thing", "metadata": {"name": name}})
+    now(store.commit(f"/registry/g.example.com/things/default/{name}".encode(), value, expected=0))
+
+
+def test_the_storage_version_is_recorded(store: MemoryBackend) -> None:
+    now(check_stored_versions(store, kind("v1", "v1", "v2")))
+    assert recorded(store) == ["v1"]
+
+
+def test_versions_are_added(store: MemoryBackend) -> None:
+    now(check_stored_versions(store, kind("v1", "v1", "v2")))
+    now(check_stored_versions(store, kind("v2", "v1", "v2")))
+    assert recorded(store) == ["v1", "v2"]
+
+
+def test_nothing_is_written_where_nothing_changed(store: MemoryBackend) -> None:
+    now(check_stored_versions(store, kind("v1", "v1")))
+    before = now(store.revision())
+    now(check_stored_versions(store, kind("v1", "v1")))
+    assert now(store.revision()) == before
+
+
+def test_a_version_that_objects_are_in_cannot_be_dropped(store: MemoryBackend) -> None:
+    now(check_stored_versions(store, kind("v1", "v1")))
+    for number in range(3):
+        add(store, f"old-{number}", "v1")
+    add(store, "new", "v2")
+    with pytest.raises(UnknownStoredVersion, match=r"Thing\.g\.example\.com .*: 3 in v1; serve these versions again"):
+        now(check_stored_versions(store, kind("v2", "v2")))
+    assert recorded(store) == ["v1"]
+
+
+def test_all_objects_are_counted(store: MemoryBackend) -> None:
+    now(check_stored_versions(store, kind("v1", "v1")))
+    for number in range(PAGE + 1):
+        add(store, f"{number:05}", "v1" if number == PAGE else "v2")
+    with pytest.raises(UnknownStoredVersion, match="1 in v1"):
+        now(check_stored_versions(store, kind("v2", "v2")))
+
+
+def test_a_version_that_no_object_is_in_is_taken_off(store: MemoryBackend) -> None:
+    now(check_stored_versions(store, kind("v1", "v1")))
+    add(store, "new", "v2")
+    now(check_stored_versions(store, kind("v2", "v2")))
+    assert recorded(store) == ["v2"]
+
+
+class Contended(MemoryBackend):
+    """Another process on the same store writes the record first."""
+
+    beaten = False
+
+    async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
+        if not self.beaten:
+            self.beaten = True
+            await super().commit(key, b'["v1"]', expected=expected)
+        return await super().commit(key, value, expected=expected)
+
+
+def test_another_process_may_be_faster() -> None:
+    store = Contended(Clock())
+    now(check_stored_versions(store, kind("v2", "v1", "v2")))
+    assert recorded(store) == ["v1", "v2"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from extapi.admission.chain import AdmissionChain
+from extapi.api.names import path_segment
 from extapi.codec.negotiation import negotiate, negotiate_discovery
 from extapi.codec.strictjson import encode_pretty
-from extapi.errors import MethodNotAllowed, NotFound
+from extapi.errors import BadRequest, MethodNotAllowed, NotFound
 from extapi.listener.call import Call, Response
 from extapi.registry.base import Place
 from extapi.server.discovery import Discovery
@@ -70,6 +71,9 @@ class Router:
         across = info.verb in {"list", "watch", "deletecollection"} and not single
         if resource.namespaced != bool(info.namespace) and not (resource.namespaced and across):
             raise NotFound.path()
+        problems = path_segment(info.name) if single and info.verb != "create" else ()
+        if problems:
+            raise BadRequest(f'Name parameter invalid: "{info.name}": {";".join(problems)}')
         target = Target(call, resource, Place(info.version, info.namespace), info.name, self._chain, self._clock)
         return await verb(target)  # type: ignore[no-any-return]
 

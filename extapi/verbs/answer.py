@@ -52,10 +52,6 @@ def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering
     if transform.kind == "Table":
         metadata = {"resourceVersion": str(obj.revision)} if obj.revision else {}
         return _table(target, accepted, [obj], metadata, status)
-    if transform.kind == "PartialObjectMetadataList":
-        raise NotAcceptable(
-            f"you requested PartialObjectMetadataList, but the requested object is not a list ({target.resource.kind})"
-        )
     return _answer(status, accepted, _formatted(accepted, partial(obj.decoded(), version=transform.version)))
 
 
@@ -95,23 +91,22 @@ def _pieces(opening: bytes, items: Sequence[bytes], closing: bytes) -> list[byte
     """The items, separated by commas, in pieces of at most :data:`PIECE` bytes; a larger item is a piece of its own."""
     pieces = [opening]
     batch = max(1, PIECE * len(items) // (sum(map(len, items)) + len(items) + 1))
-    separator: tuple[bytes, ...] = ()
     for at in range(0, len(items), batch):
-        _join(pieces, [*separator, *items[at : at + batch]])
-        separator = (b"",)  # joined, an empty item in front is a comma in front
+        _join(pieces, items[at : at + batch], first=at == 0)
     pieces.append(closing)
     return pieces
 
 
-def _join(pieces: list[bytes], items: list[bytes]) -> None:
+def _join(pieces: list[bytes], items: Sequence[bytes], *, first: bool) -> None:
     """Append the joined items; halved as long as they are more than a piece holds, since sizes differ."""
-    joined = b",".join(items)
-    if len(joined) <= PIECE or len(items) <= 2:
+    # Joined, an empty item in front is a comma in front.
+    joined = b",".join(items if first else (b"", *items))
+    if len(joined) <= PIECE or len(items) == 1:
         pieces.append(joined)
         return
     half = len(items) // 2
-    _join(pieces, items[:half])
-    _join(pieces, [b"", *items[half:]])
+    _join(pieces, items[:half], first=first)
+    _join(pieces, items[half:], first=False)
 
 
 def _table(

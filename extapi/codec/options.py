@@ -170,7 +170,7 @@ def list_options(query: Query, *, watch_path: bool = False) -> ListOptions:
         resource_version=first_value(query, "resourceVersion"),
         resource_version_match=first_value(query, "resourceVersionMatch"),
         timeout_seconds=parse_int64(query, "timeoutSeconds"),
-        limit=parse_int64(query, "limit") or 0,
+        limit=max(0, parse_int64(query, "limit") or 0),  # a negative one is none
         continue_=first_value(query, "continue"),
         send_initial_events=parse_bool(query, "sendInitialEvents"),
     )

@@ -118,7 +118,7 @@ class StoredResource(StoredObject):
 
     async def _continued(self, at: Place, query: Query, token: continuation.Continuation) -> Listing:
         """The next page of a list; a negative revision in the token means "whatever is there now" (spec E29)."""
-        after = self._store.kind.prefix + token.start.encode()
+        after = self._base(at) + token.start.encode()
         if token.revision < 0:
             await self._store.cache.fresh()
             page = self._store.cache.page(at.namespace, after, query.limit, self._selection(at, query))
@@ -141,10 +141,16 @@ class StoredResource(StoredObject):
             raise Timeout.too_large_resource_version(revision, future.current) from None
         return self._listing(at, page, revision)
 
+    def _base(self, at: Place) -> bytes:
+        """What the keys in continue tokens are relative to: the listed prefix, so that they lead nowhere else."""
+        prefix = self._store.kind.prefix
+        return prefix + f"{at.namespace}/".encode() if at.namespace else prefix
+
     def _listing(self, at: Place, page: EntryPage, revision: int) -> Listing:
         items = CachedRenderings(page.entries, at.version)
         continue_ = ""
         if page.more:
-            last = page.entries[-1].key[len(self._store.kind.prefix) :]
-            continue_ = continuation.encode(last.decode() + "\0", revision)
+            last = page.entries[-1].key.removeprefix(self._base(at)).decode()
+            # A slash in front, as kube-apiserver has it within a namespace.
+            continue_ = continuation.encode(("/" if at.namespace else "") + last + "\0", revision)
         return Listing(items, revision, continue_, page.remaining if page.more else None)

@@ -118,7 +118,7 @@ class Write:
             # No hub object can be made of wrong types. That is the client's mistake and not ours, and the schema says it best.
             errors = self._broken_rules(obj, old)
             if any(error.type in _UNTYPED for error in errors):
-                raise Invalid.of(self._kind.kind.name, self._kind.group, review.name, errors) from None
+                raise Invalid.of(obj["kind"], self._kind.group, review.name, errors) from None
             raise
         if result is None or result is obj:
             return obj
@@ -139,7 +139,7 @@ class Write:
         if kind.validates and not any(error.type in _UNTYPED for error in errors):
             errors += kind.kind.strategy.validate(review.object, review.old_object)
         if errors:
-            raise Invalid.of(kind.kind.name, kind.group, name, errors)
+            raise Invalid.of(obj["kind"], kind.group, name, errors)  # the kind that the client wrote
         for text in finalizer_warnings(obj, old):
             self._admit.warn(text)
         if kind.warns:

@@ -66,7 +66,7 @@ def _run(api: Any, options: Any) -> int:
     from extapi.listener.tls import CertificateError  # noqa: PLC0415
     from extapi.registry.storedversions import UnknownStoredVersion  # noqa: PLC0415
     from extapi.server.lifecycle import Process  # noqa: PLC0415
-    from extapi.server.logs import configure_logs  # noqa: PLC0415
+    from extapi.server.logs import AccessLog, configure_logs  # noqa: PLC0415
     from extapi.storage.file import UnusableFile  # noqa: PLC0415
 
     reactor: Any = imported
@@ -85,7 +85,7 @@ def _run(api: Any, options: Any) -> int:
         statuses.append(1)
 
     try:
-        process = Process(api, options, reactor)
+        process = Process(api, options, reactor, AccessLog(sys.stderr.buffer, reactor.seconds))
     except expected as error:
         click.echo(f"Error: {error}", err=True)
         return 1

@@ -61,10 +61,14 @@ def failure(call: Call, error: ApiError) -> Response:
 
 def _form(call: Call) -> Negotiated:
     try:
-        form = negotiate(call.header("accept"), pretty=call.first("pretty"), user_agent=call.header("user-agent"))
+        return negotiate(
+            call.header("accept"),
+            pretty=call.first("pretty"),
+            user_agent=call.header("user-agent"),
+            transforms=frozenset(),  # a clause that asks for a table does not match; the next one may
+        )
     except NotAcceptable:
         return _FALLBACK
-    return _FALLBACK if form.transform is not None and form.format == "json" else form
 
 
 def _failure(error: BaseException) -> Any:

@@ -18,10 +18,9 @@ from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api
 from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
-from extapi.listener.call import Call
 from extapi.listener.listener import Listener
 from extapi.listener.selfsigned import self_signed
-from extapi.listener.service import Limits
+from extapi.listener.service import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.delegation import Cluster, Delegation
 from extapi.server.generic import Server
@@ -39,7 +38,7 @@ DRAIN = 60.0
 class Process:
     """One server process: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then."""
 
-    def __init__(self, api: Api, options: ServerOptions, reactor: Any) -> None:
+    def __init__(self, api: Api, options: ServerOptions, reactor: Any, access_log: OnFinished) -> None:
         self._log = structlog.get_logger("extapi.server")
         self._options = options
         self._reactor = reactor
@@ -94,7 +93,7 @@ class Process:
             port=options.secure_port,
             limits=Limits(request=options.request_timeout),
             on_died=self._died,
-            on_finished=self._finished,
+            on_finished=access_log,
         )
 
     async def run(self) -> int:
@@ -139,19 +138,3 @@ class Process:
         self._namespaces.stop()
         await self._server.stop()
         await self._cluster.close()
-
-    def _finished(self, call: Call, status: int, size: int, seconds: float) -> None:
-        """One line a request. Neither headers nor bodies: they may hold secrets."""
-        user = call.user.name if call.user else ""
-        self._log.info(
-            "request",
-            method=call.method,
-            uri=call.target,
-            verb=call.info.verb,
-            status=status,
-            bytes=size,
-            ms=round(seconds * 1000, 3),
-            user=user,
-            audit=call.audit_id,
-            **call.log,
-        )

@@ -103,7 +103,7 @@ class LoopbackReply:
         """See :class:`extapi.client.base.Reply`."""
         body = self._response.body
         if callable(body):
-            data = b"".join([line async for line in self.lines()])
+            data = b"".join([piece async for piece in self._pieces(body)])
         else:
             data = body if isinstance(body, bytes) else b"".join(body)
         if len(data) > limit:
@@ -117,15 +117,19 @@ class LoopbackReply:
             for line in (await self.read()).splitlines(keepends=True):
                 yield line
             return
-        running: Deferred[None] = Deferred.fromCoroutine(_run(producer, self._sink))
-        running.addBoth(self._sink.finish)
         buffer = b""
-        async for data in self._sink:
+        async for data in self._pieces(producer):
             *lines, buffer = (buffer + data).split(b"\n")
             for line in lines:
                 yield line
         if buffer:
             yield buffer
+
+    def _pieces(self, producer: Streaming) -> AsyncIterator[bytes]:
+        """The pieces of a stream, which runs from now on."""
+        running: Deferred[None] = Deferred.fromCoroutine(_run(producer, self._sink))
+        running.addBoth(self._sink.finish)
+        return aiter(self._sink)
 
     def close(self) -> None:
         """See :class:`extapi.client.base.Reply`."""
@@ -199,6 +203,8 @@ class LoopbackSink:
                 self.pending -= len(data)
                 yield data
             self._release()
+            if self._queue:
+                continue  # who waited for the sink to be drained has gone on at once
             if self.closed or self._ended:
                 return
             self._waiting = Deferred()

@@ -130,7 +130,7 @@ class _Reader:
             return least
         return int(text)
 
-    def duration(self, flag: str) -> float:
+    def duration(self, flag: str, *, zero: bool = True) -> float:
         try:
             seconds = parse_duration(self.text(flag))
         except ValueError as error:
@@ -138,6 +138,8 @@ class _Reader:
             return 0.0
         if seconds < 0:
             self.problems.append(f"--{flag}: must not be negative")
+        if seconds == 0 and not zero:
+            self.problems.append(f"--{flag}: must not be zero")
         return seconds
 
     def several(self, flag: str, check: Callable[[str], str | None] = lambda _: None) -> tuple[str, ...]:
@@ -185,7 +187,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         unauthorized_ttl=read.duration("authorization-webhook-cache-unauthorized-ttl"),
         reads=read.number("max-requests-inflight", 0, 1_000_000),
         writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),
-        request_timeout=read.duration("request-timeout"),
+        request_timeout=read.duration("request-timeout", zero=False),
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
     )
@@ -199,8 +201,6 @@ def _together(options: ServerOptions) -> Iterable[str]:
     """What is wrong between flags."""
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         yield "--tls-cert-file and --tls-private-key-file must be given together, or neither of them"
-    if options.request_timeout == 0:
-        yield "--request-timeout: must not be zero"
     try:
         parse_url(options.storage)
     except ValueError as error:

@@ -1,0 +1,105 @@
+"""Logs: one JSON line an event, whoever logs it. In a process of its own, since logging is set up once a process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from extapi.api.user import User
+from extapi.listener.call import Call, Peer
+from extapi.listener.requestinfo import request_info
+from extapi.server.logs import AccessLog
+from extapi.server.loopback import BodyBytes
+
+PROGRAM = """
+import sys
+import structlog
+from twisted.logger import Logger
+from extapi.server.logs import configure_logs
+
+configure_logs(sys.stdout.buffer)
+structlog.get_logger("extapi.server").info("serving", port=1)
+log = Logger("things")
+log.debug("not worth a line")
+log.info("an {adjective} thing", adjective="odd")
+log.warn("careful")
+log.critical("worse")
+try:
+    raise ValueError("the reason")
+except ValueError:
+    log.failure("it failed")
+try:
+    raise ValueError("another")
+except ValueError:
+    structlog.get_logger().error("failed too", exc_info=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[dict[str, Any]]:
+    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stderr == ""
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_each_event_is_a_line_with_level_and_time(lines: list[dict[str, Any]]) -> None:
+    assert [(line["level"], line["event"]) for line in lines] == [
+        ("info", "serving"),
+        ("info", "an odd thing"),
+        ("warning", "careful"),
+        ("critical", "worse"),
+        ("critical", "it failed"),
+        ("error", "failed too"),
+    ]
+    assert all(line["timestamp"].endswith("Z") for line in lines)
+    assert lines[0]["port"] == 1
+    assert lines[1]["source"] == "things"
+
+
+def test_failures_have_their_traceback(lines: list[dict[str, Any]]) -> None:
+    assert "ValueError: the reason" in lines[4]["traceback"]
+    assert "ValueError: another" in lines[5]["exception"]
+
+
+def test_a_request_is_one_line_without_headers_or_body() -> None:
+    path = "/apis/g.example/v1/namespaces/a/pizzas/one"
+    call = Call(
+        method="PUT",
+        target=path,
+        info=request_info("PUT", path, {}),
+        query={},
+        headers={"authorization": ["Bearer secret"]},
+        body=BodyBytes(b"secret"),
+        peer=Peer(),
+        audit_id="id-1",
+        received=0.0,
+        deadline=60.0,
+        user=User("alice"),
+    )
+    call.log["reason"] = "Conflict"
+    stream = BytesIO()
+    log = AccessLog(stream, lambda: 1_767_323_045.25)
+    log(call, 409, 12, 0.0015)
+    log(call, 0, 0, 2.0)
+    first, second = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert first == {
+        "event": "request",
+        "level": "info",
+        "timestamp": "2026-01-02T03:04:05.250000Z",
+        "method": "PUT",
+        "uri": path,
+        "verb": "update",
+        "status": 409,
+        "bytes": 12,
+        "ms": 1.5,
+        "user": "alice",
+        "audit": "id-1",
+        "reason": "Conflict",
+    }
+    assert (second["status"], second["ms"]) == (0, 2000.0)
+    assert b"secret" not in stream.getvalue()

@@ -33,6 +33,7 @@ from extapi.api.markers import (
 )
 from extapi.api.quantity import Quantity
 from extapi.api.types import Object, ObjectMeta, Struct
+from extapi.api.user import User
 from extapi.client.informer import Informer
 from extapi.client.workqueue import WorkQueue
 from extapi.errors import ApiError, Conflict, FieldError, Forbidden, NotFound
@@ -83,6 +84,7 @@ __all__ = [
     "Rule",
     "Strategy",
     "Struct",
+    "User",
     "Validator",
     "Version",
     "WorkQueue",

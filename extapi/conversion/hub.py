@@ -77,11 +77,15 @@ class HubConverter:
             obj = msgspec.to_builtins(struct)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise self._failed(version, f"what from_hub made cannot be written: {error}") from error
-        for name, default in self._defaults[type(struct)].items():
-            if obj.get(name) == default:
-                del obj[name]
+        self.drop_defaults(obj, type(struct))
         obj.setdefault("metadata", {})
         return {**obj, "apiVersion": self.api_version(version), "kind": self.kind.name}
+
+    def drop_defaults(self, obj: Obj, form: type[Object]) -> None:
+        """Take out, in place, the parts of an object of type ``form`` that equal their default, as from_hub leaves them out."""
+        for name, default in self._defaults[form].items():
+            if obj.get(name) == default:
+                del obj[name]
 
     def convert(self, obj: Obj, from_version: str, to_version: str) -> Obj:
         """The object in ``to_version``, with the original's metadata dict itself (spec J49); ``obj`` is not changed.

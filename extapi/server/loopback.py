@@ -114,7 +114,7 @@ class LoopbackReply:
         """See :class:`extapi.client.base.Reply`."""
         producer = self._response.body
         if not callable(producer):
-            for line in (await self.read()).splitlines(keepends=True):
+            for line in (await self.read()).splitlines():
                 yield line
             return
         buffer = b""

@@ -28,7 +28,6 @@ async def patch(target: Target[Updater]) -> Response:
     body = await target.call.body.read(MAX_BODY)
     options = patch_options(target.call.query)
     validation = options.field_validation
-    warned: list[str] = []
 
     async def change(old: Obj) -> Obj:
         apply = json_patch if kind == "json-patch" else merge_patch
@@ -38,7 +37,9 @@ async def patch(target: Target[Updater]) -> Response:
         unknown = target.resource.accept(target.at, new)
         if validation == "Strict":
             refuse_strict_patch(new, unknown, patched.duplicates)
-        warned[:] = strict_warnings(unknown, patched.duplicates) if validation == "Warn" else []
+        if validation == "Warn":
+            # Also when the write is refused later; what a second attempt says again is told once.
+            target.call.warnings += strict_warnings(unknown, patched.duplicates)
         check_namespace(target, new)
         check_name(target, new)
         dedupe_owners(target, new)
@@ -46,7 +47,6 @@ async def patch(target: Target[Updater]) -> Response:
 
     admission = target.admission("PatchOptions", options)
     stored = await target.resource.update(target.at, target.name, change, admit=admission)
-    target.call.warnings += warned
     return object_answer(target, accepted, stored)
 
 

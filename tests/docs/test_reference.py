@@ -1,0 +1,75 @@
+"""The reference says what the code does: tables are compared row by row, the message shows the rows that are wanted."""
+
+from __future__ import annotations
+
+import re
+
+import extapi
+from extapi import errors
+from tests.docs import tables
+from tests.docs.samples import ROOT
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def test_the_flags_of_serve() -> None:
+    assert tables.rows_of(REFERENCE / "flags.md", "extapi serve MODULE:NAME") == tables.serve_flags()
+
+
+def test_the_options_of_dev() -> None:
+    assert tables.rows_of(REFERENCE / "flags.md", "extapi dev [MODULE:NAME]") == tables.dev_flags()
+
+
+def test_the_markers() -> None:
+    assert tables.rows_of(REFERENCE / "types.md", "Markers") == tables.marker_rows()
+
+
+def test_the_promise_has_every_name_once() -> None:
+    text = (REFERENCE / "promise.md").read_text(encoding="utf-8")
+    text = re.sub(r"^### Review\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^\| `(\w+)`", text, re.MULTILINE)
+    sentence = re.search(r"^The markers (.*?) are described", text, re.MULTILINE | re.DOTALL)
+    assert sentence is not None
+    assert sorted([*listed, *re.findall(r"`(\w+)`", sentence[1])]) == sorted(extapi.__all__)
+
+
+def test_the_promise_names_what_a_review_has() -> None:
+    told = [
+        word.split("(")[0]
+        for row in tables.rows_of(REFERENCE / "promise.md", "Review")
+        for word in re.findall(r"`([^`]+)`", row.split("|")[1])
+    ]
+    missing = [word for word in told if not hasattr(extapi.Review, word)]
+    # Fields of a dataclass without a default are no attributes of the class.
+    assert set(missing) <= set(extapi.Review.__dataclass_fields__)
+    assert set(extapi.Review.__dataclass_fields__) - set(told) == {
+        "converter",
+        "obj",
+        "old",
+        "old_version",
+        "warned",
+        "warnings",
+    }
+
+
+def test_the_errors() -> None:
+    told = {}
+    for row in tables.rows_of(REFERENCE / "errors.md", "Errors"):
+        code, reason, name = (cell.strip().strip("`") for cell in row.split("|")[1:4])
+        told[name] = (int(code), "" if reason == "(empty)" else reason)
+    classes = {name: getattr(errors, name) for name in errors.__all__}
+    subclasses = {
+        name: (each.code, each.reason)
+        for name, each in classes.items()
+        if isinstance(each, type) and issubclass(each, errors.ApiError) and each is not errors.ApiError
+    }
+    assert told == subclasses
+
+
+def test_the_field_errors() -> None:
+    for row in tables.rows_of(REFERENCE / "errors.md", "Field errors"):
+        call, text, reason = (cell.strip().strip("`") for cell in row.split("|")[1:4])
+        method, parameters = re.fullmatch(r"FieldError\.(\w+)\((.*)\)", call).groups()  # type: ignore[union-attr]  # else the table is wrong
+        values = {"path": "spec.x", "detail": "why", "value": "v", "supported": ["a"], "limit": 1, "actual": 2}
+        error = getattr(extapi.FieldError, method)(*(values[name] for name in parameters.split(", ")))
+        assert (error.type.label, error.type.reason) == (text, reason)

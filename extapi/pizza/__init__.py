@@ -28,7 +28,7 @@ api = Api(
                     v1alpha1.Pizza,
                     to_hub=conversion.from_v1alpha1,
                     from_hub=conversion.to_v1alpha1,
-                    columns=[Column("Toppings", ".spec.toppings"), COST, AGE],
+                    columns=[Column("Toppings", ".spec.toppings[*]"), COST, AGE],
                 ),
             },
             columns=[Column("Toppings", ".spec.toppings[*].name"), COST, AGE],

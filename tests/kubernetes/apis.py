@@ -28,3 +28,11 @@ gadgets = Api(
     )
 )
 """The kind that kube-apiserver serves as a custom resource, too; no code of an author's."""
+
+away = Api(
+    Group(
+        "away.example.com",
+        Kind("Trace", storage="v1", status=False, versions={"v1": Version({"type": "object"})}),
+    )
+)
+"""A kind whose server is stopped and started again."""

@@ -55,14 +55,14 @@ def gadgets(
     """The twins: the same kind as an aggregated API of ours and as a custom resource of kube-apiserver."""
     control_plane.client.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.{THEIRS}", CRD)
     target = "tests.kubernetes.apis:gadgets"
-    with second.running(control_plane, target, tmp_path_factory.mktemp("gadgets")) as server:
+    with second.running(control_plane, target, tmp_path_factory.mktemp("gadgets"), "memory:") as server:
         until(lambda: control_plane.client.problem(f"/apis/{THEIRS}/{VERSION}/{PLURAL}") is None)
         until(lambda: _both_are_in_openapi(control_plane))
         yield server
 
 
 def _both_are_in_openapi(control_plane: ControlPlane) -> bool:
-    """kubectl reads schemas, which kube-apiserver publishes a moment after the resources themselves."""
+    """Kubectl reads schemas, which kube-apiserver publishes a moment after the resources themselves."""
     paths = json.loads(control_plane.client.request("GET", "/openapi/v3"))["paths"]
     return all(f"apis/{group}/{VERSION}" in paths for group in (OURS, THEIRS))
 

@@ -20,10 +20,11 @@ APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 class SecondServer:
     """``extapi serve TARGET`` with the identity and the certificates of the first one, at a port of its own."""
 
-    def __init__(self, control_plane: ControlPlane, target: str, directory: Path) -> None:
+    def __init__(self, control_plane: ControlPlane, target: str, directory: Path, storage: str) -> None:
         self._control_plane = control_plane
         self._target = target
         self._directory = directory
+        self._storage = storage or f"sqlite:///{directory / 'storage.sqlite'}"
         self.port = ports.choose(0, "--serve-port")
         self.groups = [GroupVersions(group.name, group.versions_by_priority()) for group in load_api(target).groups]
         self.log = directory / "extension-server.log"
@@ -35,7 +36,7 @@ class SecondServer:
         extension.start(
             self._target,
             port=self.port,
-            storage=f"sqlite:///{self._directory / 'storage.sqlite'}",
+            storage=self._storage,
             kubeconfig=self._control_plane.cluster.write_kubeconfig("extension-client"),
             certificates=self._control_plane.certificates,
             processes=self._processes,
@@ -81,9 +82,12 @@ class SecondServer:
 
 
 @contextlib.contextmanager
-def running(control_plane: ControlPlane, target: str, directory: Path) -> Iterator[SecondServer]:
-    """A second server, available through kube-apiserver. The first one has to be there: it shares its Service and rights."""
-    server = SecondServer(control_plane, target, directory)
+def running(control_plane: ControlPlane, target: str, directory: Path, storage: str = "") -> Iterator[SecondServer]:
+    """A second server, available through kube-apiserver. The first one has to be there: it shares its Service and rights.
+
+    ``storage``: instead of a file in ``directory``.
+    """
+    server = SecondServer(control_plane, target, directory, storage)
     try:
         server.start()
         server.register()

@@ -1,9 +1,8 @@
-"""The same commands and requests to an aggregated kind of ours and to a custom resource with the same schema: all that
-kube-apiserver prints about its own must be printed about ours.
+"""The same commands and requests to an aggregated kind of ours and to a custom resource with the same schema.
 
-What differs on purpose is taken out by :func:`neutral` and named there. Not compared: string columns with several results
-(kube-apiserver prints the first only, we print all), errors below ``status`` (kube-apiserver's text lacks the prefix), and
-texts that quote Go's types.
+All that kube-apiserver says about its own has to be said about ours. What differs on purpose is taken out by
+:func:`neutral` and named there. Not compared: string columns with several results (kube-apiserver prints the first only,
+we print all), errors below ``status`` (kube-apiserver's text lacks the prefix), and texts that quote Go's types.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ def neutral(text: str) -> str:
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+ \+0000|Z)", "<time>", text)
     text = re.sub(r'((?i:resource\s?version)\\*"?:\s*\\*"?)[0-9]+', r"\1<revision>", text)
     text = re.sub(r"\b\d+(ms|s|m)\b", "<age>", text)
-    text = re.sub(r"[ ]+$", "", text, flags=re.M)
+    text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"(too old resource version: )\d+ \(\d+\)", r"\1<revision>", text)
     text = re.sub(r"(current: |record \()\d+", r"\1<revision>", text)
     text = re.sub(r'("continue":|continue:) "?\w{8,}"?', r"\1 <token>", text)
     text = re.sub(r'("continue":)"\w{8,}"', r'\1"<token>"', text)
@@ -294,6 +294,7 @@ REQUESTS: dict[str, tuple[str, str, Any, str]] = {
     "a dry delete": ("DELETE", "/one?dryRun=All", None, ""),
     "a delete of all": ("DELETE", "", None, ""),
     "a delete of some": ("DELETE", "?labelSelector=kind%3Done", None, ""),
+    "a watch in the past": ("GET", "?watch=1&resourceVersion=1&timeoutSeconds=5", None, ""),
     "a watch from nonsense": ("GET", "?watch=1&resourceVersion=abc", None, ""),
     "a watch of initial events without a match": ("GET", "?watch=1&sendInitialEvents=true", None, ""),
     "a watch with a match": ("GET", "?watch=1&resourceVersionMatch=Exact&resourceVersion=1", None, ""),

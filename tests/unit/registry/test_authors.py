@@ -22,14 +22,16 @@ def test_a_plugin_that_raises_is_500(shop_served: Shop) -> None:
     assert shop_served.request("GET", f"{WIDGETS}/w").status == 404
 
 
-def test_a_plugin_that_makes_something_else_of_the_object_is_500(shop_served: Shop) -> None:
+def test_what_a_plugin_makes_of_the_object_is_validated(shop_served: Shop) -> None:
+    """I2."""
+
     async def break_it(review: Review) -> None:
-        review.object.spec = "nothing"
+        review.object.spec.size = "huge"
 
     shop_served.plugin.on_mutate = break_it
     answer = shop_served.request("POST", WIDGETS, body=widget())
-    assert answer.status == 500, answer
-    assert shop_served.request("GET", f"{WIDGETS}/w").status == 404
+    assert answer.status == 422
+    assert failure(answer)["details"]["causes"][0]["field"] == "spec.size"
 
 
 def test_a_strategy_that_raises_is_an_error_of_the_server(shop_served: Shop) -> None:

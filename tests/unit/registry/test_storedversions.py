@@ -25,7 +25,9 @@ class Thing(Object):
 
 
 def kind(storage: str, *versions: str) -> ServedKind:
-    return ServedKind(Kind("Thing", storage=storage, versions={name: Version(Thing) for name in versions}), "g.example.com")
+    return ServedKind(
+        Kind("Thing", storage=storage, versions={name: Version(Thing) for name in versions}), "g.example.com"
+    )
 
 
 def now(coroutine: Coroutine[Any, Any, T]) -> T:

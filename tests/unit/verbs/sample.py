@@ -44,7 +44,7 @@ class Part(Struct):
 class WidgetSpec(Struct):
     size: Annotated[int, Minimum(0), Maximum(100)] = 1
     color: Literal["red", "green", "pink", "boom"] = "red"
-    parts: Annotated[list[Part], ListMap("name")] = []
+    parts: Annotated[list[Part], ListMap("name")] = []  # noqa: RUF012 -- a field: msgspec copies the default
 
 
 class WidgetStatus(Struct):

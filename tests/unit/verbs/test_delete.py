@@ -130,13 +130,17 @@ def test_another_policy_replaces_the_first(shop_served: Shop) -> None:
     [
         (
             {"propagationPolicy": "x"},
-            'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "x": supported values: '
-            '"Foreground", "Background", "Orphan", "nil"',
+            (
+                'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "x": supported values: '
+                '"Foreground", "Background", "Orphan", "nil"'
+            ),
         ),
         (
             {"propagationPolicy": "Orphan", "orphanDependents": True},
-            'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": '
-            "orphanDependents and deletionPropagation cannot be both set",
+            (
+                'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Invalid value: "Orphan": '
+                "orphanDependents and deletionPropagation cannot be both set"
+            ),
         ),
     ],
 )
@@ -182,13 +186,17 @@ def test_the_content_type_of_no_body_does_not_matter(shop_served: Shop) -> None:
     [
         (
             "uid",
-            "the UID in the precondition (x) does not match the UID in record ({}). "
-            "The object might have been deleted and then recreated",
+            (
+                "the UID in the precondition (x) does not match the UID in record ({}). "
+                "The object might have been deleted and then recreated"
+            ),
         ),
         (
             "resourceVersion",
-            "the ResourceVersion in the precondition (x) does not match the ResourceVersion in record ({}). "
-            "The object might have been modified",
+            (
+                "the ResourceVersion in the precondition (x) does not match the ResourceVersion in record ({}). "
+                "The object might have been modified"
+            ),
         ),
     ],
 )
@@ -290,7 +298,7 @@ def test_a_precondition_is_checked_against_what_changed_meanwhile(shop_served: S
 def test_a_refusal_on_an_old_copy_is_not_the_last_word(shop_served: Shop) -> None:
     """K3."""
     shop_served.create()
-    asked = []
+    asked: list[bool] = []
 
     async def between(review: Review) -> None:
         if review.operation == "DELETE" and not asked:
@@ -306,7 +314,7 @@ def test_a_refusal_on_an_old_copy_is_not_the_last_word(shop_served: Shop) -> Non
 
 def test_what_is_gone_meanwhile_is_404(shop_served: Shop) -> None:
     shop_served.create()
-    asked = []
+    asked: list[bool] = []
 
     async def between(review: Review) -> None:
         if not asked:
@@ -398,7 +406,7 @@ def test_each_object_is_admitted(shop_served: Shop) -> None:
 def test_what_somebody_else_deleted_first_does_not_matter(shop_served: Shop) -> None:
     for name in "abc":
         shop_served.create(name)
-    asked = []
+    asked: list[bool] = []
 
     async def between(review: Review) -> None:
         if not asked:

@@ -64,7 +64,9 @@ def test_a_table_of_each_version(shop_served: Shop, version: str) -> None:
     assert table["rows"][0]["object"]["apiVersion"] == f"meta.k8s.io/{version}"
 
 
-@pytest.mark.parametrize(("include", "kind"), [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "Widget")])
+@pytest.mark.parametrize(
+    ("include", "kind"), [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "Widget")]
+)
 def test_what_rows_carry(shop_served: Shop, include: str, kind: str | None) -> None:
     """G4."""
     shop_served.create()
@@ -141,7 +143,9 @@ def test_the_wrong_one_of_the_two_is_406(shop_served: Shop) -> None:
     )
     many = shop_served.request("GET", WIDGETS, headers=accept(PARTIAL))
     assert many.status == 406
-    assert failure(many)["message"].startswith("you requested PartialObjectMetadata, but the requested object is a list (")
+    assert failure(many)["message"].startswith(
+        "you requested PartialObjectMetadata, but the requested object is a list ("
+    )
     assert many.body.startswith(b"{\n  ")
 
 

@@ -354,7 +354,7 @@ async def _label(shop_served: Shop, value: str) -> None:
 def test_somebody_who_was_faster_is_a_conflict_for_put(shop_served: Shop) -> None:
     """E40, K3: the plugin is asked while somebody else writes."""
     created = shop_served.create()
-    busy = []
+    busy: list[bool] = []
 
     async def between(review: Review) -> None:
         if not busy:
@@ -371,7 +371,7 @@ def test_somebody_who_was_faster_is_a_conflict_for_put(shop_served: Shop) -> Non
 def test_a_patch_is_made_again_of_what_somebody_else_wrote(shop_served: Shop) -> None:
     """E62, K3: as often as it takes."""
     shop_served.create()
-    times = []
+    times: list[bool] = []
 
     async def between(review: Review) -> None:
         if len(times) < 3 and review.object.spec.size == 2:
@@ -400,7 +400,7 @@ def test_an_update_of_what_was_deleted_meanwhile_is_404(shop_served: Shop) -> No
 def test_what_is_refused_on_an_old_copy_is_tried_on_the_newest(shop_served: Shop) -> None:
     """K3: a first attempt that fails is not the last word if the store has something newer."""
     shop_served.create(spec={"size": 50})
-    seen = []
+    seen: list[bool] = []
 
     async def between(review: Review) -> None:
         if review.operation == "UPDATE" and not seen:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from extapi.client.base import Request
 from extapi.testing import Stream
 from tests.unit.verbs.sample import ALPHAS, CURSED, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf
 
@@ -135,8 +136,10 @@ def test_bookmarks_come_about_every_minute(shop_served: Shop) -> None:
         ),
         (
             {"resourceVersionMatch": "NotOlderThan", "resourceVersion": "1"},
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
-            "provided",
+            (
+                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+                "provided"
+            ),
         ),
     ],
 )
@@ -292,9 +295,9 @@ def test_it_ends_when_it_should(shop_served: Shop) -> None:
     """F3: cleanly, without an event of its own."""
     stream = shop_served.watch(WIDGETS, {"timeoutSeconds": "5"})
     shop_served.advance(4.5)
-    assert not stream.ended
+    early = stream.ended
     shop_served.advance(1)
-    assert stream.ended
+    assert (early, stream.ended) == (False, True)
     assert stream.error is None
     assert stream.events == []
 
@@ -354,3 +357,26 @@ def test_deprecated_versions_warn(shop_served: Shop) -> None:
     assert stream.reply.headers["warning"] == (
         '299 - "shop.example.com/v1beta1 Shelf is deprecated; use shop.example.com/v1 Shelf"'
     )
+
+
+def test_who_reads_too_slowly_is_ended(shop_served: Shop) -> None:
+    """F17: once 4 MiB wait for it; the others go on."""
+    shop_served.create(annotations={"a": "x" * 250_000})
+    quick = shop_served.watch(WIDGETS)
+    request = Request("GET", WIDGETS, [("watch", "true")])
+    reply = shop_served.server.run(shop_served.server.server.transport().send(request))
+    events = aiter(reply.lines())
+
+    async def one() -> bytes:
+        return await anext(events)
+
+    assert shop_served.server.run(one()).startswith(b'{"type":"ADDED"')
+    for size in range(2, 22):
+        shop_served.merge({"spec": {"size": size}})
+        shop_served.advance(0.05)
+    shop_served.advance(6)
+    assert reply._sink.closed
+    shop_served.merge({"spec": {"size": 99}})
+    shop_served.advance(1)
+    assert len(quick.events) == 22
+    assert not quick.ended

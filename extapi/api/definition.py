@@ -67,7 +67,10 @@ class Strategy:
     """
 
     def prepare(self, obj: Any, old: Any | None) -> None:
-        """Adjust ``obj`` before validation: after mutating admission, on create (``old`` is None) and update. May mutate ``obj``."""
+        """Adjust ``obj`` before validation: after mutating admission, on create (``old`` is None) and update. May mutate ``obj``.
+
+        Not asked for writes of the status subresource.
+        """
 
     def validate(self, obj: Any, old: Any | None) -> Iterable[FieldError]:
         """Every rule that ``obj`` breaks; runs after the schema's own rules, on create (``old`` is None) and update. Must not mutate."""

@@ -61,7 +61,8 @@ def _payload(token: str) -> dict[str, object]:
     good = _ALPHABET.match(token)
     end = good.end() if good else 0
     if end != len(token) or len(token) % 4 == 1 or len(token) > _MAX_LENGTH:
-        _refuse(f": illegal base64 data at input byte {end}")
+        # A single character left over is itself what is illegal.
+        _refuse(f": illegal base64 data at input byte {end - 1 if end == len(token) and end % 4 == 1 else end}")
     try:
         value = decode_json(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), max_depth=2).value
     except JSONError as error:

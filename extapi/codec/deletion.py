@@ -67,7 +67,10 @@ def delete_options(query: Query, data: bytes = b"", body_format: Format = "json"
 
 
 def _from_query(query: Query) -> dict[str, Any]:
+    # Preconditions stand in the query by their own names, and the empty ones are none.
+    preconditions = {name: first_value(query, name) or None for name in ("uid", "resourceVersion")}
     return {
+        "preconditions": preconditions,
         "dryRun": list(query.get("dryRun", ())),
         "gracePeriodSeconds": parse_int64(query, "gracePeriodSeconds"),
         "propagationPolicy": first_value(query, "propagationPolicy") if "propagationPolicy" in query else None,

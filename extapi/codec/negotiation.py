@@ -144,9 +144,14 @@ def negotiate(
 
 
 def negotiate_stream(accept: str, *, transforms: frozenset[str] = ALL_TRANSFORMS) -> Negotiated:
-    """The form of the events of a watch: JSON, never indented. Raises :class:`NotAcceptable` with the text of spec F1."""
+    """The form of the events of a watch: JSON, never indented.
+
+    Raises :class:`NotAcceptable`, with the text of spec F1 for what is accepted elsewhere and cannot be streamed.
+    """
     found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms)
-    if found is None or found.format != "json":
+    if found is None:
+        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
+    if found.format != "json":
         raise NotAcceptable("only the following media types are accepted: " + ", ".join(_STREAMED))
     return replace(found, pretty=False) if found.pretty else found
 

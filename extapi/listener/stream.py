@@ -31,7 +31,7 @@ KEEPALIVE = 60
 """Seconds of silence after which the kernel asks whether the peer's machine is still there."""
 FLUSH = 30.0
 """Seconds a closing connection has to take what is still queued."""
-LINGER = 5.0
+LINGER = 2.0
 """Seconds to wait for the peer's end after ours, so that a reset does not destroy what it has yet to read."""
 
 _RESET = struct.pack("ii", 1, 0)

@@ -37,11 +37,16 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     """One attempt with a fixed name."""
     kind = store.kind
     given_revision = obj["metadata"].get("resourceVersion", "")
-    _fill_system_metadata(store, obj)
-    if kind.kind.status:
-        obj.pop("status", None)
+    uid, created = store.new_uid(), store.timestamp()
+
+    def keep(new: Obj) -> None:
+        _fill_system_metadata(new, uid, created)
+        if kind.kind.status:
+            new.pop("status", None)
+
+    keep(obj)
     write = Write(store, at, admit)
-    obj = await write.mutated(Operation.CREATE, obj, None)
+    obj = await write.mutated(Operation.CREATE, obj, None, keep)
     await write.checked(Operation.CREATE, obj, None)
     name = obj["metadata"]["name"]
     key = kind.key(at.namespace, name)
@@ -62,13 +67,13 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     return write.answer(obj, value, revision)
 
 
-def _fill_system_metadata(store: Store, obj: Obj) -> None:
+def _fill_system_metadata(obj: Obj, uid: str, created: str) -> None:
     """What only the server decides (spec E11); whatever the client sent for it is dropped."""
     metadata = obj["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"):
         metadata.pop(name, None)
-    metadata["uid"] = store.new_uid()
-    metadata["creationTimestamp"] = store.timestamp()
+    metadata["uid"] = uid
+    metadata["creationTimestamp"] = created
     metadata["generation"] = 1
 
 

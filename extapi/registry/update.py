@@ -13,7 +13,7 @@ from extapi.registry.rendering import FreshRendering
 from extapi.registry.writing import Store, Write, with_revision
 from extapi.storage.base import Entry as Live, RevisionConflict
 
-KEPT = ("creationTimestamp", "deletionTimestamp", "generation")
+KEPT = ("creationTimestamp", "generation")
 """Metadata that a client's update never changes (spec E41)."""
 
 
@@ -50,8 +50,12 @@ async def _attempt(
     old = with_revision(kind.from_stored(live.value, version), live.revision)
     write = Write(store, at, admit)
     obj = await change(old)
-    _carry_over(kind.kind.status, obj, old, status=status)
-    obj = await write.mutated(Operation.UPDATE, obj, old)
+
+    def keep(new: Obj) -> None:
+        _carry_over(kind.kind.status, new, old, status=status)
+
+    keep(obj)
+    obj = await write.mutated(Operation.UPDATE, obj, old, keep)
     _check_revision(store, name, obj, live.revision)
     if not status and _spec_changed(obj, old, has_status=kind.kind.status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
@@ -59,10 +63,11 @@ async def _attempt(
     obj["metadata"].pop("resourceVersion")
     value = kind.to_stored(obj, version)
     if "deletionTimestamp" in obj["metadata"] and not obj["metadata"].get("finalizers"):
-        revision = live.revision
         if not admit.dry_run:
-            revision = await store.commit("delete", live.key, None, expected=live.revision)
-        return write.answer(obj, value, revision)
+            await store.commit("delete", live.key, None, expected=live.revision)
+        return write.answer(
+            obj, value, live.revision
+        )  # the last one that it had; only watchers see that of the deletion
     if admit.dry_run or value == live.value:
         return write.answer(obj, value, live.revision)
     if version == kind.kind.storage:
@@ -89,6 +94,8 @@ def _carry_over(has_status: bool, obj: Obj, old: Obj, *, status: bool) -> None:
         after.pop(name, None)
         if name in before:
             after[name] = before[name]
+    if "deletionTimestamp" in before:  # before that, validation refuses a client's own
+        after["deletionTimestamp"] = before["deletionTimestamp"]
     if "deletionGracePeriodSeconds" not in after and "deletionGracePeriodSeconds" in before:
         after["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
     if not after.get("uid"):

@@ -7,6 +7,7 @@ author's ``prepare``, validation by schema and by the author, warnings, validati
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
@@ -103,25 +104,37 @@ class Write:
             warned=self._admit.warn,
         )
 
-    async def mutated(self, operation: Operation, obj: Obj, old: Obj | None) -> Obj:
+    async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
         """The object after mutating admission and the author's ``prepare``; what they changed is brought into shape again.
 
-        Raises :class:`Invalid` for an object that they could not be shown, since its fields are not of the right types.
+        ``keep`` puts back in place what is not for plugins to change. It comes before ``prepare`` (spec K1, K2), which
+        may begin a status. Raises :class:`Invalid` for an object that they could not be shown, since its fields are not
+        of the right types.
         """
-        review = self._review(operation, obj["metadata"].get("name", ""), obj, old)
+        name = obj["metadata"].get("name", "")
+        review = self._review(operation, name, obj, old)
         try:
             await self._admit.chain.mutate(review)
-            if self._kind.prepares:
+            changed = self._changed(review, obj)
+            if changed is not None:
+                keep(changed)
+                obj, review = changed, self._review(operation, name, changed, old)
+            if self._kind.prepares and not self._admit.subresource:  # a write of status does not touch the rest
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
-            result = review.result()
+                obj = self._changed(review, obj) or obj
         except InternalError:
             # No hub object can be made of wrong types. That is the client's mistake and not ours, and the schema says it best.
             errors = self._broken_rules(obj, old)
             if any(error.type in _UNTYPED for error in errors):
-                raise Invalid.of(obj["kind"], self._kind.group, review.name, errors) from None
+                raise Invalid.of(obj["kind"], self._kind.group, name, errors) from None
             raise
-        if result is None or result is obj:
-            return obj
+        return obj
+
+    def _changed(self, review: Review, before: Obj) -> Obj | None:
+        """The object of the review in shape; None: nobody changed it. One without a type may have changed in place."""
+        result = review.result()
+        if result is None or (result is before and self._kind.converter.hub is not None):
+            return None
         self._kind.accept(result, self._at.version)
         return result
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from extapi.admission.chain import AdmissionChain
 from extapi.api.names import path_segment
 from extapi.codec.negotiation import negotiate, negotiate_discovery
@@ -68,7 +70,8 @@ class Router:
         if verb is None:
             raise MethodNotAllowed.on(resource.plural, resource.group, info.verb)
         single = bool(info.name) and len(info.parts) > 1
-        across = info.verb in {"list", "watch", "deletecollection"} and not single
+        # Of all namespaces together there is only reading: nothing deletes the objects of all of them at once.
+        across = info.verb in {"list", "watch"} and not single
         if resource.namespaced != bool(info.namespace) and not (resource.namespaced and across):
             raise NotFound.path()
         problems = path_segment(info.name) if single and info.verb != "create" else ()
@@ -120,5 +123,9 @@ class Router:
         content = self._discovery.versions.get((group, version)) if version else self._discovery.group.get(group)
         if content is None:
             return None
-        negotiate(call.header("accept"), transforms=frozenset())
+        form = negotiate(call.header("accept"), transforms=frozenset())
+        if form.format == "yaml":
+            from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
+
+            return Response(200, [("Content-Type", form.content_type)], encode_yaml(msgspec.json.decode(content.body)))
         return document(call, content, "application/json")

@@ -9,8 +9,8 @@ from extapi.api.types import Obj
 from extapi.codec.body import strict_warnings
 from extapi.codec.negotiation import patch_type
 from extapi.codec.options import patch_options
-from extapi.codec.patches import json_patch, merge_patch, refuse_strict_patch
-from extapi.errors import BadRequest
+from extapi.codec.patches import json_patch, merge_patch, patched_error, refuse_strict_patch
+from extapi.errors import BadRequest, FieldError, Invalid
 from extapi.listener.call import Response
 from extapi.registry.base import Updater
 from extapi.verbs.answer import negotiated, object_answer
@@ -21,10 +21,10 @@ from extapi.verbs.target import Target
 
 async def patch(target: Target[Updater]) -> Response:
     """Change the object as the patch says; 200 with the object as stored."""
+    kind = patch_type(target.call.header("content-type"))
     if not target.name:
         raise BadRequest("name must be provided")
     accepted = negotiated(target)
-    kind = patch_type(target.call.header("content-type"))
     body = await target.call.body.read(MAX_BODY)
     options = patch_options(target.call.query)
     validation = options.field_validation
@@ -34,7 +34,7 @@ async def patch(target: Target[Updater]) -> Response:
         patched = apply(old, body, validation)
         new = patched.value
         _check_version(target, new)
-        unknown = target.resource.accept(target.at, new)
+        unknown = _accepted(target, new)
         if validation == "Strict":
             refuse_strict_patch(new, unknown, patched.duplicates)
         if validation == "Warn":
@@ -50,10 +50,19 @@ async def patch(target: Target[Updater]) -> Response:
     return object_answer(target, accepted, stored)
 
 
+def _accepted(target: Target[Updater], new: Obj) -> list[str]:
+    """The paths of unknown fields. What a patch made of metadata is told like all that a patch led to (spec E60)."""
+    resource = target.resource
+    try:
+        return resource.accept(target.at, new)
+    except BadRequest as error:
+        prefix = f'{resource.kind} in version "{target.at.version}" cannot be handled as a {resource.kind}: '
+        raise patched_error(new, error.message.removeprefix(prefix)) from None
+
+
 def _check_version(target: Target[Updater], new: Obj) -> None:
     """A patch must leave the object its version; a wrong kind is left to validation, as in kube-apiserver."""
     api_version = new.get("apiVersion") or ""
     if api_version != target.api_version:
-        raise BadRequest(
-            f"the API version in the data ({api_version}) does not match the expected API version ({target.api_version})"
-        )
+        error = FieldError.invalid("apiVersion", api_version, f"must be {target.api_version}")
+        raise Invalid.of(new["kind"], api_version.rpartition("/")[0], target.name, [error])

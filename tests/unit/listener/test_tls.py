@@ -12,7 +12,7 @@ from OpenSSL import SSL
 from twisted.internet.task import Clock
 
 from extapi.listener.stream import TLSStream
-from extapi.listener.tls import CertificateError, ServingCertificate
+from extapi.listener.tls import POLL, CertificateError, ServingCertificate
 from tests.certificates import CLIENT, Issued, Paths, authority
 from tests.wire.harness import Client, SelectClock, client_context
 
@@ -203,13 +203,13 @@ def test_changed_files_are_loaded_by_the_clock(paths: Paths, pairs: list[Pair]) 
     tls.start(clock)
     tls.start(clock)
     before = tls.context
-    clock.advance(60)
+    clock.advance(POLL)
     assert tls.context is before
     other = CA.intermediate("middle").leaf("localhost", san=["localhost"])
     touch(paths, other)
-    clock.advance(59)
+    clock.advance(POLL - 0.1)
     assert tls.context is before
-    clock.advance(1)
+    clock.advance(0.1)
     assert served(tls, pairs) == der(other)
     tls.stop()
     tls.stop()

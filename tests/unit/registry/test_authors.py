@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from extapi import Review
+from extapi import Api, Group, Kind, Review, Strategy, Version
+from extapi.testing import serve
 from tests.unit.verbs.sample import WIDGETS, Shop, failure, widget
 
 
@@ -61,3 +64,70 @@ def test_required_fields_never_reach_the_strategy(shop_served: Shop) -> None:
     answer = shop_served.request("POST", WIDGETS, body=widget(spec={"parts": [{}]}))
     assert answer.status == 422
     assert failure(answer)["message"] == 'Widget.shop.example.com "w" is invalid: spec.parts[0].name: Required value'
+
+
+def test_a_plugin_changes_nothing_that_the_request_must_not(shop_served: Shop) -> None:
+    """K1, K2: status has an endpoint of its own, and some metadata is the server's."""
+
+    async def meddle(review: Review) -> None:
+        if review.object is not None:
+            review.object.status.ready = True
+            review.object.spec.size += 10
+            review.object.metadata.generation = 77
+            review.object.metadata.labels = {"mine": "yes"}
+
+    shop_served.plugin.on_mutate = meddle
+    created = shop_served.create()
+    assert "status" not in created
+    assert (created["spec"]["size"], created["metadata"]["generation"]) == (11, 1)
+    updated = shop_served.put(created).json()
+    assert "status" not in updated
+    assert (updated["spec"]["size"], updated["metadata"]["generation"]) == (21, 2)
+    status = shop_served.merge({"status": {"ready": False}}, subresource="/status").json()
+    assert status["status"] == {"ready": True}
+    assert (status["spec"]["size"], status["metadata"]["generation"]) == (21, 2)
+
+
+class Starting(Strategy):
+    """Begins a status and remembers what it was shown."""
+
+    def prepare(self, obj: Any, old: Any | None) -> None:
+        if old is None:
+            obj["status"] = {"phase": "Pending"}
+
+
+class Labelling:
+    """Changes an object that has no type: a dict, in place."""
+
+    async def mutate(self, review: Review) -> None:
+        if review.object is not None:
+            review.object["metadata"]["labels"] = {"seen": "yes", "null": None}
+            review.object["status"] = {"phase": "Forged"}
+            review.object["spec"] = {"known": 1, "unknown": 2}
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {"known": {"type": "integer"}, "more": {"type": "integer", "default": 3}},
+        },
+        "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
+    },
+}
+
+
+def test_objects_without_a_type_are_brought_into_shape_too() -> None:
+    """What changes in place is pruned and defaulted; a strategy may begin a status, as strategies in Kubernetes do."""
+    kind = Kind("Thing", storage="v1", versions={"v1": Version(SCHEMA)}, strategy=Starting())
+    path = "/apis/a.example.com/v1/namespaces/default/things"
+    thing = {"apiVersion": "a.example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+    with serve(Api(Group("a.example.com", kind), admission=[Labelling()])) as server:
+        answer = server.request("POST", path, body=thing)
+        assert answer.status == 201, answer
+        created = answer.json()
+        assert created == server.request("GET", f"{path}/t").json()
+    assert created["spec"] == {"known": 1, "more": 3}
+    assert created["status"] == {"phase": "Pending"}
+    assert created["metadata"]["labels"] == {"seen": "yes", "null": ""}

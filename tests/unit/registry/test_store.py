@@ -181,3 +181,9 @@ def test_a_missing_grace_period_is_restored(shop_served: Shop) -> None:
     marked = shop_served.request("DELETE", f"{WIDGETS}/w").json()
     del marked["metadata"]["deletionGracePeriodSeconds"]
     assert shop_served.put(marked).json()["metadata"]["deletionGracePeriodSeconds"] == 0
+
+
+def test_what_another_version_does_not_know_is_stored_with_its_default(shop_served: Shop) -> None:
+    """K7, J21."""
+    shop_served.request("POST", ALPHAS, body=widget(version="v1alpha1", spec={"inches": "9in"}))
+    assert stored(shop_served)["spec"] == {"size": 9, "color": "red"}

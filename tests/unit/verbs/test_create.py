@@ -10,7 +10,7 @@ import pytest
 
 from extapi import Review
 from extapi.testing import serve
-from tests.unit.verbs.sample import GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf, shop, widget
+from tests.unit.verbs.sample import GROUP, SHELVES, V1, WIDGETS, Plugin, Shop, failure, shelf, shop, widget
 
 WHY_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -163,11 +163,13 @@ class Stuck(Random):
 
 def test_a_generated_name_that_is_taken_is_tried_eight_times() -> None:
     """E14."""
-    with serve(shop(), random=Stuck()) as server:
+    plugin = Plugin()
+    with serve(shop(plugin), random=Stuck()) as server:
         first = server.request("POST", WIDGETS, body=widget("", generateName="a-"))
         assert first.status == 201
         answer = server.request("POST", WIDGETS, body=widget("", generateName="a-"))
     name = first.json()["metadata"]["name"]
+    assert len([seen for seen in plugin.seen if seen[0] == "validate"]) == 1 + 8
     assert answer.status == 409
     assert answer.headers["retry-after"] == "1"
     assert failure(answer) == {

@@ -172,12 +172,15 @@ def test_it_stays_where_it_is(shop_served: Shop, patch: dict[str, Any], message:
     assert failure(answer)["message"] == message
 
 
-def test_another_version_is_400(shop_served: Shop) -> None:
-    """E10."""
+def test_another_version_is_422(shop_served: Shop) -> None:
+    """J24: a patch is not decoded as a body is; validation says it."""
     shop_served.create()
     answer = shop_served.merge({"apiVersion": f"{GROUP}/v1alpha1"})
-    assert answer.status == 400
-    assert failure(answer)["message"].startswith("the API version in the data (shop.example.com/v1alpha1) does not")
+    assert answer.status == 422
+    assert (
+        'apiVersion: Invalid value: "shop.example.com/v1alpha1": must be shop.example.com/v1'
+        in failure(answer)["message"]
+    )
 
 
 def test_another_kind_is_422(shop_served: Shop) -> None:
@@ -252,3 +255,19 @@ def test_a_patch_of_another_version_is_made_of_that_version(shop_served: Shop) -
 
 def test_the_body_is_bounded(shop_served: Shop) -> None:
     assert shop_served.merge(b"x" * 3_145_729).status == 413
+
+
+def test_metadata_of_a_wrong_type_is_what_the_patch_led_to(shop_served: Shop) -> None:
+    """E60."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": {"labels": "x"}})
+    assert answer.status == 422
+    assert failure(answer)["message"].startswith(' "" is invalid: patch: Invalid value: "{')
+
+
+def test_ignore_says_nothing_of_unknown_fields(shop_served: Shop) -> None:
+    """E21."""
+    shop_served.create()
+    answer = shop_served.merge({"spec": {"foo": 1}}, fieldValidation="Ignore")
+    assert answer.status == 200
+    assert "warning" not in answer.headers

@@ -132,7 +132,6 @@ def test_what_only_the_server_decides_is_kept(shop_served: Shop) -> None:
             **metadata,
             "generation": 77,
             "creationTimestamp": "2001-01-01T00:00:00Z",
-            "deletionTimestamp": "2001-01-01T00:00:00Z",
             "selfLink": "/x",
             "managedFields": [{"manager": "me"}],
         },
@@ -142,9 +141,22 @@ def test_what_only_the_server_decides_is_kept(shop_served: Shop) -> None:
     assert answer.json() == created
 
 
+def test_a_deletion_cannot_be_claimed(shop_served: Shop) -> None:
+    """E41: the mark is kept once it is set; before, a client's own is refused."""
+    created = shop_served.create()
+    created["metadata"]["deletionTimestamp"] = "2001-01-01T00:00:00Z"
+    answer = shop_served.put(created)
+    assert answer.status == 422
+    assert (
+        'metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable'
+        in failure(answer)["message"]
+    )
+
+
 def test_status_is_kept(shop_served: Shop) -> None:
     """E41, E73, J27."""
     created = shop_served.create()
+    assert "status" not in shop_served.put({**created, "status": {"ready": True}}).json()
     ready = shop_served.merge({"status": {"ready": True}}, subresource="/status").json()
     answer = shop_served.put({**ready, "status": {"ready": False}})
     assert answer.json()["status"] == {"ready": True}
@@ -173,7 +185,8 @@ def test_the_body_must_have_a_name(shop_served: Shop) -> None:
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 def test_a_collection_cannot_be_changed(shop_served: Shop, method: str) -> None:
     """Observed on 1.36.3."""
-    answer = shop_served.request(method, WIDGETS, body=widget())
+    content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    answer = shop_served.request(method, WIDGETS, headers={"Content-Type": content_type}, body=widget())
     assert answer.status == 400
     assert failure(answer)["message"] == "name must be provided"
 

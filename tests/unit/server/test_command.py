@@ -1,0 +1,43 @@
+"""``extapi serve``: what is wrong on the command line is said before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from extapi.server.command import serve
+from extapi.server.options import FLAGS
+
+
+def test_help_names_every_flag() -> None:
+    result = CliRunner().invoke(serve, ["--help"], terminal_width=200)
+    assert result.exit_code == 0
+    for flag in FLAGS:
+        assert f"--{flag.name}" in result.output
+    assert "MODULE:NAME" in result.output
+
+
+def test_all_mistakes_are_said_together() -> None:
+    """A line each, on standard error."""
+    result = CliRunner().invoke(
+        serve, ["no.such.module:api", "--secure-port", "x", "--storage=redis:", "--tls-cert-file=x"]
+    )
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("Error: cannot import no.such.module: ModuleNotFoundError")
+    assert "Error: --secure-port: 'x' is not a whole number from 0 to 65535" in lines
+    assert "Error: --tls-cert-file and --tls-private-key-file must be given together, or neither of them" in lines
+    assert [line for line in lines if line.startswith("Error: --storage: ")]
+    assert len(lines) == 4
+
+
+def test_good_flags_do_not_save_a_bad_target() -> None:
+    result = CliRunner().invoke(serve, ["x", "--tls-cert-file=a", "--tls-private-key-file=b"])
+    assert result.exit_code == 1
+    assert result.stderr == "Error: 'x' is not of the form MODULE:NAME, such as extapi.pizza:api\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["extapi.pizza:api", "--no-such-flag"]])
+def test_what_is_not_understood_is_a_usage_error(arguments: list[str]) -> None:
+    assert CliRunner().invoke(serve, arguments).exit_code == 2

@@ -1,0 +1,127 @@
+"""What runs beside the server: it gets a client, informers and time, and is started again when it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from extapi import Context, Informer, NotFound, Review
+from extapi.api.user import User
+from extapi.testing import serve
+from tests.unit.verbs.sample import GROUP, WIDGETS, Shop, shop, widget
+
+WIDGET = (GROUP, "v1", "widgets")
+
+
+class Failing:
+    """Fails each time it is run."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    async def run(self, context: Context) -> None:
+        self.times.append(context._clock.seconds())
+        raise RuntimeError("the author's mistake")
+
+
+def test_a_controller_that_fails_is_run_again_later_and_later() -> None:
+    failing = Failing()
+    with serve(shop(controllers=[failing])) as server:
+        for _ in range(3200):
+            server.clock.advance(0.125)
+    pauses = [later - earlier for earlier, later in zip(failing.times, failing.times[1:], strict=False)]
+    assert pauses[:7] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    assert set(pauses[7:]) == {60.0}
+
+
+def test_the_server_goes_on_without_it() -> None:
+    with serve(shop(controllers=[Failing()])) as server:
+        assert server.request("POST", WIDGETS, body=widget()).status == 201
+
+
+class Waiting:
+    """Waits for ever, and notes how it ended."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    async def run(self, context: Context) -> None:
+        try:
+            await Deferred[None]()
+        except CancelledError:
+            self.ended.append("cancelled")
+            raise
+
+
+def test_a_controller_is_cancelled_when_the_server_stops() -> None:
+    waiting = Waiting()
+    with serve(shop(controllers=[waiting])):
+        assert waiting.ended == []
+    assert waiting.ended == ["cancelled"]
+
+
+class Readying:
+    """Marks each widget as ready: the usual shape of a controller."""
+
+    def __init__(self) -> None:
+        self.informer: Informer | None = None
+
+    async def run(self, context: Context) -> None:
+        queue = context.queue()
+
+        def changed(_event: str, obj: dict[str, Any]) -> None:
+            queue.add(obj["metadata"]["name"])
+
+        self.informer = context.informer(*WIDGET, namespace="default", label_selector="mine=yes", on_change=changed)
+        await self.informer.wait_synced()
+        async for name in queue:
+            await context.sleep(2)
+            if (await context.get(*WIDGET, name, namespace="default")).get("status") != {"ready": True}:
+                await context.patch_status(*WIDGET, name, {"ready": True}, namespace="default")
+            queue.done(name)
+
+
+def test_a_controller_works_through_the_whole_chain() -> None:
+    readying = Readying()
+    with serve(shop(controllers=[readying])) as server:
+        served = Shop(server, None)  # type: ignore[arg-type]  # no plugin here
+        served.create("mine", labels={"mine": "yes"})
+        served.create("other")
+        server.advance(1)
+        assert "status" not in served.get("mine")
+        server.advance(3)
+        assert served.get("mine")["status"] == {"ready": True}
+        assert "status" not in served.get("other")
+        assert readying.informer is not None
+        assert readying.informer.get("default", "mine") is not None
+
+
+class Asking:
+    """An admission plugin that asks the API itself, and as somebody else."""
+
+    def __init__(self) -> None:
+        self.context: Context | None = None
+        self.seen: list[str] = []
+
+    async def start(self, context: Context) -> None:
+        self.context = context
+
+    async def mutate(self, review: Review) -> None:
+        self.seen.append(review.user.name)
+        if review.object.metadata.name == "first":
+            assert self.context is not None
+            bob = self.context.acting_as(User("bob"))
+            await bob.call("POST", WIDGETS, obj=widget("second"))
+            try:
+                await self.context.get(*WIDGET, "missing", namespace="default")
+            except NotFound:
+                self.seen.append("not found")
+
+
+def test_a_plugin_is_started_with_the_same_context() -> None:
+    asking = Asking()
+    with serve(shop(asking)) as server:
+        assert server.request("POST", WIDGETS, body=widget("first"), user=User("alice")).status == 201
+        assert server.request("GET", f"{WIDGETS}/second").status == 200
+    assert asking.seen == ["alice", "bob", "not found"]

@@ -1,0 +1,183 @@
+"""Discovery: spec C3, C7 to C17, J42, M14."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+import pytest
+
+from extapi import Api, Group, Kind, Object, Version
+from extapi.testing import serve
+from tests.unit.verbs.sample import GROUP, V1, Shop, failure
+
+V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+ALL = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+VERSIONS = [{"groupVersion": f"{GROUP}/{version}", "version": version} for version in ("v1", "v1beta1", "v1alpha1")]
+
+
+def test_the_groups(shop_served: Shop) -> None:
+    """C7, C9, C17: without apiVersion; versions by priority."""
+    answer = shop_served.request("GET", "/apis")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == {
+        "kind": "APIGroupList",
+        "groups": [{"name": GROUP, "versions": VERSIONS, "preferredVersion": VERSIONS[0]}],
+    }
+
+
+def test_a_group(shop_served: Shop) -> None:
+    """C8."""
+    assert shop_served.request("GET", f"/apis/{GROUP}").json() == {
+        "kind": "APIGroup",
+        "apiVersion": "v1",
+        "name": GROUP,
+        "versions": VERSIONS,
+        "preferredVersion": VERSIONS[0],
+    }
+
+
+def storage_hash(kind: str) -> str:
+    """C12."""
+    return base64.b64encode(hashlib.sha256(f"{GROUP}/v1/{kind}".encode()).digest()[:8]).decode()
+
+
+def test_the_resources_of_a_version(shop_served: Shop) -> None:
+    """C8, C10, C11, M14: sorted by name, subresources behind their resource."""
+    answer = shop_served.request("GET", V1)
+    assert answer.json() == {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{GROUP}/v1",
+        "resources": [
+            {
+                "name": "shelves",
+                "singularName": "shelf",
+                "namespaced": False,
+                "kind": "Shelf",
+                "verbs": ALL,
+                "storageVersionHash": storage_hash("Shelf"),
+            },
+            {
+                "name": "widgets",
+                "singularName": "widget",
+                "namespaced": True,
+                "kind": "Widget",
+                "verbs": ALL,
+                "shortNames": ["wg"],
+                "categories": ["all"],
+                "storageVersionHash": storage_hash("Widget"),
+            },
+            {
+                "name": "widgets/status",
+                "singularName": "",
+                "namespaced": True,
+                "kind": "Widget",
+                "verbs": ["get", "patch", "update"],
+            },
+        ],
+    }
+
+
+def test_versions_have_their_own_resources_and_one_hash(shop_served: Shop) -> None:
+    """C12: by the hash clients see that two versions share one store."""
+    alphas = shop_served.request("GET", f"/apis/{GROUP}/v1alpha1").json()["resources"]
+    assert [resource["name"] for resource in alphas] == ["widgets", "widgets/status"]
+    assert alphas[0]["storageVersionHash"] == storage_hash("Widget")
+
+
+@pytest.mark.parametrize(("accept", "version"), [(V2, "v2"), (V2BETA1, "v2beta1")])
+def test_aggregated_discovery(shop_served: Shop, accept: str, version: str) -> None:
+    """C13, C16."""
+    answer = shop_served.request("GET", "/apis", headers={"Accept": accept})
+    assert answer.headers["content-type"] == accept
+    assert answer.headers["vary"] == "Accept"
+    assert answer.headers["cache-control"] == "public"
+    assert answer.headers["etag"] == f'"{hashlib.sha512(answer.body).hexdigest().upper()}"'
+    found = answer.json()
+    assert (found["kind"], found["apiVersion"]) == ("APIGroupDiscoveryList", f"apidiscovery.k8s.io/{version}")
+    (group,) = found["items"]
+    assert group["metadata"] == {"name": GROUP}
+    assert [(v["version"], v["freshness"]) for v in group["versions"]] == [
+        ("v1", "Current"),
+        ("v1beta1", "Current"),
+        ("v1alpha1", "Current"),
+    ]
+    kind = {"group": GROUP, "version": "v1", "kind": "Widget"}
+    assert group["versions"][0]["resources"][1] == {
+        "resource": "widgets",
+        "responseKind": kind,
+        "scope": "Namespaced",
+        "singularResource": "widget",
+        "verbs": ALL,
+        "shortNames": ["wg"],
+        "categories": ["all"],
+        "subresources": [{"subresource": "status", "responseKind": kind, "verbs": ["get", "patch", "update"]}],
+    }
+    assert group["versions"][0]["resources"][0]["scope"] == "Cluster"
+    assert "subresources" not in group["versions"][0]["resources"][0]
+
+
+def test_the_first_clause_wins(shop_served: Shop) -> None:
+    """C13."""
+    plain = shop_served.request("GET", "/apis", headers={"Accept": f"application/json,{V2}"})
+    assert plain.json()["kind"] == "APIGroupList"
+    fallback = shop_served.request("GET", "/apis", headers={"Accept": f"{V2},{V2BETA1},application/json"})
+    assert fallback.json()["apiVersion"] == "apidiscovery.k8s.io/v2"
+
+
+@pytest.mark.parametrize(("known", "status"), [("{}", 304), ("W/{}", 200), ('"x", {}', 200)])
+def test_what_the_client_has_is_not_sent_again(shop_served: Shop, known: str, status: int) -> None:
+    """C14: compared byte by byte."""
+    etag = shop_served.request("GET", "/apis", headers={"Accept": V2}).headers["etag"]
+    answer = shop_served.request("GET", "/apis", headers={"Accept": V2, "If-None-Match": known.format(etag)})
+    assert answer.status == status
+    assert (answer.body == b"") == (status == 304)
+    assert answer.headers["etag"] == etag
+
+
+@pytest.mark.parametrize("path", ["/apis", f"/apis/{GROUP}", V1])
+def test_no_form_that_there_is_is_406(shop_served: Shop, path: str) -> None:
+    assert shop_served.request("GET", path, headers={"Accept": "text/html"}).status == 406
+
+
+@pytest.mark.parametrize("path", [f"/apis/{GROUP}/v9", "/apis/x.example.com", "/apis/x.example.com/v1"])
+def test_what_is_not_served_is_404(shop_served: Shop, path: str) -> None:
+    """C4, M6."""
+    answer = shop_served.request("GET", path)
+    assert answer.status == 404
+    assert failure(answer) == {
+        "message": "the server could not find the requested resource",
+        "reason": "NotFound",
+        "details": {},
+    }
+
+
+class Thing(Object):
+    pass
+
+
+def test_groups_come_in_the_authors_order_and_the_preferred_version_first() -> None:
+    """C7, C9."""
+    versions: dict[str, Version] = {"v1": Version(Thing), "v2": Version(Thing), "v3beta1": Version(Thing)}
+
+    def group(name: str, **preferred: str) -> Group:
+        return Group(name, Kind("Thing", storage="v1", versions=versions), **preferred)
+
+    with serve(Api(group("b.example.com", preferred="v1"), group("a.example.com"))) as server:
+        groups: list[dict[str, Any]] = server.request("GET", "/apis").json()["groups"]
+    assert [found["name"] for found in groups] == ["b.example.com", "a.example.com"]
+    assert [[version["version"] for version in found["versions"]] for found in groups] == [
+        ["v1", "v2", "v3beta1"],
+        ["v2", "v1", "v3beta1"],
+    ]
+
+
+def test_a_large_document_comes_whole() -> None:
+    kinds = [Kind(f"Thing{number}", storage="v1", versions={"v1": Version(Thing)}) for number in range(600)]
+    with serve(Api(Group("a.example.com", *kinds))) as server:
+        answer = server.request("GET", "/apis/a.example.com/v1")
+    assert len(answer.body) > 64 * 1024
+    assert len(answer.json()["resources"]) == 1200

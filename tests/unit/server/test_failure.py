@@ -1,0 +1,74 @@
+"""Errors become answers: spec E8, G2, G12, H6."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from twisted.logger import ILogObserver, globalLogPublisher
+
+from extapi.api.user import User
+from extapi.authorization.base import Attributes, Decision, Verdict
+from extapi.testing import serve
+from tests.unit.verbs.sample import GROUP, V1, WIDGETS, Shop, failure, shop, widget
+
+
+class Reader:
+    """Lets Bob read and nothing else, and says why."""
+
+    async def authorize(self, user: User, attributes: Attributes) -> Decision:
+        if user.name == "bob" and attributes.verb in {"get", "list"}:
+            return Decision(Verdict.ALLOW)
+        return Decision(Verdict.NO_OPINION, "no rule")
+
+
+BOB = User("bob")
+
+
+def test_what_may_not_be_done_is_403_and_not_sniffed() -> None:
+    """B16, M2."""
+    with serve(shop(), authorizer=Reader()) as server:
+        assert server.request("GET", WIDGETS, user=BOB).status == 200
+        answer = server.request("DELETE", f"{WIDGETS}/x", user=BOB)
+    assert answer.status == 403
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert failure(answer) == {
+        "message": 'widgets.shop.example.com "x" is forbidden: User "bob" cannot delete resource "widgets" in API group '
+        '"shop.example.com" in the namespace "default": no rule',
+        "reason": "Forbidden",
+        "details": {"name": "x", "group": GROUP, "kind": "widgets"},
+    }
+
+
+def test_other_errors_are_sniffed_as_ever(shop_served: Shop) -> None:
+    """G17."""
+    assert "x-content-type-options" not in shop_served.request("GET", f"{WIDGETS}/x").headers
+
+
+def test_why_an_authors_code_failed_is_logged_and_not_told(shop_served: Shop) -> None:
+    """The client learns where it failed; the traceback is for the log."""
+
+    async def fail(review: object) -> None:
+        raise ValueError("a secret")
+
+    shop_served.plugin.on_validate = fail
+    logged: list[dict[str, Any]] = []
+    observer = cast("ILogObserver", logged.append)
+    globalLogPublisher.addObserver(observer)
+    try:
+        answer = shop_served.request("POST", WIDGETS, body=widget())
+    finally:
+        globalLogPublisher.removeObserver(observer)
+    assert answer.status == 500
+    assert b"a secret" not in answer.body
+    (event,) = [event for event in logged if "log_failure" in event]
+    assert str(event["log_failure"].value) == "a secret"
+
+
+def test_acting_as_somebody_else() -> None:
+    """Impersonation is part of the chain."""
+    with serve(shop()) as server:
+        answer = server.request("GET", f"{V1}/widgets", headers={"Impersonate-User": "bob"})
+        assert answer.status == 200
+    with serve(shop(), authorizer=Reader()) as server:
+        answer = server.request("GET", f"{V1}/widgets", headers={"Impersonate-User": "alice"}, user=BOB)
+        assert answer.status == 403

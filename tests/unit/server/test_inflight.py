@@ -1,0 +1,87 @@
+"""A bound on what is in work: spec H7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from extapi import Review
+from extapi.api.user import MASTERS, User
+from extapi.client.base import Reply, Request
+from extapi.testing import InMemoryServer, serve
+from tests.unit.verbs.sample import WIDGETS, Plugin, shop, widget
+
+BOB = User("bob")
+BOSS = User("boss", groups=(MASTERS,))
+
+
+class Busy:
+    """A server with room for one write, which hangs in a plugin until it is let go."""
+
+    def __init__(self, server: InMemoryServer, plugin: Plugin) -> None:
+        self.server = server
+        self.gate: Deferred[None] = Deferred()
+        plugin.on_validate = self._wait
+        self.first: Deferred[Reply] = self.send("hanging")
+
+    async def _wait(self, review: Review) -> None:
+        if review.object.metadata.name == "hanging":
+            await self.gate
+
+    def send(self, name: str) -> Deferred[Reply]:
+        body = b'{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name":"%b"}}' % name.encode()
+
+        async def send() -> Reply:
+            return await self.server.server.transport(BOB).send(Request("POST", WIDGETS, body=body))
+
+        return Deferred.fromCoroutine(send())
+
+
+@pytest.fixture
+def busy() -> Iterator[Busy]:
+    plugin = Plugin()
+    with serve(shop(plugin), reads=1, writes=1) as server:
+        yield Busy(server, plugin)
+
+
+def test_one_write_too_many_is_429(busy: Busy) -> None:
+    answer = busy.server.request("POST", WIDGETS, body=widget("x"), user=BOB)
+    assert answer.status == 429
+    assert answer.headers["retry-after"] == "1"
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.body.strip() == b"Too many requests, please try again later."
+
+
+def test_there_is_room_again_when_one_is_done(busy: Busy) -> None:
+    busy.gate.callback(None)
+    assert busy.first.called
+    assert busy.server.request("POST", WIDGETS, body=widget("x"), user=BOB).status == 201
+
+
+def test_reads_have_a_pool_of_their_own(busy: Busy) -> None:
+    assert busy.server.request("GET", WIDGETS, user=BOB).status == 200
+
+
+def test_watches_do_not_count(busy: Busy) -> None:
+    revision = int(busy.server.request("GET", WIDGETS).json()["metadata"]["resourceVersion"])
+
+    async def wait() -> Reply:
+        query = [("resourceVersion", str(revision + 1))]
+        return await busy.server.server.transport(BOB).send(Request("GET", WIDGETS, query))
+
+    waiting = Deferred.fromCoroutine(wait())
+    assert busy.server.request("GET", WIDGETS, user=BOB).status == 429
+    for _ in range(3):
+        assert busy.server.watch(WIDGETS, user=BOB).reply.status == 200
+    assert not waiting.called
+
+
+def test_operators_get_through(busy: Busy) -> None:
+    assert busy.server.request("POST", WIDGETS, body=widget("x"), user=BOSS).status == 201
+
+
+def test_zero_is_no_bound() -> None:
+    with serve(shop(), reads=0, writes=0) as server:
+        assert server.request("POST", WIDGETS, body=widget("x"), user=BOB).status == 201

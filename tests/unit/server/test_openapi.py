@@ -1,0 +1,78 @@
+"""The OpenAPI documents: spec C18 to C20, D14 to D16."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from tests.unit.verbs.sample import GROUP, Shop
+
+PATH = f"/openapi/v3/apis/{GROUP}/v1"
+
+
+def test_version_two(shop_served: Shop) -> None:
+    """C18: JSON with an ETag."""
+    answer = shop_served.request("GET", "/openapi/v2")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["vary"] == "Accept"
+    document = answer.json()
+    assert document["swagger"] == "2.0"
+    assert f"/apis/{GROUP}/v1/namespaces/{{namespace}}/widgets" in document["paths"]
+
+
+def test_the_index_of_version_three(shop_served: Shop) -> None:
+    """C19."""
+    paths = shop_served.request("GET", "/openapi/v3").json()["paths"]
+    assert set(paths) == {f"apis/{GROUP}/v1", f"apis/{GROUP}/v1beta1", f"apis/{GROUP}/v1alpha1"}
+    body = shop_served.request("GET", PATH).body
+    digest = hashlib.sha512(body).hexdigest().upper()
+    assert paths[f"apis/{GROUP}/v1"] == {"serverRelativeURL": f"{PATH}?hash={digest}"}
+
+
+def test_a_document_by_its_hash_may_be_kept(shop_served: Shop) -> None:
+    """C20."""
+    url = shop_served.request("GET", "/openapi/v3").json()["paths"][f"apis/{GROUP}/v1"]["serverRelativeURL"]
+    answer = shop_served.request("GET", PATH, {"hash": url.partition("=")[2]})
+    assert answer.headers["cache-control"] == "public, immutable"
+    assert answer.json()["openapi"].startswith("3.0")
+    assert answer.headers["vary"] == "Accept"
+
+
+@pytest.mark.parametrize("query", [{}, {"hash": "OLD"}])
+def test_a_stale_hash_gets_the_current_document(shop_served: Shop, query: dict[str, str]) -> None:
+    """C20: never a redirect, which kube-apiserver would turn into 502."""
+    answer = shop_served.request("GET", PATH, query)
+    assert answer.status == 200
+    assert "cache-control" not in answer.headers
+    assert f"/apis/{GROUP}/v1/shelves" in answer.json()["paths"]
+
+
+@pytest.mark.parametrize("path", ["/openapi/v2", "/openapi/v3", PATH])
+def test_what_the_client_has_is_not_sent_again(shop_served: Shop, path: str) -> None:
+    etag = shop_served.request("GET", path).headers["etag"]
+    answer = shop_served.request("GET", path, headers={"If-None-Match": etag})
+    assert (answer.status, answer.body) == (304, b"")
+
+
+def test_an_unknown_group_version_is_empty(shop_served: Shop) -> None:
+    """C20: 200 with nothing."""
+    answer = shop_served.request("GET", "/openapi/v3/apis/x.example.com/v1")
+    assert (answer.status, answer.body) == (200, b"")
+
+
+@pytest.mark.parametrize("path", ["/openapi/v2", "/openapi/v3", PATH])
+def test_protobuf_alone_is_406(shop_served: Shop, path: str) -> None:
+    headers = {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}
+    assert shop_served.request("GET", path, headers=headers).status == 406
+
+
+def test_nothing_else_is_there(shop_served: Shop) -> None:
+    assert shop_served.request("GET", "/openapi/v4").status == 404
+
+
+def test_kubectl_finds_field_validation(shop_served: Shop) -> None:
+    """Without the parameter kubectl apply asks for protobuf, and fails."""
+    operation = shop_served.request("GET", PATH).json()["paths"][f"/apis/{GROUP}/v1/shelves"]["post"]
+    assert "fieldValidation" in {parameter["name"] for parameter in operation["parameters"]}

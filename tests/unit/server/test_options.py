@@ -1,0 +1,157 @@
+"""The flags: spec A9, A10, B9, L2 to L4, L10."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extapi.server.options import FLAGS, OptionErrors, RequestHeaderOptions, ServerOptions, parse_options
+
+PAIR = "--tls-cert-file and --tls-private-key-file must be given together, or neither of them"
+CERTIFICATE = {"tls-cert-file": "tls.crt", "tls-private-key-file": "tls.key"}
+
+
+def parsed(**flags: Any) -> ServerOptions:
+    """The options with these flags given, all others as they are by default."""
+    raw = {flag.name: False if flag.boolean else flag.default for flag in FLAGS}
+    return parse_options({**raw, **CERTIFICATE, **{name.replace("_", "-"): value for name, value in flags.items()}})
+
+
+def problems(**flags: Any) -> list[str]:
+    with pytest.raises(OptionErrors) as caught:
+        parsed(**flags)
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    return caught.value.problems
+
+
+def test_the_defaults_are_those_of_the_go_original() -> None:
+    """L2 to L4, L10."""
+    assert parsed() == ServerOptions(
+        bind_address="0.0.0.0",  # noqa: S104 - the default of the Go original
+        secure_port=443,
+        tls_cert_file=Path("tls.crt"),
+        tls_private_key_file=Path("tls.key"),
+        tls_min_version="VersionTLS12",
+        kubeconfig=None,
+        authentication_kubeconfig=None,
+        authentication_skip_lookup=False,
+        authentication_tolerate_lookup_failure=False,
+        token_ttl=10.0,
+        client_ca_file=None,
+        requestheader=RequestHeaderOptions(
+            ca_file=None,
+            allowed_names=(),
+            username_headers=("x-remote-user",),
+            uid_headers=(),
+            group_headers=("x-remote-group",),
+            extra_prefixes=("x-remote-extra-",),
+        ),
+        authorization_kubeconfig=None,
+        always_allow_paths=("/healthz", "/readyz", "/livez"),
+        authorized_ttl=10.0,
+        unauthorized_ttl=10.0,
+        reads=400,
+        writes=200,
+        request_timeout=60.0,
+        shutdown_delay=0.0,
+        storage="memory:",
+    )
+
+
+def test_flags_are_read() -> None:
+    options = parsed(
+        secure_port="0",
+        kubeconfig="k",
+        authentication_skip_lookup=True,
+        authentication_token_webhook_cache_ttl="1m30s",
+        requestheader_allowed_names=["a,b", "c"],
+        requestheader_username_headers=["X-Remote-User,X-Other"],
+        requestheader_client_ca_file="proxy.crt",
+        max_requests_inflight="0",
+        shutdown_delay_duration="500ms",
+        storage="sqlite:////var/lib/x.db",
+        authorization_always_allow_paths=["/healthz,/open/*"],
+    )
+    assert options.secure_port == 0
+    assert options.kubeconfig == Path("k")
+    assert options.authentication_skip_lookup
+    assert options.token_ttl == 90.0
+    assert options.requestheader.allowed_names == ("a", "b", "c")
+    assert options.requestheader.username_headers == ("x-remote-user", "x-other")
+    assert options.requestheader.ca_file == Path("proxy.crt")
+    assert options.reads == 0
+    assert options.shutdown_delay == 0.5
+    assert options.storage == "sqlite:////var/lib/x.db"
+    assert options.always_allow_paths == ("/healthz", "/open/*")
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    found = problems(
+        tls_cert_file="",
+        secure_port="65536",
+        tls_min_version="VersionTLS10",
+        authentication_token_webhook_cache_ttl="soon",
+        storage="redis://x",
+        request_timeout="0s",
+    )
+    assert len(found) == 6
+    for flag in (
+        "secure-port",
+        "tls-min-version",
+        "authentication-token-webhook-cache-ttl",
+        "storage",
+        "request-timeout",
+    ):
+        assert [text for text in found if text.startswith(f"--{flag}: ")], flag
+    assert PAIR in found
+
+
+@pytest.mark.parametrize("port", ["", "x", "-1", "65536", "٣"])
+def test_ports_are_numbers(port: str) -> None:
+    assert problems(secure_port=port) == [f"--secure-port: {port!r} is not a whole number from 0 to 65535"]
+
+
+@pytest.mark.parametrize("bound", ["-1", "1.5"])
+def test_bounds_are_not_negative(bound: str) -> None:
+    """L10."""
+    assert len(problems(max_requests_inflight=bound, max_mutating_requests_inflight=bound)) == 2
+
+
+@pytest.mark.parametrize(
+    "flag", ["request_timeout", "shutdown_delay_duration", "authorization_webhook_cache_authorized_ttl"]
+)
+def test_durations_are_not_negative(flag: str) -> None:
+    name = flag.replace("_", "-")
+    assert problems(**{flag: "-1s"}) == [f"--{name}: must not be negative"]
+    (text,) = problems(**{flag: "1 day"})
+    assert text.startswith(f"--{name}: ")
+
+
+@pytest.mark.parametrize("value", [" ", " x-remote-user", "x-remote-user "])
+def test_header_names_are_not_blank(value: str) -> None:
+    """A10."""
+    (text,) = problems(requestheader_group_headers=[value])
+    assert text.startswith("--requestheader-group-headers: ")
+
+
+def test_a_star_is_only_allowed_at_the_end_of_a_path() -> None:
+    """B9."""
+    assert problems(authorization_always_allow_paths=["/a*b,/c*"]) == [
+        "--authorization-always-allow-paths: '/a*b': only a trailing * is allowed"
+    ]
+
+
+@pytest.mark.parametrize("missing", ["tls_cert_file", "tls_private_key_file"])
+def test_certificate_and_key_belong_together(missing: str) -> None:
+    assert problems(**{missing: ""}) == [PAIR]
+
+
+def test_names_of_flags_are_unique_and_explained() -> None:
+    assert len({flag.name for flag in FLAGS}) == len(FLAGS)
+    assert all(flag.help.endswith(".") for flag in FLAGS)
+
+
+def test_without_a_certificate_neither_is_given() -> None:
+    assert parsed(tls_cert_file="", tls_private_key_file="").tls_cert_file is None

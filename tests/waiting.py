@@ -11,7 +11,7 @@ T = TypeVar("T")
 _INTERVAL = 0.05
 
 
-def until(check: Callable[[], T], seconds: float = 15) -> T:
+def until(check: Callable[[], T | None], seconds: float = 15) -> T:
     """What ``check`` returns, as soon as that is true.
 
     An AssertionError that it raises means "not yet", and is what the test fails with when the time is over.

@@ -70,7 +70,8 @@ def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, 
 def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | None:
     """Why the first version that does not answer yet does not; None if all do.
 
-    The condition alone could still be that of an earlier run, so that each version is asked as well.
+    The condition alone could still be that of an earlier run, so that each version is asked as well. kube-apiserver
+    publishes the schemas a moment later; without them kubectl could neither explain nor validate.
     """
     for group in groups:
         for version in group.versions:
@@ -80,6 +81,8 @@ def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | No
                     if condition["type"] == "Available" and condition["status"] != "True":
                         return f"{version}.{group.group}: {condition['message']}"
                 client.get(f"/apis/{group.group}/{version}")
+                if f"apis/{group.group}/{version}" not in client.get("/openapi/v3")["paths"]:
+                    return f"{version}.{group.group}: kube-apiserver has not published its schemas yet"
             except (KubeError, OSError) as error:
                 return f"{version}.{group.group}: {error}"
     return None

@@ -64,10 +64,11 @@ class ServedKind:
         """
         try:
             obj["metadata"], unknown = coerce(obj.get("metadata"))
+            unknown += self.settle(obj, version)
+            return unknown + self.versions[version].schema.coerce_embedded(obj)
         except BadRequest as error:
             kind = self.kind.name
             raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
-        return unknown + self.settle(obj, version)
 
     def settle(self, obj: Obj, version: str) -> list[str]:
         """Prune and default in place, after something other than a client made or changed the object."""

@@ -1,4 +1,4 @@
-"""Whole objects inside objects (``x-kubernetes-embedded-resource``): their apiVersion and kind have to make sense.
+"""Whole objects inside objects (``x-kubernetes-embedded-resource``): apiVersion, kind and metadata have to make sense.
 
 Source: ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta``; the names in their metadata are not judged.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from extapi.errors import FieldError
+from extapi.api.metadata import coerce
+from extapi.api.metadata_rules import validate_object_meta
+from extapi.errors import BadRequest, FieldError
 from extapi.schema.structural import Structural, join
 
 _KIND = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -18,6 +21,45 @@ _KIND_RULE = (
     "characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  "
     "or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
+
+
+def holds_embedded(node: Structural) -> bool:
+    """Whether there are embedded objects anywhere below."""
+    inner = [*node.properties.values(), *(sub for sub in (node.items, node.additional) if sub is not None)]
+    return node.embedded_resource or any(holds_embedded(sub) for sub in inner)
+
+
+def coerce_embedded(value: Any, node: Structural | None, path: str = "") -> list[str]:
+    """Bring the metadata of every embedded object in ``value`` into shape, in place (spec J19); the paths of unknown fields.
+
+    Raises :class:`BadRequest` for metadata, an apiVersion or a kind of a wrong type.
+    """
+    unknown: list[str] = []
+    if node is None:
+        return unknown
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            unknown += coerce_embedded(item, node.items, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        if node.embedded_resource:
+            unknown += _coerce(value, path)
+        for key, sub in value.items():
+            at = join(path, key) if key in node.properties else f"{path}[{key}]"
+            unknown += coerce_embedded(sub, node.child(key), at)
+    return unknown
+
+
+def _coerce(obj: dict[str, Any], path: str) -> list[str]:
+    for key in ("apiVersion", "kind"):
+        if key in obj and not isinstance(obj[key], str):
+            raise BadRequest(FieldError.invalid(join(path, key), obj[key], "must be a string").text())
+    if "metadata" not in obj:
+        return []
+    try:
+        obj["metadata"], unknown = coerce(obj["metadata"])
+    except BadRequest as error:
+        raise BadRequest(FieldError.invalid(join(path, "metadata"), obj["metadata"], error.message).text()) from None
+    return [join(path, name) for name in unknown]
 
 
 def validate_embedded(value: Any, node: Structural | None, path: str = "") -> Iterator[FieldError]:
@@ -30,6 +72,7 @@ def validate_embedded(value: Any, node: Structural | None, path: str = "") -> It
     elif isinstance(value, dict):
         if node.embedded_resource:
             yield from _identity(value, path)
+            yield from _metadata(value, path)
         for key, sub in value.items():
             at = join(path, key) if key in node.properties else f"{path}[{key}]"
             yield from validate_embedded(sub, node.child(key), at)
@@ -50,3 +93,11 @@ def _identity(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(at, value, f"unexpected GroupVersion string: {value}")
         elif key == "kind" and not (_KIND.fullmatch(value.lower()) and len(value) <= 63):
             yield FieldError.invalid(at, value, _KIND_RULE)
+
+
+def _metadata(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
+    """What is wrong with labels, annotations, owners and finalizers; a default may hold what no client could send."""
+    metadata, _ = coerce(obj.get("metadata"), drop_malformed=True)
+    judged = {key: value for key, value in metadata.items() if key not in {"generateName", "namespace"}}
+    for error in validate_object_meta({"metadata": {**judged, "name": "any"}}, namespaced=False):
+        yield replace(error, path=join(path, error.path))

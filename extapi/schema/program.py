@@ -6,6 +6,7 @@ from typing import Any
 
 from extapi.errors import FieldError
 from extapi.schema.default import defaulter
+from extapi.schema.embedded import coerce_embedded, holds_embedded
 from extapi.schema.prune import pruner
 from extapi.schema.structural import Structural
 from extapi.schema.validate import validator
@@ -17,10 +18,11 @@ class Schema:
     Immutable, and made for whole objects; it does not look at ``metadata``, ``apiVersion`` and ``kind``.
     """
 
-    __slots__ = ("default", "prune", "structural", "validate_against")
+    __slots__ = ("_embeds", "default", "prune", "structural", "validate_against")
 
     def __init__(self, structural: Structural) -> None:
         self.structural = structural
+        self._embeds = holds_embedded(structural)
         self.prune = pruner(structural)
         """Removes in place what the schema does not know; the sorted paths of it."""
         self.default = defaulter(structural)
@@ -32,6 +34,13 @@ class Schema:
         unknown = self.prune(obj)
         self.default(obj)
         return unknown
+
+    def coerce_embedded(self, obj: dict[str, Any]) -> list[str]:
+        """Bring the metadata of objects inside of this one into shape, in place; the paths of unknown fields in it.
+
+        For what a client sent only. Raises :class:`extapi.errors.BadRequest` for wrong types.
+        """
+        return coerce_embedded(obj, self.structural) if self._embeds else []
 
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         """Every rule that ``obj`` breaks; with ``old``, those that an unchanged value broke before are let pass."""

@@ -123,7 +123,14 @@ class Router:
         content = self._discovery.versions.get((group, version)) if version else self._discovery.group.get(group)
         if content is None:
             return None
-        form = negotiate(call.header("accept"), transforms=frozenset())
+        form = negotiate(
+            call.header("accept"),
+            pretty=call.first("pretty"),
+            user_agent=call.header("user-agent"),
+            transforms=frozenset(),
+        )
+        if form.pretty:
+            return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
         if form.format == "yaml":
             from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
 

@@ -13,7 +13,7 @@ import yaml
 from tests.kubernetes import second
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
-from tests.kubernetes.pizzas import TOPPINGS_PATH, topping
+from tests.kubernetes.pizzas import GROUP, TOPPINGS_PATH, topping
 from tests.kubernetes.second import SecondServer
 from tests.kubernetes.twin_schema import CRD, OURS, PLURAL, THEIRS, VERSION
 from tests.waiting import until
@@ -24,6 +24,7 @@ PRICES = {"tomato": "1.50", "mozzarella": "2", "salami": "0.75", "olives": "0.25
 @pytest.fixture(scope="session")
 def menu(extension_server: ExtensionServer, control_plane: ControlPlane) -> dict[str, str]:
     """The toppings that the restaurant offers, and their prices; tests that change one make one of their own."""
+    until(lambda: _in_openapi(control_plane, f"apis/{GROUP}/v1beta1", f"apis/{GROUP}/v1alpha1"), 30)
     for name, cost in PRICES.items():
         control_plane.client.request("POST", TOPPINGS_PATH, topping(name, cost))
     return PRICES
@@ -57,14 +58,14 @@ def gadgets(
     target = "tests.kubernetes.apis:gadgets"
     with second.running(control_plane, target, tmp_path_factory.mktemp("gadgets"), "memory:") as server:
         until(lambda: control_plane.client.problem(f"/apis/{THEIRS}/{VERSION}/{PLURAL}") is None)
-        until(lambda: _both_are_in_openapi(control_plane))
+        until(lambda: _in_openapi(control_plane, *(f"apis/{group}/{VERSION}" for group in (OURS, THEIRS))))
         yield server
 
 
-def _both_are_in_openapi(control_plane: ControlPlane) -> bool:
-    """Kubectl reads schemas, which kube-apiserver publishes a moment after the resources themselves."""
-    paths = json.loads(control_plane.client.request("GET", "/openapi/v3"))["paths"]
-    return all(f"apis/{group}/{VERSION}" in paths for group in (OURS, THEIRS))
+def _in_openapi(control_plane: ControlPlane, *paths: str) -> bool:
+    """Whether schemas are there for kubectl: kube-apiserver publishes them a moment after the resources."""
+    known = json.loads(control_plane.client.request("GET", "/openapi/v3"))["paths"]
+    return all(path in known for path in paths)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def neutral(text: str) -> str:
     text = re.sub(r'((?i:resource\s?version)\\*"?:\s*\\*"?)[0-9]+', r"\1<revision>", text)
     text = re.sub(r"\b\d+(ms|s|m)\b", "<age>", text)
     text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"(too old resource version: )\d+ \(\d+\)", r"\1<revision>", text)
+    text = re.sub(r"(too old resource version: )(\d+|<revision>) \(\d+\)", r"\1<revision>", text)
     text = re.sub(r"(current: |record \()\d+", r"\1<revision>", text)
     text = re.sub(r'("continue":|continue:) "?\w{8,}"?', r"\1 <token>", text)
     text = re.sub(r'("continue":)"\w{8,}"', r'\1"<token>"', text)
@@ -222,7 +222,7 @@ REQUESTS: dict[str, tuple[str, str, Any, str]] = {
     "list limit": ("GET", "?limit=1", None, ""),
     "list with a bad limit": ("GET", "?limit=x", None, ""),
     "list with a bad continue": ("GET", "?limit=1&continue=abc", None, ""),
-    "list in the future": ("GET", "?resourceVersion=99999999&resourceVersionMatch=Exact", None, ""),
+    "list in the future": ("GET", "?resourceVersion=9000000000000000&resourceVersionMatch=Exact", None, ""),
     "list with a match alone": ("GET", "?resourceVersionMatch=Exact", None, ""),
     "list with a wrong match": ("GET", "?resourceVersionMatch=Some&resourceVersion=1", None, ""),
     "list at a wrong revision": ("GET", "?resourceVersion=abc", None, ""),

@@ -12,7 +12,7 @@ THEIRS = "customized.example.com"
 VERSION = "v1"
 PLURAL = "gadgets"
 KIND = "Gadget"
-COLUMNS = [
+COLUMNS: list[dict[str, Any]] = [
     {"name": "Size", "type": "integer", "jsonPath": ".spec.size", "description": "How large it is."},
     {"name": "Ready", "type": "boolean", "jsonPath": ".status.ready"},
     {"name": "Color", "type": "string", "jsonPath": ".spec.color", "priority": 1},

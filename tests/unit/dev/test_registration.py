@@ -71,6 +71,11 @@ def test_an_api_is_available_when_each_version_is_and_answers(server: Recorder) 
     for version in PIZZAS.versions:
         server.objects[f"{APISERVICES}/{version}.{PIZZAS.group}"] = {"status": AVAILABLE}
         server.objects[f"/apis/{PIZZAS.group}/{version}"] = {"resources": []}
+    server.objects["/openapi/v3"] = {"paths": {"apis/restaurant.example.com/v1beta1": {}}}
+    assert unavailable(server.client(), [PIZZAS]) == (
+        "v1alpha1.restaurant.example.com: kube-apiserver has not published its schemas yet"
+    )
+    server.objects["/openapi/v3"]["paths"]["apis/restaurant.example.com/v1alpha1"] = {}
     assert unavailable(server.client(), [PIZZAS]) is None
     condition = {"type": "Available", "status": "False", "message": "no answer"}
     server.objects[f"{APISERVICES}/v1alpha1.{PIZZAS.group}"] = {"status": {"conditions": [condition]}}

@@ -1,0 +1,120 @@
+"""``extapi serve`` as a process that a test may kill, with as little of a cluster beside it as it needs.
+
+Its clients come as the front proxy, for a user who may everything, so that nothing but the server and its store is asked.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from extapi.dev import ports
+from tests.certificates import CLIENT, SERVER, Paths, authority
+from tests.waiting import until
+
+TOPPINGS = "/apis/restaurant.programming-kubernetes.info/v1alpha1/toppings"
+HEADERS = {"X-Remote-User": "tester", "X-Remote-Group": "system:masters"}
+
+
+def serve(*arguments: str, log: Path) -> subprocess.Popen[bytes]:
+    """Start ``extapi serve`` with these arguments; what it prints goes to ``log``."""
+    with log.open("ab") as output:
+        return subprocess.Popen([sys.executable, "-m", "extapi", "serve", *arguments], stdout=output, stderr=output)
+
+
+class Serving:
+    """One server after another on one store, with one set of certificates."""
+
+    def __init__(self, directory: Path, kubeconfig: Path) -> None:
+        self._directory = directory
+        self._kubeconfig = kubeconfig
+        self.serving_ca, proxy_ca = authority("serving-ca"), authority("front-proxy-ca")
+        proxy = proxy_ca.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
+        (directory / "serving-ca.pem").write_bytes(self.serving_ca.pem)
+        (directory / "proxy-ca.pem").write_bytes(proxy_ca.pem)
+        self.renew()
+        self.context = ssl.create_default_context(cafile=str(directory / "serving-ca.pem"))
+        self.context.load_cert_chain(proxy.certificate, proxy.key)
+        self.log = directory / "server.log"
+        self.port = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def renew(self) -> tuple[Paths, int]:
+        """Write another serving certificate in place of the present one; its files and serial number."""
+        made = self.serving_ca.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER)
+        return made.save(self._directory, "serving"), made.certificate.serial_number
+
+    def start(self) -> None:
+        """Start a server; returns when it is ready."""
+        self.port = ports.choose(0, "--secure-port")
+        self.process = serve(
+            "extapi.pizza:api",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--tls-cert-file={self._directory / 'serving.crt'}",
+            f"--tls-private-key-file={self._directory / 'serving.key'}",
+            f"--kubeconfig={self._kubeconfig}",
+            "--authentication-skip-lookup",
+            f"--requestheader-client-ca-file={self._directory / 'proxy-ca.pem'}",
+            f"--storage=sqlite:///{self._directory / 'store.db'}",
+            log=self.log,
+        )
+        until(self._ready, 30)
+
+    def _ready(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the server ended:\n{self.log.read_text()}")
+        try:
+            return self.request("GET", "/readyz")[0] == 200
+        except OSError:
+            return False
+
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal and wait for the end; the exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(10)
+
+    def close(self) -> None:
+        """End whatever still runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def connect(self) -> http.client.HTTPSConnection:
+        """A connection as the front proxy."""
+        return http.client.HTTPSConnection("localhost", self.port, timeout=20, context=self.context)
+
+    def request(
+        self, method: str, path: str, body: Any = None, content_type: str = "application/json"
+    ) -> tuple[int, Any]:
+        """One request on a connection of its own: status, and the body as JSON (as text if it is none)."""
+        connection = self.connect()
+        try:
+            return exchange(connection, method, path, body, content_type)
+        finally:
+            connection.close()
+
+
+def exchange(
+    connection: http.client.HTTPSConnection,
+    method: str,
+    path: str,
+    body: Any = None,
+    content_type: str = "application/json",
+) -> tuple[int, Any]:
+    """One request on an open connection."""
+    content = None if body is None else json.dumps(body).encode()
+    connection.request(method, path, content, {**HEADERS, "Content-Type": content_type})
+    answer = connection.getresponse()
+    data = answer.read()
+    if answer.headers.get_content_type() == "application/json":
+        return answer.status, json.loads(data)
+    return answer.status, data.decode()

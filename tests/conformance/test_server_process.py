@@ -1,0 +1,105 @@
+"""``extapi serve`` as its operator meets it: how it ends, what it does when its certificate is renewed, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cryptography import x509
+
+from tests.conformance.serving import HEADERS, TOPPINGS, Serving, exchange
+from tests.waiting import until
+
+WATCHES = 50
+
+
+def topping(name: str) -> dict[str, object]:
+    api_version = "restaurant.programming-kubernetes.info/v1alpha1"
+    return {"apiVersion": api_version, "kind": "Topping", "metadata": {"name": name}, "spec": {"cost": "1"}}
+
+
+def test_sigterm_ends_it_within_seconds_and_watches_end_cleanly(serving: Serving) -> None:
+    serving.start()
+    connections = [serving.connect() for _ in range(WATCHES)]
+    streams = []
+    for connection in connections:
+        connection.request("GET", f"{TOPPINGS}?watch=1", headers=HEADERS)
+        streams.append(connection.getresponse())
+    idle = serving.connect()
+    assert exchange(idle, "POST", TOPPINGS, topping("one"))[0] == 201
+    for stream in streams:
+        assert json.loads(stream.readline())["type"] == "ADDED"
+    begun = time.monotonic()
+    assert serving.end(signal.SIGTERM) == 0
+    assert time.monotonic() - begun < 5
+    for stream in streams:
+        # http.client raises IncompleteRead where the last chunk is missing.
+        assert stream.read() == b""
+        stream.close()
+    for connection in (*connections, idle):
+        connection.close()
+    serving.start()
+    assert [item["metadata"]["name"] for item in serving.request("GET", TOPPINGS)[1]["items"]] == ["one"]
+
+
+def presented(serving: Serving) -> int:
+    connection = serving.connect()
+    connection.connect()
+    assert isinstance(connection.sock, ssl.SSLSocket)
+    certificate = connection.sock.getpeercert(binary_form=True)
+    connection.close()
+    assert certificate is not None
+    return x509.load_der_x509_certificate(certificate).serial_number
+
+
+def test_a_renewed_certificate_is_served_without_a_restart(serving: Serving) -> None:
+    serving.start()
+    before = presented(serving)
+    open_ = serving.connect()
+    assert exchange(open_, "GET", TOPPINGS)[0] == 200
+    _, serial = serving.renew()
+    until(lambda: presented(serving) == serial, 30)
+    assert serial != before
+    assert exchange(open_, "GET", TOPPINGS)[0] == 200
+    open_.close()
+
+
+def test_all_wrong_flags_are_reported_together() -> None:
+    wrong = [
+        "extapi.nothing:api",
+        "--secure-port=99999",
+        "--tls-min-version=SSLv3",
+        "--authorization-webhook-cache-authorized-ttl=soon",
+        "--authorization-always-allow-paths=/a*b",
+        "--storage=redis://somewhere",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "extapi", "serve", *wrong], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(wrong)
+    assert all(line.startswith("Error: ") for line in lines)
+    for flag in wrong[1:]:
+        assert sum(flag.partition("=")[0] + ":" in line for line in lines) == 1, flag
+    assert "extapi.nothing" in lines[0]
+
+
+def test_a_port_in_use_is_one_clear_line(serving: Serving, tmp_path: Path) -> None:
+    serving.start()
+    command = [sys.executable, "-m", "extapi", "serve", "extapi.pizza:api", "--bind-address=127.0.0.1",
+               f"--secure-port={serving.port}", f"--tls-cert-file={tmp_path / 'serving.crt'}",
+               f"--tls-private-key-file={tmp_path / 'serving.key'}", f"--kubeconfig={serving._kubeconfig}",
+               "--authentication-skip-lookup"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(errors) == 1
+    assert str(serving.port) in errors[0]
+    assert "Traceback" not in done.stderr

@@ -39,7 +39,7 @@ def test_a_token_may_ask_for_the_newest_revision_and_begin_with_a_slash() -> Non
     ("token", "why"),
     [
         ("a!b", ": illegal base64 data at input byte 1"),
-        ("aaaaa", ": illegal base64 data at input byte 5"),
+        ("aaaaa", ": illegal base64 data at input byte 4"),
         ("YQ==", ": illegal base64 data at input byte 2"),
         ("A" * 8192, ": illegal base64 data at input byte 8192"),
         (_token(b"x"), ": invalid character 'x' looking for beginning of value"),

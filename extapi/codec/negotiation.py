@@ -157,7 +157,7 @@ def negotiate_stream(accept: str, *, transforms: frozenset[str] = ALL_TRANSFORMS
 
 
 def negotiate_discovery(accept: str) -> Discovery:
-    """The form of ``/apis``. The first clause that can be served wins; aggregated documents are JSON.
+    """The form of ``/apis``: aggregated, in JSON, wherever that stands in the header; else the first clause that can be served.
 
     v2beta1 is served beside v2 for kube-apiserver 1.27 to 1.29, which know nothing else. Raises :class:`NotAcceptable`.
     """
@@ -199,17 +199,15 @@ def _discovery(accept: str) -> Discovery | None:
     if not accept:
         return Discovery("json")
 
-    def accepted(clause: _Clause, chosen: Format) -> Discovery | None:
-        params = clause.params
-        if not ("as" in params or "g" in params or "v" in params):
-            return Discovery(chosen)
-        version = params.get("v", "")
+    def aggregated(clause: _Clause, chosen: Format) -> Discovery | None:
+        params, version = clause.params, clause.params.get("v", "")
         known = params.get("as") == "APIGroupDiscoveryList" and params.get("g") == "apidiscovery.k8s.io"
-        if known and version in ("v2", "v2beta1") and chosen == "json":
-            return Discovery("json", version)
-        return None
+        return Discovery("json", version) if known and version in ("v2", "v2beta1") and chosen == "json" else None
 
-    return _first(accept, accepted)
+    def plain(clause: _Clause, chosen: Format) -> Discovery | None:
+        return None if clause.params.keys() & {"as", "g", "v"} else Discovery(chosen)
+
+    return _first(accept, aggregated) or _first(accept, plain)
 
 
 def _first(accept: str, accepted: Callable[[_Clause, Format], T | None]) -> T | None:

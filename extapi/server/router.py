@@ -16,7 +16,7 @@ from extapi.codec.strictjson import encode_pretty
 from extapi.errors import BadRequest, MethodNotAllowed, NotFound
 from extapi.listener.call import Call, Response
 from extapi.registry.base import Place
-from extapi.server.discovery import Discovery
+from extapi.server.discovery import Discovery, Document
 from extapi.server.documents import document
 from extapi.server.endpoints import Endpoint
 from extapi.server.health import Health
@@ -113,6 +113,8 @@ class Router:
 
     def _groups(self, call: Call) -> Response:
         form = negotiate_discovery(call.header("accept"))
+        if form.format == "yaml":
+            return _yaml(self._discovery.groups)
         if not form.version:
             return document(call, self._discovery.groups, "application/json")
         content = self._discovery.aggregated[form.version]
@@ -132,7 +134,11 @@ class Router:
         if form.pretty:
             return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
         if form.format == "yaml":
-            from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
-
-            return Response(200, [("Content-Type", form.content_type)], encode_yaml(msgspec.json.decode(content.body)))
+            return _yaml(content)
         return document(call, content, "application/json")
+
+
+def _yaml(content: Document) -> Response:
+    from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
+
+    return Response(200, [("Content-Type", "application/yaml")], encode_yaml(msgspec.json.decode(content.body)))

@@ -7,6 +7,7 @@ import hashlib
 from typing import Any
 
 import pytest
+import yaml
 
 from extapi import Api, Group, Kind, Object, Version
 from extapi.testing import serve
@@ -120,12 +121,21 @@ def test_aggregated_discovery(shop_served: Shop, accept: str, version: str) -> N
     assert "subresources" not in group["versions"][0]["resources"][0]
 
 
-def test_the_first_clause_wins(shop_served: Shop) -> None:
-    """C13."""
-    plain = shop_served.request("GET", "/apis", headers={"Accept": f"application/json,{V2}"})
-    assert plain.json()["kind"] == "APIGroupList"
+def test_the_aggregated_form_wins_wherever_it_stands(shop_served: Shop) -> None:
+    """C13, corrected by a running 1.36.3."""
+    later = shop_served.request("GET", "/apis", headers={"Accept": f"application/json,{V2}"})
+    assert later.json()["kind"] == "APIGroupDiscoveryList"
     fallback = shop_served.request("GET", "/apis", headers={"Accept": f"{V2},{V2BETA1},application/json"})
     assert fallback.json()["apiVersion"] == "apidiscovery.k8s.io/v2"
+
+
+@pytest.mark.parametrize("suffix", ["", "/shop.example.com", "/shop.example.com/v1"])
+def test_discovery_comes_as_yaml_where_asked_for(shop_served: Shop, suffix: str) -> None:
+    """G1."""
+    answer = shop_served.request("GET", f"/apis{suffix}", headers={"Accept": "application/yaml"})
+    assert answer.headers["content-type"] == "application/yaml"
+    plain = shop_served.request("GET", f"/apis{suffix}")
+    assert yaml.safe_load(answer.body) == plain.json()
 
 
 @pytest.mark.parametrize(("known", "status"), [("{}", 304), ("W/{}", 200), ('"x", {}', 200)])

@@ -432,3 +432,27 @@ def test_metadata_of_a_list_is_refused_before_anything_is_deleted(shop_served: S
     headers = {"Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
     assert shop_served.request("DELETE", WIDGETS, headers=headers).status == 406
     assert names(shop_served) == ["w"]
+
+
+def test_nothing_deletes_the_objects_of_all_namespaces_at_once(shop_served: Shop) -> None:
+    """As on a running 1.36.3: the path without a namespace is for reading only."""
+    shop_served.create()
+    assert shop_served.request("DELETE", f"{V1}/widgets").status == 404
+    assert shop_served.get()["metadata"]["name"] == "w"
+
+
+@pytest.mark.parametrize("query", [{"uid": "other"}, {"resourceVersion": "1"}])
+def test_preconditions_may_stand_in_the_query(shop_served: Shop, query: dict[str, str]) -> None:
+    """``Convert_url_Values_To_v1_DeleteOptions`` of apimachinery."""
+    created = shop_served.create()["metadata"]
+    assert delete(shop_served, **query).status == 409
+    fitting = {name: created[name] for name in query}
+    assert delete(shop_served, **fitting).status == 200
+
+
+def test_what_the_last_finalizer_lets_go_is_shown_with_its_last_revision(shop_served: Shop) -> None:
+    """E44, as on a running 1.36.3: the revision of the deletion is for watchers only."""
+    shop_served.create(finalizers=[WAIT])
+    marked = delete(shop_served).json()
+    gone = shop_served.merge({"metadata": {"finalizers": None}}).json()
+    assert gone["metadata"]["resourceVersion"] == marked["metadata"]["resourceVersion"]

@@ -271,3 +271,32 @@ def test_ignore_says_nothing_of_unknown_fields(shop_served: Shop) -> None:
     answer = shop_served.merge({"spec": {"foo": 1}}, fieldValidation="Ignore")
     assert answer.status == 200
     assert "warning" not in answer.headers
+
+
+def test_metadata_that_a_patch_breaks_is_422(shop_served: Shop) -> None:
+    """E60: the result is what cannot be read, not the request."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": {"labels": {"a": 1}}})
+    assert answer.status == 422
+    (cause,) = failure(answer)["details"]["causes"]
+    assert cause["field"] == "patch"
+    assert cause["message"].endswith(
+        "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
+    )
+
+
+def test_a_patch_of_the_version_is_422(shop_served: Shop) -> None:
+    shop_served.create()
+    answer = shop_served.merge({"apiVersion": "other/v1"})
+    assert answer.status == 422
+    assert failure(answer)["message"] == (
+        f'Widget.other "w" is invalid: apiVersion: Invalid value: "other/v1": must be {GROUP}/v1'
+    )
+
+
+def test_a_client_does_not_mark_an_object_for_deletion(shop_served: Shop) -> None:
+    """E41: only a delete does."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": {"deletionTimestamp": "2001-01-01T00:00:00Z"}})
+    assert answer.status == 422
+    assert "metadata.deletionTimestamp" in failure(answer)["message"]

@@ -1,0 +1,245 @@
+"""What differs on purpose, or is known to be missing: each difference with its reason and the cases in which it shows.
+
+An entry allows differences at its paths in its cases only, and has to be needed: a case that has become alike fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Deliberate:
+    """One difference. ``paths`` lead into an answer, such as ``content.message``; "" is the answer as a whole."""
+
+    reason: str
+    cases: Sequence[str]
+    paths: Sequence[str]
+    code: int | None = None
+    """The code that we answer with, where kube-apiserver has another one."""
+
+
+MESSAGE = ("content.message",)
+CAUSES = ("content.message", "content.details.causes")
+REFUSAL = ("code", "content", "Content-Type", "X-Content-Type-Options", "pretty", "newline", "warnings")
+
+
+def allowed(case: str) -> tuple[Deliberate, ...]:
+    """The entries of a case."""
+    return tuple(entry for entry in DELIBERATE if case in entry.cases)
+
+
+def remaining(ours: Any, theirs: Any, entries: Sequence[Deliberate]) -> tuple[Any, Any]:
+    """Both answers without what the entries allow to differ, where they differ."""
+    for entry in entries:
+        if ours == theirs:
+            break
+        if entry.code is not None and ours["code"] != entry.code:
+            continue
+        for path in entry.paths:
+            if not path:
+                return None, None
+            ours, theirs = _without(ours, path), _without(theirs, path)
+    return ours, theirs
+
+
+def _without(value: Any, path: str) -> Any:
+    head, _, rest = path.partition(".")
+    if isinstance(value, list):
+        return [_without(item, path) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if not rest:
+        return {name: item for name, item in value.items() if name != head}
+    return {name: _without(item, rest) if name == head else item for name, item in value.items()}
+
+
+UNROUTED = "a path that no kind serves: ours is a Status, kube-apiserver's custom resources fall through to plain text"
+GO = "the text names a type of Go; ours says what was expected instead"
+PROTOBUF = "we write no protobuf: what was asked for in it is said in JSON"
+STATUS = "kube-apiserver drops `status.` from the path inside of the message; ours has it everywhere"
+MANAGED = "kube-apiserver stores managed fields, and what changes nothing else is a change there"
+
+DELIBERATE: tuple[Deliberate, ...] = (
+    Deliberate(
+        UNROUTED,
+        (
+            "create: across namespaces",
+            "create: across with a namespace",
+            "create: beacon in a namespace",
+            "delete: all, across",
+            "route: unknown resource",
+            "route: unknown resource, object",
+            "route: unknown resource of the cluster",
+            "route: upper case",
+            "route: singular",
+            "route: resource of another version",
+            "route: namespaces",
+            "route: a namespace",
+            "route: a namespace, slash",
+            "route: two slashes before the resource",
+            "route: slash in a namespace",
+            "route: cluster scope of a namespaced object",
+            "route: namespace of a cluster resource",
+            "route: namespace of a cluster object",
+            "route: watch prefix of nothing",
+            "route: POST unknown resource",
+            "route: DELETE unknown resource",
+            "route: PATCH unknown resource",
+            "route: PUT across",
+            "route: PATCH across",
+        ),
+        ("content", "Content-Type", "X-Content-Type-Options", "pretty", "newline"),
+        code=404,
+    ),
+    Deliberate(
+        "an unknown method of a path with all namespaces is told so", ("route: OPTIONS across",), REFUSAL, code=405
+    ),
+    Deliberate(
+        GO,
+        (
+            "create: list",
+            "create: text",
+            "create: number",
+            "create: true",
+            "create: yaml, text",
+            "create: yaml, list",
+            "patch: op number",
+            "patch: path number",
+            "patch: json patch object",
+            "patch: json patch text",
+            "patch: json patch of numbers",
+            "delete: options list",
+            "delete: options text",
+        ),
+        MESSAGE,
+        code=400,
+    ),
+    Deliberate(GO, ("patch: merge list, ignored",), CAUSES, code=422),
+    Deliberate(
+        "an object without apiVersion is the client's mistake, not a server's",
+        ("patch: merge apiVersion away",),
+        REFUSAL,
+        code=422,
+    ),
+    Deliberate("null is no operation, which is said in words", ("patch: json patch of nulls",), REFUSAL, code=400),
+    Deliberate("RFC 6902, 4.6: numbers are equal if their values are", ("patch: test float",), REFUSAL, code=200),
+    Deliberate(
+        PROTOBUF,
+        (
+            "read: list as application/vnd.kubernetes.protobuf",
+            "read: object as application/vnd.kubernetes.protobuf",
+            "read: nothing as application/vnd.kubernetes.protobuf",
+            "read: nothing as application/vnd.kubernetes.protobuf,application/json",
+            "route: version as application/vnd.kubernetes.protobuf",
+            "watch: protobuf",
+        ),
+        REFUSAL,
+    ),
+    Deliberate(
+        "kube-apiserver panics on a body that is no protobuf",
+        ("create: type application/vnd.kubernetes.protobuf",),
+        ("",),
+    ),
+    Deliberate(
+        GO,
+        tuple(
+            f"read: list as application/json;as=PartialObjectMetadata;g=meta.k8s.io;v={version}"
+            for version in ("v1", "v1beta1")
+        ),
+        MESSAGE,
+        code=406,
+    ),
+    Deliberate(
+        "the metadata of a list can't be had of an object: refused before anything is read or written",
+        (
+            "read: object as application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            "read: nothing as application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            "watch: metadata list",
+        ),
+        REFUSAL,
+        code=406,
+    ),
+    Deliberate(
+        "refused before it is written; kube-apiserver creates and answers 500",
+        ("read: list metadata of a create",),
+        ("",),
+    ),
+    Deliberate(
+        "numbers outside of float64 are refused while reading, before a kind is known",
+        ("create: huge number",),
+        MESSAGE,
+        code=400,
+    ),
+    Deliberate(
+        "integers of more than 64 bits are kept exactly",
+        ("create: long integer",),
+        ("content.spec.free", "content.items.spec.free"),
+    ),
+    Deliberate(
+        "integers of more than 64 bits are quoted exactly", ("schema: size 14", "schema: size 15"), CAUSES, code=422
+    ),
+    Deliberate(
+        "a list is judged as any other object of a wrong kind", ("create: list kind",), (*CAUSES, "warnings"), code=422
+    ),
+    Deliberate(
+        "kube-apiserver calls `spec` unknown in a version that it does not serve",
+        ("create: unserved version",),
+        ("warnings",),
+    ),
+    Deliberate("objects nest 200 levels deep at most, which bounds every recursion", ("create: deep",), ("",)),
+    Deliberate("the character is not named", ("create: too deep", "patch: merge deep"), MESSAGE, code=400),
+    Deliberate(
+        "a dry run has no revision; kube-apiserver gives back the client's",
+        ("create: dry with a revision",),
+        ("content.metadata.resourceVersion",),
+    ),
+    Deliberate("members of quoted objects are sorted", ("create: controllers",), CAUSES, code=422),
+    Deliberate(
+        MANAGED,
+        ("update: status wrong in the main resource", "delete: held, timestamp"),
+        ("content.metadata.resourceVersion", "content.items.metadata.resourceVersion"),
+        code=200,
+    ),
+    Deliberate(
+        STATUS,
+        ("update: status list", "update: status wrong", "update: status wrong type", "patch: merge on status, wrong"),
+        CAUSES,
+        code=422,
+    ),
+    Deliberate("a namespace that can't exist holds nothing", ("route: dots for a namespace",), REFUSAL, code=200),
+    Deliberate(
+        "a namespace that can't exist holds nothing", ("route: dots for a namespace, object",), REFUSAL, code=404
+    ),
+    Deliberate("names are quoted as they are, not in Go's syntax", ("route: nul in a name",), MESSAGE, code=404),
+    Deliberate("a path has to be UTF-8", ("route: bad utf-8 in a name",), REFUSAL, code=400),
+    Deliberate(
+        "only the methods of HTTP's registry are read at all",
+        (
+            "route: NONSENSE collection",
+            "route: NONSENSE object",
+            "route: NONSENSE status",
+            "route: NONSENSE unknown subresource",
+            "route: NONSENSE version",
+            "route: lower case method",
+        ),
+        REFUSAL,
+    ),
+    Deliberate(
+        "discovery is read only, as with servers of typed resources; custom resources' answers to every method",
+        tuple(f"route: {method} version" for method in ("OPTIONS", "TRACE", "POST", "PUT", "DELETE", "PATCH")),
+        REFUSAL,
+        code=405,
+    ),
+    Deliberate(
+        "both mistakes are told: that of the type, and that of the value", ("schema: level 5",), CAUSES, code=422
+    ),
+    Deliberate(
+        "control characters are escaped in YAML, where kube-apiserver ends with 500",
+        ("schema: text keeps its form",),
+        REFUSAL,
+        code=200,
+    ),
+)

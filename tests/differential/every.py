@@ -1,0 +1,22 @@
+"""All cases by their names, each with the name of its module in front."""
+
+from __future__ import annotations
+
+from tests.differential import creating, deleting, patching, reading, routing, schemas, updating, watching
+from tests.differential.cases import Case
+
+MODULES = {
+    "read": reading,
+    "create": creating,
+    "update": updating,
+    "patch": patching,
+    "delete": deleting,
+    "route": routing,
+    "schema": schemas,
+    "watch": watching,
+}
+
+
+def all_cases() -> dict[str, Case]:
+    """Name and case."""
+    return {f"{name}: {case}": found for name, module in MODULES.items() for case, found in module.CASES.items()}

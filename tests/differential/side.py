@@ -1,0 +1,156 @@
+"""One of the two sides of a comparison: sends steps, and keeps what came back in a form in which both can be compared."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.differential.neutral import Neutral
+
+JSON = "application/json"
+YAML = "application/yaml"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+PROBES = "/apis/{g}/v1/namespaces/{ns}/probes"
+OLDER = "/apis/{g}/v1beta1/namespaces/{ns}/probes"
+BEACONS = "/apis/{g}/v1/beacons"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request. ``path`` continues the one of the probes, unless it starts with ``/apis``.
+
+    In path and body ``{g}``, ``{ns}``, ``{rv}`` and ``{uid}`` stand for the group, the case's namespace, and the
+    resourceVersion and uid of the object that came back last; ``{list}`` for the resourceVersion of the last list,
+    ``{continue}`` for its token.
+    """
+
+    method: str
+    path: str = ""
+    body: Any = None
+    """Bytes or text are sent as they are, all else as JSON."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def get(path: str = "", accept: str = "", **headers: str) -> Step:
+    """A read."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Step("GET", path, None, {"Accept": accept, **sent} if accept else sent)
+
+
+def post(body: Any, path: str = "", form: str = JSON, accept: str = "") -> Step:
+    """A create; of a probe, if ``body`` is a dict that names no kind."""
+    return Step("POST", path, body, _writing(form, accept))
+
+
+def put(path: str, body: Any, form: str = JSON, accept: str = "") -> Step:
+    """An update."""
+    return Step("PUT", path, body, _writing(form, accept))
+
+
+def merge(path: str, body: Any, form: str = MERGE, accept: str = "") -> Step:
+    """A merge patch."""
+    return Step("PATCH", path, body, _writing(form, accept))
+
+
+def json_patch(path: str, *operations: Any) -> Step:
+    """A JSON patch: ``("add", "/spec/x", 1)``, or operations as they are sent."""
+    sent = [
+        dict(zip(("op", "path", "value"), operation, strict=False)) if isinstance(operation, tuple) else operation
+        for operation in operations
+    ]
+    return Step("PATCH", path, sent, _writing(JSON_PATCH, ""))
+
+
+def delete(path: str = "", body: Any = None, form: str = JSON, accept: str = "") -> Step:
+    """A delete, with or without options in the body."""
+    return Step("DELETE", path, body, _writing(form, accept) if body is not None else {"Accept": accept or "*/*"})
+
+
+def _writing(form: str, accept: str) -> dict[str, str]:
+    return {**({"Content-Type": form} if form else {}), **({"Accept": accept} if accept else {})}
+
+
+def probe(
+    name: str = "new", *, meta: Mapping[str, Any] | None = None, status: Any = None, **spec: Any
+) -> dict[str, Any]:
+    """A valid probe, but for what is given; a spec field of ``...`` is left out."""
+    wanted = {key: value for key, value in {"size": 1, **spec}.items() if value is not ...}
+    metadata = {**({"name": name} if name else {}), **(meta or {})}
+    obj = {"apiVersion": "{g}/v1", "kind": "Probe", "metadata": metadata, "spec": wanted}
+    return obj if status is None else {**obj, "status": status}
+
+
+class Side:
+    """Speaks for one group on one connection that is kept open."""
+
+    def __init__(self, group: str, port: int, tls: ssl.SSLContext) -> None:
+        self.group = group
+        self._connect: Callable[[], http.client.HTTPSConnection] = lambda: http.client.HTTPSConnection(
+            "localhost", port, timeout=30, context=tls
+        )
+        self._connection = self._connect()
+
+    def close(self) -> None:
+        """No more requests."""
+        self._connection.close()
+
+    def play(self, namespace: str, steps: Sequence[Step]) -> list[Any]:
+        """Send the steps one after the other; what came back to each, made comparable."""
+        self._send("POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": namespace}}).encode(), {})
+        known: dict[str, str] = {"g": self.group, "ns": namespace}
+        neutral = Neutral(self.group, namespace)
+        return [self._one(step, known, neutral) for step in steps]
+
+    def _one(self, step: Step, known: dict[str, str], neutral: Neutral) -> Any:
+        path = step.path if step.path.startswith("/apis") else PROBES + step.path
+        body = step.body
+        if not isinstance(body, bytes | str | None):
+            body = json.dumps(body)
+        if isinstance(body, str):
+            body = _filled(body, known).encode()
+        try:
+            answer, content = self._send(step.method, _filled(path, known), body, step.headers)
+        except (http.client.RemoteDisconnected, ConnectionError):
+            self._connection.close()
+            return "closed"
+        _learn(content, known)
+        return neutral.answer(answer.status, answer.headers, content)
+
+    def _send(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        self._connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in headers.items():
+            self._connection.putheader(name, value)
+        if body is not None:
+            self._connection.putheader("Content-Length", str(len(body)))
+        self._connection.endheaders(body)
+        answer = self._connection.getresponse()
+        content = answer.read()
+        if answer.will_close:
+            self._connection.close()
+        return answer, content
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    return re.sub(r"\{(g|ns|rv|uid|list|continue)\}", lambda found: known.get(found[1], found[0]), text)
+
+
+def _learn(content: bytes, known: dict[str, str]) -> None:
+    """What later steps may refer to."""
+    try:
+        metadata = json.loads(content)["metadata"]
+    except (ValueError, KeyError, TypeError):
+        return
+    if "uid" in metadata:
+        known["uid"] = metadata["uid"]
+        known["rv"] = metadata.get("resourceVersion", "")
+    elif "resourceVersion" in metadata:
+        known["list"] = metadata["resourceVersion"]
+        known["continue"] = metadata.get("continue", "")

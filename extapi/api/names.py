@@ -8,6 +8,7 @@ paths: who calls says where the name stood. Lengths are in bytes of UTF-8, as in
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from random import Random
 
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -78,11 +79,17 @@ def _subdomain(value: str, unit: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """What is wrong with ``[prefix/]name``: label and annotation keys, finalizers (``IsQualifiedName``)."""
+    # Every write brings the same few keys: what is short enough to be good is judged once.
+    judge = _judged if len(value) <= _REMEMBERED else _qualified_name
+    return list(judge(value))
+
+
+def _qualified_name(value: str) -> tuple[str, ...]:
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
-        return [
-            f"a valid label key {_KEY_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return (
+            f"a valid label key {_KEY_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     problems = []
     if slash and not prefix:
         problems.append("prefix part must be non-empty")
@@ -94,7 +101,13 @@ def qualified_name(value: str) -> list[str]:
     problems += [f"name part {problem}" for problem in _too_long(name, LABEL_LENGTH, "bytes")]
     if not _key_name(name):
         problems.append(f"name part {_KEY_NAME_TEXT}")
-    return problems
+    return tuple(problems)
+
+
+_REMEMBERED = SUBDOMAIN_LENGTH + 1 + LABEL_LENGTH
+"""Characters of the longest key that can be good."""
+
+_judged = lru_cache(maxsize=4096)(_qualified_name)
 
 
 def label_value(value: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""The same commands and requests to an aggregated kind of ours and to a custom resource with the same schema.
+"""The same kubectl commands on an aggregated kind of ours and on a custom resource with the same schema.
+
+``tests/differential`` compares the requests behind them; this is what a person sees.
 
 All that kube-apiserver says about its own has to be said about ours. What differs on purpose is taken out by
 :func:`neutral` and named there. Not compared: string columns with several results (kube-apiserver prints the first only,
@@ -7,15 +9,12 @@ we print all), errors below ``status`` (kube-apiserver's text lacks the prefix),
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import json
 import re
 from typing import Any
 
 import pytest
 
-from tests.kubernetes.calling import JSON_PATCH, MERGE, Answer, Caller
 from tests.kubernetes.control_plane import ControlPlane, Kubectl
 from tests.kubernetes.second import SecondServer
 from tests.kubernetes.twin_schema import OURS, PLURAL, THEIRS, VERSION
@@ -209,157 +208,4 @@ def test_kubectl_finds_no_difference(kubectl: Kubectl, twins: str, command: str)
 @pytest.mark.parametrize(("command", "spec"), WRITES.values(), ids=WRITES)
 def test_kubectl_writes_alike(kubectl: Kubectl, twins: str, command: str, spec: dict[str, Any]) -> None:
     ours, theirs = (outcome(kubectl, group, twins, command, gadget(group, **spec)) for group in (OURS, THEIRS))
-    assert ours == theirs
-
-
-def _body(group: str, **changes: Any) -> dict[str, Any]:
-    obj: dict[str, Any] = json.loads(gadget(group, "new"))
-    return obj | changes
-
-
-REQUESTS: dict[str, tuple[str, str, Any, str]] = {
-    "list": ("GET", "", None, ""),
-    "list limit": ("GET", "?limit=1", None, ""),
-    "list with a bad limit": ("GET", "?limit=x", None, ""),
-    "list with a bad continue": ("GET", "?limit=1&continue=abc", None, ""),
-    "list in the future": ("GET", "?resourceVersion=9000000000000000&resourceVersionMatch=Exact", None, ""),
-    "list with a match alone": ("GET", "?resourceVersionMatch=Exact", None, ""),
-    "list with a wrong match": ("GET", "?resourceVersionMatch=Some&resourceVersion=1", None, ""),
-    "list at a wrong revision": ("GET", "?resourceVersion=abc", None, ""),
-    "list at no revision": ("GET", "?resourceVersion=0", None, ""),
-    "list of initial events": ("GET", "?sendInitialEvents=true", None, ""),
-    "list with a bad selector": ("GET", "?labelSelector=a%20b%20c", None, ""),
-    "list with a bad field": ("GET", "?fieldSelector=a", None, ""),
-    "list, pretty": ("GET", "?pretty=true&fieldSelector=metadata.name%3Done", None, ""),
-    "get": ("GET", "/one", None, ""),
-    "get old": ("GET", "/one?resourceVersion=0", None, ""),
-    "get missing": ("GET", "/nope", None, ""),
-    "get status": ("GET", "/one/status", None, ""),
-    "get no subresource": ("GET", "/one/nope", None, ""),
-    "get with a slash": ("GET", "/one/", None, ""),
-    "get dots": ("GET", "/%2e%2e", None, ""),
-    "get a slash in a name": ("GET", "/a%2fb", None, ""),
-    "post": ("POST", "", {}, ""),
-    "post twice": ("POST", "", {"metadata": {"name": "one"}}, ""),
-    "post without a name": ("POST", "", {"metadata": {}}, ""),
-    "post with a namespace": ("POST", "", {"metadata": {"name": "new", "namespace": "other"}}, ""),
-    "post another version": ("POST", "", {"apiVersion": "other/v1"}, ""),
-    "post null": ("POST", "", b"null", ""),
-    "post nothing": ("POST", "", b"", ""),
-    "post half an object": ("POST", "", b'{"apiVersion"', ""),
-    "post a revision": ("POST", "", {"metadata": {"name": "new", "resourceVersion": "7"}}, ""),
-    "post metadata of a wrong type": ("POST", "", {"metadata": {"name": "new", "labels": "x"}}, ""),
-    "post bad labels": ("POST", "", {"metadata": {"name": "new", "labels": {"a b": "c d"}}}, ""),
-    "post bad annotations": ("POST", "", {"metadata": {"name": "new", "annotations": {"a b": "c d"}}}, ""),
-    "post bad finalizers": ("POST", "", {"metadata": {"name": "new", "finalizers": ["x", "a/b/c"]}}, ""),
-    "post bad owners": ("POST", "", {"metadata": {"name": "new", "ownerReferences": [{"kind": "A"}]}}, ""),
-    "post without a spec": ("POST", "", {"spec": None}, ""),
-    "post a spec that is a list": ("POST", "", {"spec": []}, ""),
-    "post an empty spec": ("POST", "", {"spec": {}}, ""),
-    "post a status": ("POST", "", {"status": {"ready": True}}, ""),
-    "post and dry": ("POST", "?dryRun=All", {}, ""),
-    "post and wrongly dry": ("POST", "?dryRun=Some", {}, ""),
-    "post and wrongly strict": ("POST", "?fieldValidation=Very", {}, ""),
-    "post with a long manager": ("POST", "?fieldManager=" + "m" * 129, {}, ""),
-    "post with an unknown field": ("POST", "?fieldValidation=Strict", {"spec": {"size": 1, "depth": 2}, "more": 1}, ""),
-    "post with a duplicate": ("POST", "?fieldValidation=Strict", b'{"apiVersion":"G/v1","kind":"Gadget","kind":"Gadget","metadata":{"name":"n"},"spec":{"size":1,"size":2}}', ""),
-    "post with a duplicate, warned": ("POST", "?fieldValidation=Warn", b'{"apiVersion":"G/v1","kind":"Gadget","metadata":{"name":"n"},"spec":{"size":1,"size":2}}', ""),
-    "post text": ("POST", "", b"x", "text/plain"),
-    "post yaml": ("POST", "", b"apiVersion: G/v1\nkind: Gadget\nmetadata: {name: n}\nspec: {size: 1, on: yes}\n", "application/yaml"),
-    "post bad yaml": ("POST", "", b"a: b: c", "application/yaml"),
-    "put": ("PUT", "/one", {"metadata": {"name": "one"}, "spec": {"size": 5}}, ""),
-    "put another name": ("PUT", "/one", {"metadata": {"name": "two"}}, ""),
-    "put on nothing": ("PUT", "/nope", {"metadata": {"name": "nope"}}, ""),
-    "put an old revision": ("PUT", "/one", {"metadata": {"name": "one", "resourceVersion": "1"}}, ""),
-    "put a wrong revision": ("PUT", "/one", {"metadata": {"name": "one", "resourceVersion": "abc"}}, ""),
-    "put another uid": ("PUT", "/one", {"metadata": {"name": "one", "uid": "x"}}, ""),
-    "put on the collection": ("PUT", "", {}, ""),
-    "put a status": ("PUT", "/one/status", {"metadata": {"name": "one"}, "status": {"ready": True}}, ""),
-    "merge patch": ("PATCH", "/one", {"spec": {"size": 8, "color": None}}, MERGE),
-    "merge patch of a status": ("PATCH", "/one/status", {"spec": {"size": 8}, "status": {"seen": "x"}}, MERGE),
-    "merge patch of garbage": ("PATCH", "/one", b"{", MERGE),
-    "strict merge patch": ("PATCH", "/one?fieldValidation=Strict", {"spec": {"depth": 1}}, MERGE),
-    "json patch": ("PATCH", "/one", [{"op": "add", "path": "/spec/tags", "value": ["a"]}], JSON_PATCH),
-    "json patch that copies": ("PATCH", "/one", [{"op": "copy", "from": "/spec/parts/0", "path": "/spec/parts/-"}], JSON_PATCH),
-    "a patch of no kind": ("PATCH", "/one", {}, "application/json"),
-    "forced merge patch": ("PATCH", "/one?force=true", {}, MERGE),
-    "a delete": ("DELETE", "/one", None, ""),
-    "a delete of nothing": ("DELETE", "/nope", None, ""),
-    "a delete under another uid": ("DELETE", "/one", {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "x"}}, ""),
-    "a delete at another revision": ("DELETE", "/one", {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"resourceVersion": "1"}}, ""),
-    "a delete with a wrong policy": ("DELETE", "/one", {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Some"}, ""),
-    "a delete with two policies": ("DELETE", "/one", {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan", "orphanDependents": True}, ""),
-    "a delete in the foreground": ("DELETE", "/one?propagationPolicy=Foreground", None, ""),
-    "a delete that waits": ("DELETE", "/one?gracePeriodSeconds=30", None, ""),
-    "a dry delete": ("DELETE", "/one?dryRun=All", None, ""),
-    "a delete of all": ("DELETE", "", None, ""),
-    "a delete of some": ("DELETE", "?labelSelector=kind%3Done", None, ""),
-    "a watch in the past": ("GET", "?watch=1&resourceVersion=1&timeoutSeconds=5", None, ""),
-    "a watch from nonsense": ("GET", "?watch=1&resourceVersion=abc", None, ""),
-    "a watch of initial events without a match": ("GET", "?watch=1&sendInitialEvents=true", None, ""),
-    "a watch with a match": ("GET", "?watch=1&resourceVersionMatch=Exact&resourceVersion=1", None, ""),
-}  # fmt: skip
-
-
-def sent(admin: Caller, group: str, namespace: str, request: tuple[str, str, Any, str]) -> Answer:
-    method, where, body, content_type = request
-    if isinstance(body, dict) and method in {"POST", "PUT"}:
-        body = _body(group, **body)
-    elif isinstance(body, bytes):
-        body = body.replace(b"G/v1", f"{group}/v1".encode())
-    path = f"/apis/{group}/{VERSION}/namespaces/{namespace}/{PLURAL}{where}"
-    return admin(method, path, body, content_type=content_type or "application/json")
-
-
-def same(answer: Answer) -> tuple[int, Any, Any, Any]:
-    """What has to be the same: code, form, warnings, and the body as JSON where it is that."""
-    body: Any = neutral(answer.body.decode())
-    with contextlib.suppress(ValueError):
-        body = _without_managed_fields(json.loads(body))
-    kind = answer.headers.get("Content-Type")
-    return answer.status, kind, neutral(answer.headers.get("Warning", "")), body
-
-
-def _without_managed_fields(value: Any) -> Any:
-    """Ours has none yet; and a Status names causes in any order."""
-    if isinstance(value, dict):
-        value = {name: _without_managed_fields(item) for name, item in value.items() if name != "managedFields"}
-        if isinstance(value.get("causes"), list):
-            value["causes"].sort(key=lambda cause: json.dumps(cause, sort_keys=True))
-        if value.get("kind") == "Status" and "[" in value.get("message", ""):
-            value["message"] = sorted(re.split(r", |\[|\]", value["message"]))
-        return value
-    if isinstance(value, list):
-        return [_without_managed_fields(item) for item in value]
-    return value
-
-
-@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_answers_are_the_same(admin: Caller, twins: str, request_: tuple[str, str, Any, str]) -> None:
-    ours, theirs = (same(sent(admin, group, twins, request_)) for group in (OURS, THEIRS))
-    assert ours == theirs
-
-
-PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-ACCEPTS = [
-    "application/json;as=Table;g=meta.k8s.io;v=v1",
-    "text/plain",
-    "application/json;as=Nothing;g=meta.k8s.io;v=v1",
-    "application/json;as=Table;g=meta.k8s.io;v=v1beta1,application/json",
-    "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1,application/json",
-    "*/*",
-]
-FORMS = [
-    *itertools.product(ACCEPTS, ["?limit=1", "/one", "/nope", "/one?includeObject=Object"]),
-    (PARTIAL, "/one"),
-    (PARTIAL, "/nope"),
-    (PARTIAL_LIST, "?limit=1"),
-]
-
-
-@pytest.mark.parametrize(("accept", "where"), FORMS)
-def test_forms_are_the_same(admin: Caller, twins: str, accept: str, where: str) -> None:
-    asking = admin.with_headers(Accept=accept)
-    ours, theirs = (same(sent(asking, group, twins, ("GET", where, None, ""))) for group in (OURS, THEIRS))
     assert ours == theirs

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.load import PIZZAS, TOPPINGS, Result, pizza, request, run, watch
@@ -51,28 +52,16 @@ def _measure(server: Server, scale: int) -> list[Result]:
             "spec": {"cost": "1.50"},
         }
         run(server, "topping", lambda _, obj=topping: request("POST", TOPPINGS, obj), count=1, status=201)  # type: ignore[misc]
-    results = [
-        run(
-            server,
-            "CREATE",
-            lambda n: request("POST", PIZZAS, pizza(f"p-{n}", n)),
-            count=500,
-            connections=1,
-            status=201,
-        ),
-    ]
-    big = 5000
-    results += [
+
+    def create(first: int) -> Callable[[int], bytes]:
+        return lambda n: request("POST", PIZZAS, pizza(f"p-{first + n}", n))
+
+    run(server, "seed", create(0), count=500, connections=4, status=201)
+    return [
         run(server, "GET", lambda _: request("GET", f"{PIZZAS}/p-7"), count=20_000 // scale, connections=4),
         run(server, "LIST of 500", lambda _: request("GET", PIZZAS), count=1_000 // scale, connections=2),
-        run(
-            server,
-            "CREATE",
-            lambda n: request("POST", PIZZAS, pizza(f"p-{500 + n}", n)),
-            count=big - 500,
-            connections=8,
-            status=201,
-        ),
+        run(server, "CREATE", create(500), count=1_000, connections=1, status=201),
+        run(server, "CREATE", create(1500), count=3_500, connections=8, status=201),
         run(
             server,
             "merge PATCH",
@@ -89,7 +78,6 @@ def _measure(server: Server, scale: int) -> list[Result]:
         watch(server, 100, 500 // scale),
         watch(server, 1000, 100 // scale),
     ]
-    return results
 
 
 def _report(results: list[Result], idle: float, loaded: float, started: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from isal import isal_zlib
@@ -40,10 +40,12 @@ class Compression:
 
     async def _compress(self, response: Response) -> None:
         body = response.body
-        pieces: Sequence[bytes] = [body] if isinstance(body, bytes) else body if isinstance(body, list) else ()
-        size = sum(map(len, pieces))
-        if size <= THRESHOLD or any(name == "Content-Encoding" for name, _ in response.headers):
+        if callable(body) or any(name == "Content-Encoding" for name, _ in response.headers):
             return
+        size = len(body) if isinstance(body, bytes) else response.length or 0
+        if size <= THRESHOLD:
+            return
+        pieces = (body,) if isinstance(body, bytes) else body
         if size <= INLINE or self._pool is None:
             packed = _gzip(pieces)
         else:
@@ -58,7 +60,7 @@ def _wanted(call: Call) -> bool:
     return any(token.strip() == "gzip" for value in call.headers["accept-encoding"] for token in value.split(","))
 
 
-def _gzip(pieces: Sequence[bytes]) -> list[bytes]:
+def _gzip(pieces: Iterable[bytes]) -> list[bytes]:
     packer = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, 31)
     packed = [part for piece in pieces if (part := packer.compress(piece))]
     packed.append(packer.flush())

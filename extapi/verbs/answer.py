@@ -20,6 +20,8 @@ from extapi.listener.call import PIECE, Response
 from extapi.registry.base import Listing, Rendering, Resource
 from extapi.verbs.target import Target
 
+LIST_END = b"]}\n"
+
 
 def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated:
     """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it.
@@ -81,32 +83,50 @@ def status_answer(accepted: Negotiated, details: dict[str, Any]) -> Response:
 def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, metadata: dict[str, Any]) -> Response:
     head = {"apiVersion": target.api_version, "kind": target.resource.list_kind, "metadata": metadata}
     if accepted.format == "json" and not accepted.pretty:
-        opening = encode(head)[:-1] + b',"items":['
-        return _answer(200, accepted, _pieces(opening, listing.items.encoded(), b"]}\n"))
+        opening, items = encode(head)[:-1] + b',"items":[', listing.items.encoded()
+        inside = sum(map(len, items)) + max(0, len(items) - 1)
+        size = len(opening) + inside + len(LIST_END)
+        pieces = _pieces(opening, items, inside)
+        # Made one by one as the socket takes them: the next piece then finds its memory where the last one had it.
+        body = pieces if size > PIECE else b"".join(pieces)
+        return Response(200, [("Content-Type", accepted.content_type)], body, length=size)
     whole = {**head, "items": [item.decoded() for item in listing.items]}
     return _answer(200, accepted, _formatted(accepted, whole))
 
 
-def _pieces(opening: bytes, items: Sequence[bytes], closing: bytes) -> list[bytes]:
-    """The items, separated by commas, in pieces of at most :data:`PIECE` bytes; a larger item is a piece of its own."""
-    pieces = [opening]
-    batch = max(1, PIECE * len(items) // (sum(map(len, items)) + len(items) + 1))
+def _pieces(opening: bytes, items: Sequence[bytes], inside: int) -> Iterator[bytes]:
+    """A list in pieces of at most :data:`PIECE` bytes; an item that is larger is a piece of its own.
+
+    ``inside``: bytes of all items and the commas between them.
+    """
+    # A little less than a piece each, so that the opening and the end find room beside the first and the last.
+    room = PIECE - len(opening) - len(LIST_END)
+    batch = max(1, room * len(items) // (inside + 1))
+    held = opening
     for at in range(0, len(items), batch):
-        _join(pieces, items[at : at + batch], first=at == 0)
-    pieces.append(closing)
-    return pieces
+        for piece in _joined(items[at : at + batch], first=at == 0):
+            if held is opening and len(held) + len(piece) <= PIECE:
+                held += piece
+            else:
+                yield held
+                held = piece
+    if len(held) + len(LIST_END) <= PIECE:
+        yield held + LIST_END
+    else:
+        yield held
+        yield LIST_END
 
 
-def _join(pieces: list[bytes], items: Sequence[bytes], *, first: bool) -> None:
-    """Append the joined items; halved as long as they are more than a piece holds, since sizes differ."""
+def _joined(items: Sequence[bytes], *, first: bool) -> Iterator[bytes]:
+    """The items, separated by commas; halved as long as they are more than a piece holds, since sizes differ."""
     # Joined, an empty item in front is a comma in front.
     joined = b",".join(items if first else (b"", *items))
     if len(joined) <= PIECE or len(items) == 1:
-        pieces.append(joined)
+        yield joined
         return
     half = len(items) // 2
-    _join(pieces, items[:half], first=first)
-    _join(pieces, items[half:], first=False)
+    yield from _joined(items[:half], first=first)
+    yield from _joined(items[half:], first=False)
 
 
 def _table(

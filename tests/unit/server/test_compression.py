@@ -91,7 +91,12 @@ def test_any_of_several_headers_counts() -> None:
 
 def test_pieces_are_compressed_together() -> None:
     pieces = [bytes([number]) * 60_000 for number in range(4)]
-    assert gzip.decompress(body_of(compressed(Response(200, [], list(pieces)), "gzip"))) == b"".join(pieces)
+    response = Response(200, [], iter(pieces), length=240_000)
+    assert gzip.decompress(body_of(compressed(response, "gzip"))) == b"".join(pieces)
+
+
+def test_pieces_of_unknown_size_are_left_alone() -> None:
+    assert compressed(Response(200, [], iter([bytes(200_000)])), "gzip").headers == []
 
 
 def test_what_is_encoded_already_is_left_alone() -> None:

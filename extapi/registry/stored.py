@@ -5,7 +5,10 @@ Reading stands here; each way of writing has a module of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from extapi.api.types import Obj
+from extapi.client.clock import sleep
 from extapi.codec import continuation
 from extapi.codec.options import parse_resource_version
 from extapi.codec.tables import Columns
@@ -19,8 +22,12 @@ from extapi.registry.update import update
 from extapi.registry.watching import watch
 from extapi.registry.writing import Store
 from extapi.storage.base import Compacted, Future
+from extapi.watch.entry import Entry
 from extapi.watch.selection import Selection
 from extapi.watch.snapshot import EntryPage
+
+TURN = 2000
+"""Objects of a list whose forms are made in one turn: some 20 ms where none is there yet."""
 
 INCONSISTENT_CONTINUE = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -99,7 +106,7 @@ class StoredResource(StoredObject):
             await cache.at_least(wanted)
         limit = 0 if query.resource_version == "0" else query.limit
         page = cache.page(at.namespace, b"", limit, self._selection(at, query))
-        return self._listing(at, page, cache.revision)
+        return await self._listing(at, page, cache.revision)
 
     async def watch(self, at: Place, query: WatchQuery, form: WatchForm) -> Streaming:
         """See :class:`extapi.registry.base.Resource`."""
@@ -122,7 +129,7 @@ class StoredResource(StoredObject):
         if token.revision < 0:
             await self._store.cache.fresh()
             page = self._store.cache.page(at.namespace, after, query.limit, self._selection(at, query))
-            return self._listing(at, page, self._store.cache.revision)
+            return await self._listing(at, page, self._store.cache.revision)
         try:
             return await self._snapshot(at, query, token.revision, after=after)
         except Expired:
@@ -139,14 +146,15 @@ class StoredResource(StoredObject):
             raise Expired("The resourceVersion for the provided list is too old.") from None
         except Future as future:
             raise Timeout.too_large_resource_version(revision, future.current) from None
-        return self._listing(at, page, revision)
+        return await self._listing(at, page, revision)
 
     def _base(self, at: Place) -> bytes:
         """What the keys in continue tokens are relative to: the listed prefix, so that they lead nowhere else."""
         prefix = self._store.kind.prefix
         return prefix + f"{at.namespace}/".encode() if at.namespace else prefix
 
-    def _listing(self, at: Place, page: EntryPage, revision: int) -> Listing:
+    async def _listing(self, at: Place, page: EntryPage, revision: int) -> Listing:
+        await self._encode(page.entries, at.version)
         items = CachedRenderings(page.entries, at.version)
         continue_ = ""
         if page.more:
@@ -154,3 +162,10 @@ class StoredResource(StoredObject):
             # A slash in front, as kube-apiserver has it within a namespace.
             continue_ = continuation.encode(("/" if at.namespace else "") + last + "\0", revision)
         return Listing(items, revision, continue_, page.remaining if page.more else None)
+
+    async def _encode(self, entries: Sequence[Entry], version: str) -> None:
+        """Have the forms made that a long list is about to show: others get their turn in between."""
+        for at in range(0, len(entries) - TURN, TURN):
+            for entry in entries[at : at + TURN]:
+                entry.encoded(version)
+            await sleep(self._store.clock, 0)

@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
+from extapi.client.clock import Clock
 from extapi.codec.options import parse_resource_version
 from extapi.codec.partial import partial
 from extapi.codec.strictjson import encode
 from extapi.codec.tables import Columns, row, row_object, table_head
 from extapi.listener.call import Streaming
 from extapi.registry.base import Place, WatchForm, WatchQuery
-from extapi.registry.writing import Seconds, Store
+from extapi.registry.writing import Store
 from extapi.watch.entry import Entry
 from extapi.watch.rendering import ObjectRenderer, Renderer, bookmark_metadata, frame
 from extapi.watch.selection import Selection
@@ -53,7 +54,7 @@ class TableRenderer:
     distinct_first = True
 
     def __init__(
-        self, version: str, api_version: str, kind: str, columns: Columns, form: WatchForm, clock: Seconds
+        self, version: str, api_version: str, kind: str, columns: Columns, form: WatchForm, clock: Clock
     ) -> None:
         self._version = version
         self._type = {"kind": kind, "apiVersion": api_version}

@@ -10,12 +10,13 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from extapi.admission.base import Operation, Review
 from extapi.api.metadata import finalizer_warnings, validate_object_meta
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
+from extapi.client.clock import Clock
 from extapi.errors import Conflict, FieldError, FieldErrorType, InternalError, Invalid, ServerTimeout
 from extapi.registry.base import Admission, Place
 from extapi.registry.rendering import FreshRendering
@@ -26,14 +27,6 @@ from extapi.watch.cache import ResourceCache
 _UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
 
 
-class Seconds(Protocol):
-    """A clock (``IReactorTime``): seconds since the epoch."""
-
-    def seconds(self) -> float:
-        """Now."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Store:
     """One stored kind with all that writing it takes."""
@@ -41,7 +34,7 @@ class Store:
     kind: ServedKind
     cache: ResourceCache
     backend: Backend
-    clock: Seconds
+    clock: Clock
     random: Random
     """Where generated names come from."""
 

@@ -5,9 +5,8 @@ Must not know how decisions are made.
 
 from __future__ import annotations
 
-from extapi.api.user import User
 from extapi.authorization.attributes import attributes_of
-from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
+from extapi.authorization.base import AuthorizationError, Authorizer, Verdict
 from extapi.authorization.refusal import escaped, not_authorized
 from extapi.errors import InternalError
 from extapi.listener.call import Call, Handler, Response
@@ -35,16 +34,6 @@ class Authorization:
             call.log["authorization"] = decision.reason or decision.verdict.value
             raise not_authorized(user, attributes, decision.reason)
         return await self._handler(call)
-
-
-async def ensure_allowed(authorizer: Authorizer, user: User, attributes: Attributes) -> None:
-    """For questions that come up inside a verb, such as create on update (spec B19). Raises NotAuthorized, or 500."""
-    try:
-        decision = await authorizer.authorize(user, attributes)
-    except AuthorizationError as error:
-        raise InternalError.because(str(error)) from error
-    if decision.verdict is not Verdict.ALLOW:
-        raise not_authorized(user, attributes, decision.reason)
 
 
 def unanswered(target: str, error: AuthorizationError) -> Response:

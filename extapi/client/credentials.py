@@ -106,11 +106,3 @@ def in_cluster(clock: Clock, environ: Mapping[str, str], root: Path = SERVICE_AC
     if ":" in host:
         host = f"[{host}]"
     return Credentials(server=f"https://{host}:{port}", ca=ca, token=FileToken(root / "token", clock))
-
-
-def pod_namespace(root: Path = SERVICE_ACCOUNT) -> str:
-    """The namespace of the pod this process runs in, or the empty string outside of one."""
-    try:
-        return (root / "namespace").read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

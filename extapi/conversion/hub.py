@@ -7,7 +7,7 @@ type, its path; the author's own exception is its ``__cause__``, for the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -124,17 +124,6 @@ class HubConverter:
         return InternalError.because(
             f"conversion of {self.kind.name} failed at {self.api_version(version)}: {why}",
         )
-
-
-class InProcess:
-    """A :class:`HubConverter` behind the seam of :class:`~extapi.conversion.base.Converter`."""
-
-    def __init__(self, hub: HubConverter) -> None:
-        self._hub = hub
-
-    async def convert(self, objects: Sequence[Obj], to: str) -> list[Obj]:
-        """See :meth:`extapi.conversion.base.Converter.convert`."""
-        return [self._hub.convert(obj, obj["apiVersion"].rpartition("/")[2], to) for obj in objects]
 
 
 def _type_of(version: Version) -> type[Object] | None:

@@ -14,8 +14,6 @@ from extapi.api.definition import Group, Kind, Scope
 from extapi.codec.strictjson import encode
 from extapi.server.endpoints import Endpoint
 
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-
 
 class Document:
     """A finished answer: its bytes, and the ETag by which clients keep it (spec C13)."""

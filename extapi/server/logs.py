@@ -68,6 +68,8 @@ class AccessLog:
             "user": call.user.name if call.user else "",
             "audit": call.audit_id,
         }
+        if call.original_user is not None:
+            line["impersonator"] = call.original_user.name
         if call.log:
             line |= call.log
         self._write(_encode_in_order(line))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from email.utils import formatdate
 
 from extapi.api.definition import Group
 from extapi.codec.negotiation import negotiate
@@ -54,7 +55,8 @@ class OpenAPI:
             return Response(200, [("Content-Type", "application/json")]) if path.startswith("/openapi/v3/") else None
         hash_ = call.first("hash")
         if hash_ and hash_ == content.etag.strip('"'):
-            return self._json(call, content, ("Cache-Control", "public, immutable"))
+            until = formatdate(call.received + IMMUTABLE, usegmt=True)
+            return self._json(call, content, ("Cache-Control", "public, immutable"), ("Expires", until))
         return self._json(call, content)
 
     def _json(self, call: Call, content: Document, *headers: tuple[str, str]) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -11,7 +10,7 @@ from extapi.api.types import Obj
 from extapi.api.user import ANONYMOUS, User
 from extapi.codec.deletion import DeleteOptions
 from extapi.codec.options import WriteOptions
-from extapi.listener.call import Call, Response
+from extapi.listener.call import Call
 from extapi.registry.base import Admission, Place, Resource
 
 R_co = TypeVar("R_co", bound=Resource, covariant=True)
@@ -59,7 +58,3 @@ class Target(Generic[R_co]):
             self.call.warnings.append,
             self.resource.subresource,
         )
-
-
-Verb = Callable[[Target[Resource]], Awaitable[Response]]
-"""One verb on any resource that has the methods it takes."""

@@ -12,7 +12,7 @@ from extapi.authorization.base import Attributes, AuthorizationError, Authorizer
 from extapi.authorization.groups import AlwaysAllowGroups
 from extapi.authorization.paths import AlwaysAllowPaths
 from extapi.authorization.refusal import NotAuthorized, not_authorized
-from extapi.authorization.stage import Authorization, ensure_allowed
+from extapi.authorization.stage import Authorization
 from extapi.authorization.union import Union
 from extapi.errors import Forbidden, InternalError
 from extapi.listener.call import Call, RequestInfo, Response
@@ -139,15 +139,6 @@ def test_no_answer_is_500_in_plain_text() -> None:
 def test_nobody_is_a_defect() -> None:
     with pytest.raises(InternalError, match="no user found"):
         _through(Says(ALLOW), PIZZA, user=None)
-
-
-def test_inside_a_verb() -> None:
-    attributes = attributes_of(PIZZA)
-    run(ensure_allowed(Says(ALLOW), BOB, attributes))
-    with pytest.raises(NotAuthorized, match=r'pizzas.restaurant.io "margherita" is forbidden'):
-        run(ensure_allowed(Says(NOTHING), BOB, attributes))
-    with pytest.raises(InternalError, match="gone"):
-        run(ensure_allowed(Says(AuthorizationError("gone")), BOB, attributes))
 
 
 def test_masters_may_everything() -> None:

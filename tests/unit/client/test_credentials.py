@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, in_cluster, pod_namespace
+from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, in_cluster
 from tests.unit.client.building import now, run
 
 
@@ -27,7 +27,6 @@ def test_in_cluster(tmp_path: Path, host: str, server: str) -> None:
     assert (credentials.server, credentials.ca) == (server, b"CA")
     assert credentials.token is not None
     assert run(credentials.token.authorization()) == "Bearer t1"
-    assert pod_namespace(tmp_path) == "pizza-system"
 
 
 def test_the_token_is_read_again_every_minute(tmp_path: Path) -> None:
@@ -70,10 +69,6 @@ def test_a_pod_without_its_files(tmp_path: Path, missing: str) -> None:
     (_pod(tmp_path) / missing).unlink()
     with pytest.raises(CredentialsError, match=f"unable to load in-cluster configuration: .*{missing}"):
         in_cluster(now(), environ, tmp_path)
-
-
-def test_no_namespace_outside_of_a_pod(tmp_path: Path) -> None:
-    assert pod_namespace(tmp_path) == ""
 
 
 def test_secrets_are_not_printed() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from extapi.api.definition import Kind, Version
 from extapi.api.types import Object, Struct
-from extapi.conversion.hub import HubConverter, InProcess
+from extapi.conversion.hub import HubConverter
 from extapi.errors import InternalError
 
 
@@ -154,13 +154,3 @@ def test_without_types_objects_stay_dicts() -> None:
         "kind": "Box",
         "spec": {"list": [1, {"a": 2}]},
     }
-
-
-def test_the_seam_takes_lists_of_mixed_versions() -> None:
-    new = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": METADATA, "spec": {"size": 4}}
-    call = InProcess(CONVERTER).convert([old("3"), new], "v1")
-    with pytest.raises(StopIteration) as done:
-        call.send(None)
-    first, second = done.value.value
-    assert first["spec"] == {"size": 3}
-    assert second is new

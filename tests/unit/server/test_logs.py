@@ -81,6 +81,7 @@ def test_a_request_is_one_line_without_headers_or_body() -> None:
         deadline=60.0,
         user=User("alice"),
     )
+    call.original_user = User("root")
     call.log["reason"] = "Conflict"
     stream = BytesIO()
     log = AccessLog(stream, lambda: 1_767_323_045.25)
@@ -99,6 +100,7 @@ def test_a_request_is_one_line_without_headers_or_body() -> None:
         "ms": 1.5,
         "user": "alice",
         "audit": "id-1",
+        "impersonator": "root",
         "reason": "Conflict",
     }
     assert (second["status"], second["ms"]) == (0, 2000.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -36,6 +37,8 @@ def test_a_document_by_its_hash_may_be_kept(shop_served: Shop) -> None:
     url = shop_served.request("GET", "/openapi/v3").json()["paths"][f"apis/{GROUP}/v1"]["serverRelativeURL"]
     answer = shop_served.request("GET", PATH, {"hash": url.partition("=")[2]})
     assert answer.headers["cache-control"] == "public, immutable"
+    expires = parsedate_to_datetime(answer.headers["expires"]).timestamp()
+    assert expires == pytest.approx(shop_served.server.clock.seconds() + 365 * 24 * 3600, abs=2)
     assert answer.json()["openapi"].startswith("3.0")
     assert answer.headers["vary"] == "Accept"
 

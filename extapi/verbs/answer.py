@@ -22,6 +22,9 @@ from extapi.verbs.target import Target
 
 LIST_END = b"]}\n"
 
+HELD = 1024 * 1024
+"""Bytes of a list up to which all its pieces are made at once, which is faster as long as the allocator keeps the memory."""
+
 
 def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated:
     """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it.
@@ -87,8 +90,11 @@ def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, meta
         inside = sum(map(len, items)) + max(0, len(items) - 1)
         size = len(opening) + inside + len(LIST_END)
         pieces = _pieces(opening, items, inside)
-        # Made one by one as the socket takes them: the next piece then finds its memory where the last one had it.
-        body = pieces if size > PIECE else b"".join(pieces)
+        if size <= PIECE:
+            body: bytes | Iterable[bytes] = b"".join(pieces)
+        else:
+            # Large ones are made as the socket takes them: the next piece then finds its memory where the last one had it.
+            body = list(pieces) if size <= HELD else pieces
         return Response(200, [("Content-Type", accepted.content_type)], body, length=size)
     whole = {**head, "items": [item.decoded() for item in listing.items]}
     return _answer(200, accepted, _formatted(accepted, whole))

@@ -6,11 +6,11 @@ Source: ``registry.Store.Delete`` and ``rest.BeforeDelete``. Grace periods are t
 from __future__ import annotations
 
 from extapi.api.types import Obj
-from extapi.errors import ApiError, Conflict, NotFound
+from extapi.errors import Conflict
 from extapi.registry.base import Admission, DeleteRules, Place, Preconditions
 from extapi.registry.rendering import FreshRendering
 from extapi.registry.writing import Store, Write, with_revision
-from extapi.storage.base import Entry as Live, RevisionConflict
+from extapi.storage.base import Entry as Live
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -21,21 +21,11 @@ async def delete(
     store: Store, at: Place, name: str, rules: DeleteRules, admit: Admission
 ) -> tuple[FreshRendering, bool]:
     """The object as it was left, and whether it is gone."""
-    key = store.kind.key(at.namespace, name)
-    entry = store.cache.peek(at.namespace, name)
-    live = Live(key, entry.value, entry.revision) if entry is not None else await store.live("delete", key)
-    fresh = entry is None
-    while live is not None:
-        try:
-            return await _attempt(store, at, name, live, rules, admit)
-        except RevisionConflict as conflict:
-            live, fresh = conflict.live, True
-        except ApiError:
-            newest = None if fresh else await store.live("delete", key)
-            if fresh or (newest is not None and newest.revision == live.revision):
-                raise
-            live, fresh = newest, True
-    raise NotFound.named(store.kind.kind.plural, store.kind.group, name)
+
+    async def attempt(live: Live) -> tuple[FreshRendering, bool]:
+        return await _attempt(store, at, name, live, rules, admit)
+
+    return await store.retried("delete", at, name, attempt)
 
 
 async def _attempt(

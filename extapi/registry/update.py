@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from extapi.admission.base import Operation
 from extapi.api.types import Obj
-from extapi.errors import ApiError, FieldError, Invalid, NotFound, StorageError
+from extapi.errors import FieldError, Invalid, StorageError
 from extapi.registry.base import Admission, Change, Place
 from extapi.registry.rendering import FreshRendering
 from extapi.registry.writing import Store, Write, with_revision
-from extapi.storage.base import Entry as Live, RevisionConflict
+from extapi.storage.base import Entry as Live
 
 KEPT = ("creationTimestamp", "generation")
 """Metadata that a client's update never changes (spec E41)."""
@@ -20,26 +20,12 @@ KEPT = ("creationTimestamp", "generation")
 async def update(
     store: Store, at: Place, name: str, change: Change, admit: Admission, *, status: bool = False
 ) -> FreshRendering:
-    """Let ``change`` make the new object and store it; ``status``: through the status subresource (spec E73).
+    """Let ``change`` make the new object and store it; ``status``: through the status subresource (spec E73)."""
 
-    The first attempt starts from the cache. If it fails there, and the store has something newer, it is repeated with that.
-    """
-    kind = store.kind
-    key = kind.key(at.namespace, name)
-    entry = store.cache.peek(at.namespace, name)
-    live = Live(key, entry.value, entry.revision) if entry is not None else await store.live("update", key)
-    fresh = entry is None
-    while live is not None:
-        try:
-            return await _attempt(store, at, name, live, change, admit, status=status)
-        except RevisionConflict as conflict:
-            live, fresh = conflict.live, True
-        except ApiError:
-            newest = None if fresh else await store.live("update", key)
-            if fresh or (newest is not None and newest.revision == live.revision):
-                raise
-            live, fresh = newest, True
-    raise NotFound.named(kind.kind.plural, kind.group, name)
+    async def attempt(live: Live) -> FreshRendering:
+        return await _attempt(store, at, name, live, change, admit, status=status)
+
+    return await store.retried("update", at, name, attempt)
 
 
 async def _attempt(

@@ -1,4 +1,4 @@
-"""What create, update and delete share: admission, validation and the commit of one object.
+"""What create, update and delete share: the retry on conflict, admission, validation and the commit of one object.
 
 The order is that of ``registry.Store`` in k8s.io/apiserver (spec K1, K2): mutating admission, defaults again, the
 author's ``prepare``, validation by schema and by the author, warnings, validating admission, storage version, commit.
@@ -7,22 +7,33 @@ author's ``prepare``, validation by schema and by the author, warnings, validati
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from extapi.admission.base import Operation, Review
 from extapi.api.metadata import finalizer_warnings, validate_object_meta
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.client.clock import Clock
-from extapi.errors import Conflict, FieldError, FieldErrorType, InternalError, Invalid, ServerTimeout
+from extapi.errors import (
+    ApiError,
+    Conflict,
+    FieldError,
+    FieldErrorType,
+    InternalError,
+    Invalid,
+    NotFound,
+    ServerTimeout,
+)
 from extapi.registry.base import Admission, Place
 from extapi.registry.rendering import FreshRendering
 from extapi.registry.served import ServedKind
 from extapi.storage.base import Backend, Entry, RevisionConflict, Unavailable
 from extapi.watch.cache import ResourceCache
+
+Outcome = TypeVar("Outcome")
 
 _UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
 
@@ -57,6 +68,30 @@ class Store:
         except Unavailable as error:
             raise ServerTimeout.on(self.kind.kind.plural, self.kind.group, operation) from error
 
+    async def retried(
+        self, operation: str, at: Place, name: str, attempt: Callable[[Entry], Awaitable[Outcome]]
+    ) -> Outcome:
+        """What ``attempt`` makes of the live object, tried again until nobody came in between (spec K3).
+
+        The first attempt starts from the cache. If it fails there, and the store has something newer, it is repeated
+        with that. Raises :class:`NotFound`, and what the last attempt raised. Source: ``GuaranteedUpdate``.
+        """
+        key = self.kind.key(at.namespace, name)
+        cached = self.cache.peek(at.namespace, name)
+        fresh = cached is None
+        live = await self.live(operation, key) if cached is None else Entry(key, cached.value, cached.revision)
+        while live is not None:
+            try:
+                return await attempt(live)
+            except RevisionConflict as conflict:
+                live, fresh = conflict.live, True
+            except ApiError:
+                newest = None if fresh else await self.live(operation, key)
+                if fresh or (newest is not None and newest.revision == live.revision):
+                    raise
+                live, fresh = newest, True
+        raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
+
     async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
         """Write to the store; what the store cannot do now becomes a ServerTimeout (spec K18).
 
@@ -64,8 +99,6 @@ class Store:
         """
         try:
             return await self.backend.commit(key, value, expected=expected)
-        except RevisionConflict:
-            raise
         except Unavailable as error:
             raise ServerTimeout.on(self.kind.kind.plural, self.kind.group, operation) from error
 

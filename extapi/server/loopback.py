@@ -15,10 +15,10 @@ from twisted.internet.defer import Deferred
 from extapi.api.user import User
 from extapi.authentication.loopback import APISERVER, USER
 from extapi.client.base import Request, TransportError
+from extapi.client.clock import Clock
 from extapi.errors import RequestTooLarge
 from extapi.listener.call import Call, Chunk, Handler, Peer, Response, Streaming
 from extapi.listener.requestinfo import request_info
-from extapi.verbs.target import Seconds
 
 MAX_QUEUED = 64 * 1024 * 1024
 """Bytes of a stream that may wait for an in-process reader before the stream is ended."""
@@ -40,7 +40,7 @@ class BodyBytes:
 class LoopbackTransport:
     """Carries requests to ``handler``, the whole chain, as ``user``. ``secret`` proves to authentication that it may."""
 
-    def __init__(self, handler: Handler, clock: Seconds, secret: str, user: User = APISERVER) -> None:
+    def __init__(self, handler: Handler, clock: Clock, secret: str, user: User = APISERVER) -> None:
         self._handler = handler
         self._clock = clock
         self._secret = secret

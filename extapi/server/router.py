@@ -11,6 +11,7 @@ import msgspec
 
 from extapi.admission.chain import AdmissionChain
 from extapi.api.names import path_segment
+from extapi.client.clock import Clock
 from extapi.codec.negotiation import negotiate, negotiate_discovery
 from extapi.codec.strictjson import encode_pretty
 from extapi.errors import BadRequest, MethodNotAllowed, NotFound
@@ -21,7 +22,7 @@ from extapi.server.documents import document
 from extapi.server.endpoints import Endpoint
 from extapi.server.health import Health
 from extapi.server.openapi import OpenAPI
-from extapi.verbs.target import Seconds, Target
+from extapi.verbs.target import Target
 
 READ_METHODS = frozenset({"GET", "HEAD"})
 
@@ -38,7 +39,7 @@ class Router:
         health: Health,
         version: Mapping[str, str],
         chain: AdmissionChain,
-        clock: Seconds,
+        clock: Clock,
     ) -> None:
         self._endpoints = endpoints
         self._discovery = discovery

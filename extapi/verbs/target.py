@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from extapi.admission.chain import AdmissionChain
 from extapi.api.types import Obj
 from extapi.api.user import ANONYMOUS, User
+from extapi.client.clock import Clock
 from extapi.codec.deletion import DeleteOptions
 from extapi.codec.options import WriteOptions
 from extapi.listener.call import Call
 from extapi.registry.base import Admission, Place, Resource
 
 R_co = TypeVar("R_co", bound=Resource, covariant=True)
-
-
-class Seconds(Protocol):
-    """A clock (``IReactorTime``): seconds since the epoch."""
-
-    def seconds(self) -> float:
-        """Now."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +26,7 @@ class Target(Generic[R_co]):
     at: Place
     name: str
     chain: AdmissionChain
-    clock: Seconds
+    clock: Clock
 
     @property
     def api_version(self) -> str:

@@ -6,7 +6,18 @@ What stands here is the promise: the names that an author may import. Nothing el
 from __future__ import annotations
 
 from extapi.admission.base import Mutator, Operation, Review, Validator
-from extapi.api.definition import CLUSTER, NAMESPACED, Api, Column, Group, Kind, Strategy, Version
+from extapi.api.definition import (
+    CLUSTER,
+    NAMESPACED,
+    Api,
+    Asked,
+    Column,
+    Group,
+    Kind,
+    Strategy,
+    Subresource,
+    Version,
+)
 from extapi.api.markers import (
     Atomic,
     Default,
@@ -44,6 +55,7 @@ __all__ = [
     "NAMESPACED",
     "Api",
     "ApiError",
+    "Asked",
     "Atomic",
     "Column",
     "Conflict",
@@ -84,6 +96,7 @@ __all__ = [
     "Rule",
     "Strategy",
     "Struct",
+    "Subresource",
     "User",
     "Validator",
     "Version",

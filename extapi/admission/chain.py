@@ -15,15 +15,15 @@ from extapi.errors import ApiError, InternalError
 
 
 class AdmissionChain:
-    """Plugins in order. Raises TypeError for one that neither mutates nor validates."""
+    """Plugins in order. Raises TypeError for one that has nothing to do: neither mutates nor validates nor starts."""
 
-    def __init__(self, plugins: Iterable[Mutator | Validator]) -> None:
+    def __init__(self, plugins: Iterable[Mutator | Validator | Startable]) -> None:
         self._plugins = tuple(plugins)
         self._mutators = tuple(plugin for plugin in self._plugins if isinstance(plugin, Mutator))
         self._validators = tuple(plugin for plugin in self._plugins if isinstance(plugin, Validator))
         for plugin in self._plugins:
-            if not isinstance(plugin, Mutator | Validator):
-                raise TypeError(f"admission plugin {_name(plugin)} has neither a method mutate nor validate")
+            if not isinstance(plugin, Mutator | Validator | Startable):
+                raise TypeError(f"admission plugin {_name(plugin)} has neither a method mutate nor validate nor start")
 
     async def start(self, context: Any) -> None:
         """Start those that want to be, in order; what one raises ends the start of the server."""

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from extapi.api.types import Obj, Object
+from extapi.api.user import User
 from extapi.api.versions import by_priority
 from extapi.errors import FieldError
 
@@ -30,17 +31,20 @@ CLUSTER = Scope.CLUSTER
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of ``kubectl get``: a JSON path into the object (API concept "additionalPrinterColumns").
+    """A column of ``kubectl get``: a JSON path into the object (API concept "additionalPrinterColumns"), or ``cell``.
 
     ``type``: string, integer, number, boolean or date (printed as an age). ``priority`` above 0: only with ``-o wide``.
+    The object's name comes first, unless one of the columns is called ``Name``.
     """
 
     name: str
-    json_path: str
+    json_path: str = ""
     type: str = "string"
     format: str = ""
     description: str = ""
     priority: int = 0
+    cell: Callable[[Obj], Any] | None = None
+    """Makes the value of a whole object, where no path can say it. Must not change the object; of a date it gives the timestamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +86,73 @@ class Strategy:
         del obj, old
         return ()
 
+    def begin_deletion(self, obj: Any) -> None:
+        """Adjust ``obj`` when it is marked for deletion, since something holds it still. May mutate ``obj``.
+
+        Source: ``rest.RESTGracefulDeleteStrategy`` CheckGracefulDelete, and what the store of namespaces does.
+        """
+
+    def holds(self, obj: Any) -> bool:
+        """Whether a deleted ``obj`` has to stay though ``metadata.finalizers`` is empty. Must not mutate.
+
+        What a write leaves without finalizers, deleted and not held goes with that write.
+        """
+        del obj
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as an author's methods see it (:attr:`Kind.serves`, :attr:`Subresource.serves`)."""
+
+    user: User
+    version: str
+    """The version that the request speaks."""
+    namespace: str = ""
+    name: str = ""
+    """Of the object in the path; empty for collections."""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subresource:
+    """A path below each object of a kind, besides ``status``. Exactly one of ``field`` and ``serves`` is given."""
+
+    field: str = ""
+    """A write through the path changes this part of the stored object and nothing else, as ``status`` does with status."""
+    serves: Any = None
+    """Answers itself: an object with methods named as verbs, as :attr:`Kind.serves` has them."""
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    """What is sent and answered, where that is not the kind itself: ``authentication.k8s.io``, ``v1``, ``TokenRequest``."""
+    type: type[Object] | Mapping[str, Any] | None = None
+    """The type of that."""
+    without: frozenset[str] = frozenset()
+    """Verbs that it does not have though it could, such as get of namespaces/finalize."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Native:
+    """What kinds of Kubernetes itself do and custom resources do not; for the control plane's own kinds."""
+
+    protobuf: Any = None
+    """Decodes bodies of ``application/vnd.kubernetes.protobuf``: a ``codec.protobuf.Messages``; None: 415."""
+    strategic_merge: bool = True
+    """Take strategic merge patches, by the ``MergeKey`` markers of the types."""
+    unconditional_update: bool = True
+    """An update without resourceVersion replaces whatever is there (``AllowUnconditionalUpdate``)."""
+    generation: bool = False
+    """Count ``metadata.generation``."""
+    names: Callable[[str], Sequence[str]] | None = None
+    """What is wrong with a name; None: it has to be a DNS subdomain."""
+    without: frozenset[str] = frozenset()
+    """Verbs that the kind does not have though it could, such as deletecollection of namespaces."""
+
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+_PATH = re.compile(r"(\.[A-Za-z_][A-Za-z0-9_]*)+")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -108,6 +176,17 @@ class Kind:
     status: bool = True
     """Serve the ``status`` subresource: then the main resource never changes status, and status nothing else."""
     strategy: Strategy = field(default_factory=Strategy)
+    selectable: Sequence[str] = ()
+    """JSON paths of fields that field selectors may ask for, such as ``.spec.color`` (``selectableFields`` of a CRD)."""
+    serves: Any = None
+    """Answers for the kind instead of the store: an object with a method for each verb that the kind has.
+
+    ``async def create(asked, obj)``, ``get(asked)``, ``list(asked)``, ``update(asked, obj)``, ``delete(asked)``: objects go in and out
+    in the form that a strategy sees. Nothing of such a kind is stored, and nothing can be watched.
+    """
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    """Further paths below each object, by name."""
+    native: Native | None = None
 
     def __post_init__(self) -> None:
         lower = self.name.lower()
@@ -148,6 +227,20 @@ class Kind:
         for column in columns:
             if column.type not in {"boolean", "date", "integer", "number", "string"}:
                 yield f"{where}: column {column.name}: type must be one of boolean,date,integer,number,string"
+            if bool(column.json_path) == (column.cell is not None):
+                yield f"{where}: column {column.name}: needs either json_path or cell"
+        for path in self.selectable:
+            if not _PATH.fullmatch(path) or path.startswith(".metadata"):
+                yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, and not of metadata"
+        for name, subresource in self.subresources.items():
+            if not _LABEL.fullmatch(name):
+                yield f"{where}: subresource {name!r} is not a lower-case DNS label"
+            if name == "status" and self.status:
+                yield f"{where}: subresource status occurs twice; a kind with one of its own needs status=False"
+            if bool(subresource.field) == (subresource.serves is not None):
+                yield f"{where}: subresource {name} needs either a field or what serves it"
+            if subresource.kind and subresource.type is None:
+                yield f"{where}: subresource {name} needs the type of {subresource.kind}"
 
     def columns_of(self, version: str) -> Sequence[Column]:
         """The columns of a version: its own, else the kind's, else an age as custom resources have (spec J44)."""
@@ -170,7 +263,8 @@ class Group:
         object.__setattr__(self, "kinds", tuple(kinds))
         versions = by_priority({version for kind in kinds for version in kind.versions})
         problems = []
-        if not _SUBDOMAIN.fullmatch(name) or "." not in name:
+        # The core group has no name; it is Kubernetes' own.
+        if name and (not _SUBDOMAIN.fullmatch(name) or "." not in name):
             problems.append(f"group {name!r}: must be a DNS subdomain with at least one dot")
         if not kinds:
             problems.append(f"group {name}: has no kinds")
@@ -225,11 +319,14 @@ __all__ = [
     "CLUSTER",
     "NAMESPACED",
     "Api",
+    "Asked",
     "Column",
     "Group",
     "Kind",
+    "Native",
     "Obj",
     "Scope",
     "Strategy",
+    "Subresource",
     "Version",
 ]

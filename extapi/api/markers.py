@@ -162,3 +162,13 @@ class Rule(Marker):
 
     rule: str
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeKey(Marker):
+    """``x-kubernetes-patch-strategy: merge``, with the key by which a strategic merge patch finds items.
+
+    Without a key for lists of plain values, which are merged as sets. For the control plane's own kinds.
+    """
+
+    key: str = ""

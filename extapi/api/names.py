@@ -8,15 +8,18 @@ paths: who calls says where the name stood. Lengths are in bytes of UTF-8, as in
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
 
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS1035_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
 _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 
 _dns_label = re.compile(_DNS_LABEL).fullmatch
+_dns1035_label = re.compile(_DNS1035_LABEL).fullmatch
 _dns_subdomain = re.compile(_DNS_SUBDOMAIN).fullmatch
 _key_name = re.compile(_KEY_NAME).fullmatch
 _label_value = re.compile(_LABEL_VALUE).fullmatch
@@ -27,6 +30,10 @@ SUBDOMAIN_LENGTH = 253
 _DNS_LABEL_TEXT = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
     f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
+)
+_DNS1035_LABEL_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and "
+    f"end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '{_DNS1035_LABEL}')"
 )
 _DNS_SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
@@ -62,6 +69,14 @@ def dns1123_label(value: str) -> list[str]:
     problems = _too_long(value, LABEL_LENGTH, "characters")
     if not _dns_label(value):
         problems.append("must not contain dots" if _dns_subdomain(value) else _DNS_LABEL_TEXT)
+    return problems
+
+
+def dns1035_label(value: str) -> list[str]:
+    """What is wrong with a DNS label that starts with a letter, such as an API's version (``IsDNS1035Label``)."""
+    problems = _too_long(value, LABEL_LENGTH, "characters")
+    if not _dns1035_label(value):
+        problems.append(_DNS1035_LABEL_TEXT)
     return problems
 
 
@@ -131,6 +146,15 @@ def object_name(value: str, *, prefix: bool = False) -> list[str]:
     Source: ``NameIsDNSSubdomain``, which custom resources use.
     """
     return dns1123_subdomain(_without_trailing_dash(value) if prefix else value)
+
+
+def name_rule(check: Callable[[str], Sequence[str]]) -> Callable[..., list[str]]:
+    """A check of whole names as a rule that takes ``prefix`` too, as :func:`object_name` does."""
+
+    def rule(value: str, *, prefix: bool = False) -> list[str]:
+        return list(check(_without_trailing_dash(value) if prefix else value))
+
+    return rule
 
 
 def namespace_name(value: str) -> list[str]:

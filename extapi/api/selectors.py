@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from extapi.api.names import label_value, qualified_name
-from extapi.errors import BadRequest, FieldError
+from extapi.errors import BadRequest, FieldError, go_quote
 
 LabelOperator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 FieldOperator = Literal["=", "!="]
@@ -92,10 +92,18 @@ def parse_field_selector(text: str) -> FieldSelector:
     return _cached_fields(text) if len(text) <= _CACHED_TEXT_LENGTH else _fields(text)
 
 
-def supported(selector: FieldSelector, keys: Container[str]) -> None:
-    """Raises BadRequest unless all fields of the selector are among ``keys`` (what custom resources answer, spec E34)."""
+def supported(selector: FieldSelector, keys: Container[str], *, native: bool = False) -> None:
+    """Raises BadRequest unless all fields of the selector are among ``keys`` (what custom resources answer, spec E34).
+
+    ``native``: a kind of Kubernetes itself without fields of its own; ``runtime.DefaultMetaV1FieldSelectorConversion``.
+    """
     for requirement in selector.requirements:
         if requirement.key not in keys:
+            if native:
+                raise BadRequest(
+                    f"{go_quote(requirement.key)} is not a known field selector: "
+                    'only "metadata.name", "metadata.namespace"'
+                )
             raise BadRequest(f"field label not supported: {requirement.key}")
 
 

@@ -1,4 +1,4 @@
-"""How Kubernetes orders versions: v2, v1, v2beta1, v1beta2, v1alpha1, then all others by name (spec C17)."""
+"""How Kubernetes writes and orders versions: v2, v1, v2beta1, v1beta2, v1alpha1, then all others by name (spec C17)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def version_priority(version: str) -> tuple[int, int, int, int, str]:
         return (1, 0, 0, 0, version)
     major, stage, minor = match.groups()
     return (0, _STAGE[stage], -int(major), -int(minor or 0), "")
+
+
+def group_version(group: str, version: str) -> str:
+    """What ``apiVersion`` says: ``group/version``, or just the version in the core group, which has no name."""
+    return f"{group}/{version}" if group else version
 
 
 def by_priority(versions: Iterable[str]) -> list[str]:

@@ -178,10 +178,13 @@ class Client:
         query: Mapping[str, str] | None = None,
         obj: Any = None,
         content_type: str = JSON,
+        accept: str = JSON,
         timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
     ) -> Obj:
         """Any request with a JSON object as its answer. ``path`` is percent-encoded; ``obj`` becomes the body."""
-        request = self._request(method, path, query=query, obj=obj, content_type=content_type, timeout=timeout)
+        request = self._request(
+            method, path, query=query, obj=obj, content_type=content_type, accept=accept, timeout=timeout
+        )
         reply = await self._transport.send(request)
         if not 200 <= reply.status < 300:
             raise await _refusal(reply)
@@ -195,9 +198,12 @@ class Client:
         query: Mapping[str, str] | None = None,
         obj: Any = None,
         content_type: str = JSON,
+        accept: str = JSON,
         timeout: float | None = None,
     ) -> Request:
-        headers = self._headers if obj is None else {**self._headers, "Content-Type": content_type}
+        headers = self._headers if accept == JSON else {**self._headers, "Accept": accept}
+        if obj is not None:
+            headers = {**headers, "Content-Type": content_type}
         return Request(
             method,
             path,

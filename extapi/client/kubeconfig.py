@@ -1,7 +1,8 @@
 """Credentials out of a kubeconfig, read by the ``kubernetes`` package in a process of its own.
 
 The package costs 20 MB once imported, and it keeps private keys in temporary files as long as its process lives; a
-short-lived child (``kubeconfig_reader.py``, 0.3 s) spares the server both. Must not know how a request travels.
+short-lived child (``kubeconfig_reader.py``, 0.3 s and more) spares the server both; a kubeconfig that refers to nothing
+else needs neither (``plainkubeconfig``). Must not know how a request travels.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from twisted.internet.threads import deferToThreadPool
 
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, TokenSource
+from extapi.client.plainkubeconfig import plain_credentials
 
 READ_TIMEOUT = 60.0
 """Seconds an exec plugin may take."""
@@ -30,6 +32,9 @@ def load_kubeconfig(path: Path, reactor: Any, *, context: str = "") -> Credentia
     ``reactor`` provides IReactorTime and, where an exec plugin or an auth provider renews tokens, IReactorThreads.
     Raises :class:`CredentialsError`.
     """
+    plain = _plain(path, context)
+    if plain is not None:
+        return plain
     found = _read(path, context)
     if not found["verify"]:
         raise CredentialsError(
@@ -80,6 +85,13 @@ class RenewedToken:
             expiry = found["expiry"]
             self._token = _Token(found["authorization"], float("inf") if expiry is None else expiry)
         return self._token.authorization
+
+
+def _plain(path: Path, context: str) -> Credentials | None:
+    try:
+        return plain_credentials(path.read_bytes(), context)
+    except OSError:
+        return None  # the reader says what is wrong
 
 
 def _encoded(text: str | None) -> bytes | None:

@@ -35,11 +35,15 @@ class WorkQueue:
         if waiting is not None:
             waiting.callback(None)
 
+    def add_later(self, key: Hashable, seconds: float) -> None:
+        """Have ``key`` worked on when ``seconds`` have passed."""
+        self._clock.callLater(seconds, self.add, key)
+
     def retry(self, key: Hashable) -> None:
         """Have ``key`` worked on again, later with each call since the last :meth:`done`."""
         count = self._failures.get(key, 0)
         self._failures[key] = count + 1
-        self._clock.callLater(min(FIRST_DELAY * 2**count, LAST_DELAY), self.add, key)
+        self.add_later(key, min(FIRST_DELAY * 2**count, LAST_DELAY))
 
     def done(self, key: Hashable) -> None:
         """The work on ``key`` succeeded: its next failure counts as the first."""

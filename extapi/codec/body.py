@@ -17,7 +17,17 @@ from extapi.codec.negotiation import Format
 from extapi.codec.options import Validation
 from extapi.errors import BadRequest
 
-__all__ = ["Body", "UntypedError", "decode_object", "refuse_strict", "strict_error", "strict_warnings", "type_of"]
+__all__ = [
+    "Body",
+    "UntypedError",
+    "decode_object",
+    "parsed",
+    "refuse_strict",
+    "refused",
+    "strict_error",
+    "strict_warnings",
+    "type_of",
+]
 
 _SUMMARY = 30
 _YAML_PREFIX = "yaml: unmarshal errors:\n  "
@@ -54,16 +64,16 @@ def decode_object(
     after the schema has named unknown fields. Raises :class:`BadRequest`.
     """
     try:
-        value, duplicates = _decode(data, body_format)
+        value, duplicates = parsed(data, body_format)
         _, api_version = type_of(value, lambda: data)
     except UntypedError as error:
         # A lenient decoder takes the kind from the endpoint before it misses it in the body.
         found = (error.kind, error.version)
         if mode == "Ignore" and not error.kind:
             found = (kind, group_version.rpartition("/")[2])
-        raise _refused(str(error), data, kind, *found) from None
+        raise refused(str(error), data, kind, *found) from None
     except ValueError as error:
-        raise _refused(str(error), data, kind, "", "") from None
+        raise refused(str(error), data, kind, "", "") from None
     if api_version != group_version:
         raise BadRequest(
             f"the API version in the data ({api_version}) does not match the expected API version ({group_version})"
@@ -71,7 +81,7 @@ def decode_object(
     return Body(value, [] if mode == "Ignore" else duplicates)
 
 
-def _decode(data: bytes, body_format: Format) -> tuple[Any, list[str]]:
+def parsed(data: bytes, body_format: Format) -> tuple[Any, list[str]]:
     """The value and the texts of its duplicate keys. Raises ``ValueError`` with the parser's words."""
     if body_format == "yaml":
         decoded = strictyaml.decode(data)
@@ -120,8 +130,8 @@ def json_type(value: Any) -> str:
     return next((name for known, name in names if isinstance(value, known)), "object")
 
 
-def _refused(why: str, data: bytes, wanted: str, kind: str, version: str) -> BadRequest:
-    """Spec E10: one text where a kind was read, another where none was."""
+def refused(why: str, data: bytes, wanted: str, kind: str, version: str) -> BadRequest:
+    """The refusal of a body (spec E10): one text where a kind was read, another where none was. ``wanted``: the kind expected."""
     if kind:
         return BadRequest(f'{kind} in version "{version}" cannot be handled as a {wanted}: {why}')
     return BadRequest(f"the object provided is unrecognized (must be of type {wanted}): {why} ({_summary(data)})")

@@ -11,8 +11,10 @@ from typing import Any
 
 from extapi.codec import strictjson, strictyaml
 from extapi.codec.body import json_type
-from extapi.codec.negotiation import Format
+from extapi.codec.native import not_registered
+from extapi.codec.negotiation import BodyFormat
 from extapi.codec.options import GROUP, Query, dry_run_errors, first_value, parse_bool, parse_int64
+from extapi.codec.protobuf import Messages, ProtobufError, unwrap
 from extapi.errors import BadRequest, FieldError, Invalid
 
 __all__ = ["DeleteOptions", "delete_options"]
@@ -36,12 +38,14 @@ class DeleteOptions:
     precondition_resource_version: str | None = None
 
 
-def delete_options(query: Query, data: bytes = b"", body_format: Format = "json") -> DeleteOptions:
-    """The options in ``data``, or in ``query`` if there is no body at all (spec E45).
+def delete_options(
+    query: Query, data: bytes = b"", body_format: BodyFormat = "json", messages: Messages | None = None
+) -> DeleteOptions:
+    """The options in ``data``, or in ``query`` if there is no body at all (spec E45). ``messages``: for protobuf.
 
     Raises :class:`BadRequest` for what cannot be read, :class:`Invalid` of kind DeleteOptions (spec E46).
     """
-    found = _from_body(data, body_format) if data else _from_query(query)
+    found = _from_body(data, body_format, messages) if data else _from_query(query)
     dry_run = found.get("dryRun") or []
     grace, policy, orphan = (
         found.get(name) for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents")
@@ -78,7 +82,9 @@ def _from_query(query: Query) -> dict[str, Any]:
     }
 
 
-def _from_body(data: bytes, body_format: Format) -> dict[str, Any]:
+def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) -> dict[str, Any]:
+    if body_format == "protobuf" and messages is not None:
+        return _from_protobuf(data, messages)
     try:
         value = (strictyaml if body_format == "yaml" else strictjson).decode(data).value
     except ValueError as error:
@@ -88,9 +94,7 @@ def _from_body(data: bytes, body_format: Format) -> dict[str, Any]:
     _expect(value, "object", "v1.DeleteOptions")
     kind, api_version = value.get("kind") or "DeleteOptions", value.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
-        raise BadRequest(
-            f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
-        )
+        raise BadRequest(not_registered(kind, api_version))
     _expect_field(value, "dryRun", "array", "[]string")
     for item in value.get("dryRun") or []:
         _expect(item, "string", "Go struct field DeleteOptions.dryRun of type string")
@@ -108,6 +112,16 @@ def _from_body(data: bytes, body_format: Format) -> dict[str, Any]:
         )
     found: dict[str, Any] = value
     return found
+
+
+def _from_protobuf(data: bytes, messages: Messages) -> dict[str, Any]:
+    try:
+        api_version, kind, raw = unwrap(data)
+        if kind not in ("", "DeleteOptions"):
+            raise BadRequest(not_registered(kind, api_version or "v1"))
+        return messages.decode("DeleteOptions", raw)
+    except ProtobufError as error:
+        raise BadRequest(str(error)) from None
 
 
 def _expect_field(value: dict[str, Any], name: str, wanted: str, go_type: str, *, owner: str = "DeleteOptions") -> None:

@@ -4,7 +4,7 @@ Responsible for: Accept, Content-Type, ``pretty``, and the transforms (Table, Pa
 HTTP beyond these header values, nor how a form is written.
 Source: spec C13, C15, F1, G1-G8, E55; ``k8s.io/apiserver/pkg/endpoints/handlers/negotiation``, ``goautoneg``.
 
-Protobuf is never written: a clause that asks for it is skipped, although the texts of refusals name it, as clients know
+Protobuf is never written, and read only by resources that say so: a clause that asks for it is skipped, although the texts of refusals name it, as clients know
 them from kube-apiserver.
 """
 
@@ -20,6 +20,7 @@ from extapi.errors import NotAcceptable, UnsupportedMediaType
 
 __all__ = [
     "ALL_TRANSFORMS",
+    "BodyFormat",
     "Discovery",
     "Format",
     "Negotiated",
@@ -35,15 +36,18 @@ __all__ = [
 T = TypeVar("T")
 
 Format = Literal["json", "yaml"]
-PatchType = Literal["json-patch", "merge-patch"]
+BodyFormat = Literal["json", "yaml", "protobuf"]
+PatchType = Literal["json-patch", "merge-patch", "strategic-merge-patch"]
 
 _MEDIA = {"json": "application/json", "yaml": "application/yaml"}
-_ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+_ACCEPTED = ("application/json", "application/yaml", _PROTOBUF)
 _STREAMED = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _PATCHES: dict[str, PatchType] = {
     "application/json-patch+json": "json-patch",
     "application/merge-patch+json": "merge-patch",
 }
+_STRATEGIC = "application/strategic-merge-patch+json"
 _APPLY = "application/apply-patch+yaml"
 
 _MAX_CLAUSES = 64
@@ -265,8 +269,11 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - the token of RFC 9110, n
 _CONTENT_TYPE = re.compile(rf'\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*(?:{_TOKEN}\s*=\s*(?:{_TOKEN}|"[^"\\]*")\s*)?)*')
 
 
-def request_format(content_type: str) -> Format:
-    """The format of a body, by its Content-Type ("" if there is none: JSON). Raises :class:`UnsupportedMediaType` (G8)."""
+def request_format(content_type: str, *, protobuf: bool = False) -> BodyFormat:
+    """The format of a body, by its Content-Type ("" if there is none: JSON). Raises :class:`UnsupportedMediaType` (G8).
+
+    ``protobuf``: whether the resource reads that too; the text of the refusal names it either way.
+    """
     if content_type in ("", "application/json"):
         return "json"
     match = _CONTENT_TYPE.fullmatch(content_type) if len(content_type) <= _MAX_CACHED else None
@@ -275,20 +282,25 @@ def request_format(content_type: str) -> Format:
         return "json"
     if media == "application/yaml":
         return "yaml"
+    if protobuf and media == _PROTOBUF:
+        return "protobuf"
     raise UnsupportedMediaType.accepting(_ACCEPTED)
 
 
-def patch_type(content_type: str) -> PatchType:
+def patch_type(content_type: str, *, strategic: bool = False) -> PatchType:
     """The kind of a patch by its Content-Type, compared case by case and without parameters (spec E55).
 
-    Raises :class:`UnsupportedMediaType`: clients fall back on that reason from strategic merge patch and from apply.
+    ``strategic``: whether the resource takes strategic merge patches. Raises :class:`UnsupportedMediaType`: clients fall back on that reason from strategic merge patch and from apply.
     """
     media = content_type.partition(";")[0]
+    if strategic and media == _STRATEGIC:
+        return "strategic-merge-patch"
+    accepted = (*_PATCHES, _STRATEGIC) if strategic else tuple(_PATCHES)
     found = _PATCHES.get(media)
     if found is None:
         if media == _APPLY:
             raise UnsupportedMediaType(
-                "server-side apply is not supported yet - accepted media types include: " + ", ".join(_PATCHES)
+                "server-side apply is not supported yet - accepted media types include: " + ", ".join(accepted)
             )
-        raise UnsupportedMediaType.accepting((*_PATCHES, _APPLY))
+        raise UnsupportedMediaType.accepting((*accepted, _APPLY))
     return found

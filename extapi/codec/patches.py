@@ -28,6 +28,8 @@ class Patched:
 
     value: dict[str, Any]
     duplicates: list[str] = field(default_factory=list)
+    patch: dict[str, Any] | None = None
+    """What is left of the patch, where refusals show it instead of the result."""
 
 
 def json_patch(doc: dict[str, Any], patch: bytes, mode: Validation = "Warn") -> Patched:
@@ -141,8 +143,9 @@ def _checked(result: Any) -> dict[str, Any]:
 
 
 def patched_error(patched: Any, why: str) -> Invalid:
-    """The refusal of what a patch led to: 422, with an empty kind and name (spec E60)."""
-    return Invalid.of("", "", "", [FieldError.invalid("patch", strictjson.encode(patched).decode(), why)])
+    """The refusal of what a patch led to: 422, with an empty kind and name (spec E60). ``patched``: a text, or the result."""
+    shown = patched if isinstance(patched, str) else strictjson.encode(patched).decode()
+    return Invalid.of("", "", "", [FieldError.invalid("patch", shown, why)])
 
 
 def refuse_strict_patch(patched: Any, unknown: list[str], duplicates: list[str]) -> None:

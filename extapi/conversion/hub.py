@@ -14,6 +14,7 @@ import msgspec
 
 from extapi.api.definition import Kind, Version
 from extapi.api.types import Obj, Object
+from extapi.api.versions import group_version
 from extapi.errors import InternalError
 
 
@@ -39,8 +40,8 @@ class HubConverter:
         return self._hub
 
     def api_version(self, version: str) -> str:
-        """``group/version``."""
-        return f"{self.group}/{version}"
+        """What objects of ``version`` have as their ``apiVersion``."""
+        return group_version(self.group, version)
 
     def to_hub(self, obj: Obj, version: str) -> Any:
         """The object, which is in ``version``, as a hub object with the same metadata; without a hub type a dict.
@@ -60,10 +61,10 @@ class HubConverter:
         hub.metadata = struct.metadata
         return hub
 
-    def from_hub(self, hub: Any, version: str) -> Obj:
+    def from_hub(self, hub: Any, version: str, *, whole: bool = False) -> Obj:
         """A hub object as a dict in ``version``: apiVersion and kind set, fields that have their default left out.
 
-        Raises InternalError.
+        ``whole``: parts such as spec and status stay, even if all in them is as by default. Raises InternalError.
         """
         if isinstance(hub, dict):
             return {**_copied(hub), "apiVersion": self.api_version(version), "kind": self.kind.name}
@@ -77,7 +78,8 @@ class HubConverter:
             obj = msgspec.to_builtins(struct)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise self._failed(version, f"what from_hub made cannot be written: {error}") from error
-        self.drop_defaults(obj, type(struct))
+        if not whole:
+            self.drop_defaults(obj, type(struct))
         obj.setdefault("metadata", {})
         return {**obj, "apiVersion": self.api_version(version), "kind": self.kind.name}
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from extapi.admission.chain import AdmissionChain
+from extapi.api.definition import Native
 from extapi.api.selectors import FieldSelector, LabelSelector
 from extapi.api.types import Obj
 from extapi.api.user import User
 from extapi.codec.tables import Columns, RawCells
 from extapi.listener.call import Streaming
+from extapi.schema.structural import Structural
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Place:
 
     version: str
     namespace: str = ""
+    user: User | None = None
+    """Who asks. Nothing that is stored depends on it."""
 
 
 class Rendering(Protocol):
@@ -152,6 +156,14 @@ class Resource(Protocol):
     list_kind: str
     namespaced: bool
     subresource: str
+    selectable: tuple[str, ...]
+    """The fields that field selectors may name."""
+    native: Native | None
+    """What the kind has of Kubernetes' own kinds; None: it behaves as a custom resource."""
+
+    def api_version(self, at: Place) -> str:
+        """What a body must say for apiVersion, and an answer says."""
+        ...
 
     def accept(self, at: Place, obj: Obj) -> list[str]:
         """Bring a decoded object into shape in place: metadata coerced, unknown fields pruned, defaults filled in.
@@ -202,11 +214,29 @@ class Creater(Resource, Protocol):
 
 
 @runtime_checkable
+class NamedCreater(Creater, Protocol):
+    """Answers ``create`` below an object: a subresource, such as the token of a service account."""
+
+    async def create_named(self, at: Place, name: str, obj: Obj, *, admit: Admission) -> Rendering:
+        """As :meth:`Creater.create`; ``name``: of the object in the path."""
+        ...
+
+
+@runtime_checkable
 class Updater(Resource, Protocol):
     """Answers ``update``, and with :class:`Getter` also ``patch``."""
 
     async def update(self, at: Place, name: str, change: Change, *, admit: Admission) -> Rendering:
         """Replace the object by what ``change`` makes of it, again if it changed meanwhile (spec E37-E44, K2, K3)."""
+        ...
+
+
+@runtime_checkable
+class Structured(Protocol):
+    """Has a schema by which strategic merge patches are applied."""
+
+    def structural(self, at: Place) -> Structural:
+        """The structural schema of the version."""
         ...
 
 

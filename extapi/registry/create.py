@@ -15,6 +15,15 @@ from extapi.storage.base import RevisionConflict
 
 ATTEMPTS = 8
 """How often a name is generated before giving up (spec E14)."""
+_OURS = (
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "resourceVersion",
+    "managedFields",
+    "generation",
+)
+"""Metadata that a new object has from nobody but the server."""
 
 
 async def create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshRendering:
@@ -38,14 +47,17 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     kind = store.kind
     given_revision = obj["metadata"].get("resourceVersion", "")
     uid, created = store.new_uid(), store.timestamp()
+    counted = kind.kind.native is None or kind.kind.native.generation
 
     def keep(new: Obj) -> None:
         _fill_system_metadata(new, uid, created)
+        if counted:
+            new["metadata"]["generation"] = 1
         if kind.kind.status:
             new.pop("status", None)
 
     keep(obj)
-    write = Write(store, at, admit)
+    write = Write(kind, at, admit)
     obj = await write.mutated(Operation.CREATE, obj, None, keep)
     await write.checked(Operation.CREATE, obj, None)
     name = obj["metadata"]["name"]
@@ -70,11 +82,10 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
 def _fill_system_metadata(obj: Obj, uid: str, created: str) -> None:
     """What only the server decides (spec E11); whatever the client sent for it is dropped."""
     metadata = obj["metadata"]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"):
+    for name in _OURS:
         metadata.pop(name, None)
     metadata["uid"] = uid
     metadata["creationTimestamp"] = created
-    metadata["generation"] = 1
 
 
 def _exists(store: Store, name: str, live: bytes) -> AlreadyExists:

@@ -1,4 +1,4 @@
-"""Deleting an object of a stored kind: at once, or marked until its finalizers are gone (spec E45-E52).
+"""Deleting an object of a stored kind: at once, or marked until nothing holds it any more (spec E45-E52).
 
 Source: ``registry.Store.Delete`` and ``rest.BeforeDelete``. Grace periods are those of kinds without a graceful strategy: none.
 """
@@ -9,6 +9,7 @@ from extapi.api.types import Obj
 from extapi.errors import Conflict
 from extapi.registry.base import Admission, DeleteRules, Place, Preconditions
 from extapi.registry.rendering import FreshRendering
+from extapi.registry.served import ServedKind
 from extapi.registry.writing import Store, Write, with_revision
 from extapi.storage.base import Entry as Live
 
@@ -33,16 +34,19 @@ async def _attempt(
 ) -> tuple[FreshRendering, bool]:
     kind = store.kind
     old = with_revision(kind.from_stored(live.value, at.version), live.revision)
-    _check_preconditions(store, name, old, rules.preconditions)
-    write = Write(store, at, admit)
+    check_preconditions(kind, name, old, rules.preconditions)
+    write = Write(kind, at, admit)
+    if "deletionTimestamp" in old["metadata"] and write.held(old):
+        # As the store of namespaces has it: what is held is neither asked about again nor changed by a second delete.
+        return FreshRendering(kind, at.version, old, live.revision), False
     await write.deletable(name, old)
-    finalizers = _finalizers(old["metadata"].get("finalizers", []), rules.propagation)
-    if not finalizers:
+    left = _finalized(old, rules.propagation)
+    if not write.stays(left):
         revision = live.revision
         if not admit.dry_run:
             revision = await store.commit("delete", live.key, None, expected=live.revision)
         return FreshRendering(kind, at.version, old, revision), True
-    marked = _marked(store, old, finalizers)
+    marked = _marked(store, write, name, left)
     value = kind.to_stored(marked, at.version)
     if value == live.value:
         return FreshRendering(kind, at.version, old, live.revision), False
@@ -52,10 +56,10 @@ async def _attempt(
     return write.answer(marked, value, revision), False
 
 
-def _check_preconditions(store: Store, name: str, old: Obj, wanted: Preconditions) -> None:
-    """Source: ``rest.BeforeDelete``; the conflict names the kind, not the resource (spec E50)."""
+def check_preconditions(served: ServedKind, name: str, old: Obj, wanted: Preconditions) -> None:
+    """Raises :class:`Conflict`; it names the kind, not the resource (spec E50). Source: ``rest.BeforeDelete``."""
     metadata = old["metadata"]
-    kind, group = store.kind.kind.name, store.kind.group
+    kind, group = served.kind.name, served.group
     uid, revision = metadata.get("uid", ""), metadata.get("resourceVersion", "")
     if wanted.uid is not None and wanted.uid != uid:
         why = (
@@ -71,25 +75,30 @@ def _check_preconditions(store: Store, name: str, old: Obj, wanted: Precondition
         raise Conflict.on(kind, group, name, why)
 
 
-def _finalizers(present: list[str], propagation: str | None) -> list[str]:
-    """The finalizers after the propagation policy had its say; without a policy they stay as they are."""
+def _finalized(old: Obj, propagation: str | None) -> Obj:
+    """The object after the propagation policy had its say about the finalizers; without a policy they stay as they are."""
     if propagation is None:
-        return present
-    others = [name for name in present if name not in {ORPHAN, FOREGROUND}]
+        return old
+    metadata = dict(old["metadata"])
+    finalizers = [name for name in metadata.pop("finalizers", ()) if name not in {ORPHAN, FOREGROUND}]
     if propagation == "Orphan":
-        return [*others, ORPHAN]
+        finalizers.append(ORPHAN)
     if propagation == "Foreground":
-        return [*others, FOREGROUND]
-    return others
-
-
-def _marked(store: Store, old: Obj, finalizers: list[str]) -> Obj:
-    """The object as it waits for its finalizers (spec E48); the time of an earlier mark stays (E49)."""
-    metadata = {**old["metadata"], "finalizers": finalizers}
-    metadata.pop("resourceVersion")
-    if "deletionTimestamp" not in metadata:
-        metadata["deletionTimestamp"] = store.timestamp()
-        metadata["deletionGracePeriodSeconds"] = 0
-        if metadata.get("generation", 0) > 0:
-            metadata["generation"] += 1
+        finalizers.append(FOREGROUND)
+    if finalizers:
+        metadata["finalizers"] = finalizers
     return {**old, "metadata": metadata}
+
+
+def _marked(store: Store, write: Write, name: str, old: Obj) -> Obj:
+    """The object as it waits for what holds it (spec E48); the time of an earlier mark stays (E49)."""
+    metadata = dict(old["metadata"])
+    metadata.pop("resourceVersion")
+    marked = {**old, "metadata": metadata}
+    if "deletionTimestamp" in metadata:
+        return marked
+    metadata["deletionTimestamp"] = store.timestamp()
+    metadata["deletionGracePeriodSeconds"] = 0
+    if metadata.get("generation", 0) > 0:
+        metadata["generation"] += 1
+    return write.begun(name, marked)

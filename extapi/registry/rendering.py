@@ -58,8 +58,27 @@ class CachedRenderings:
         return [entry.encoded(version).joined(entry.revision) for entry in self._entries]
 
 
+class FreshRenderings:
+    """Objects that are in no cache, as a list shows them."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[FreshRendering]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[FreshRendering]:
+        return iter(self._items)
+
+    def encoded(self) -> list[bytes]:
+        """See :class:`extapi.registry.base.Renderings`."""
+        return [item.encoded() for item in self._items]
+
+
 class FreshRendering:
-    """An object that was just written, or would have been (dry run)."""
+    """An object that was just written, or would have been (dry run), or is not stored at all."""
 
     __slots__ = ("_kind", "_obj", "_version", "revision")
 

@@ -11,29 +11,34 @@ import msgspec
 from extapi.api.definition import NAMESPACED, Kind, Strategy
 from extapi.api.metadata import coerce
 from extapi.api.types import Obj
-from extapi.api.versions import by_priority, version_priority
+from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.strictjson import encode, split_resource_version
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter
 from extapi.errors import BadRequest, FieldError
+from extapi.registry.selectable import Selectable
 from extapi.schema.compile import compile_type
 from extapi.schema.program import Schema
 from extapi.schema.structural import Structural, from_openapi
+
+CORE = "core"
+"""What the core group is called in keys of the store. No other group can be: theirs have a dot."""
 
 
 class ServedVersion:
     """One version of a kind with its compiled schema and columns."""
 
-    __slots__ = ("api_version", "columns", "name", "schema", "structural", "warning")
+    __slots__ = ("api_version", "columns", "name", "schema", "selectable", "structural", "warning")
 
     def __init__(self, kind: Kind, group: str, name: str) -> None:
         version = kind.versions[name]
         self.name = name
-        self.api_version = f"{group}/{name}"
+        self.api_version = group_version(group, name)
         self.structural: Structural = (
             compile_type(version.type) if isinstance(version.type, type) else from_openapi(version.type)
         )
         self.schema = Schema(self.structural)
+        self.selectable = Selectable(kind, name, self.structural)
         self.columns = Columns(kind.columns_of(name))
         self.warning = _deprecation(kind, group, name)
 
@@ -45,7 +50,9 @@ class ServedKind:
         self.kind = kind
         self.group = group
         self.namespaced = kind.scope is NAMESPACED
-        self.prefix = f"/registry/{group}/{kind.plural}/".encode()
+        self.virtual = kind.serves is not None
+        """Whether the kind answers itself, and nothing of it is stored."""
+        self.prefix = f"/registry/{group or CORE}/{kind.plural}/".encode()
         self.versions = {name: ServedVersion(kind, group, name) for name in kind.versions}
         self.converter = HubConverter(kind, group)
         strategy = type(kind.strategy)
@@ -105,6 +112,10 @@ class ServedKind:
         """The raw cells of a projected object in the version's table."""
         return self.raw_cells(msgspec.json.decode(value), version)
 
+    def fields(self, value: bytes, version: str) -> dict[str, str]:
+        """The values of a projected object that field selectors may ask for, besides its name and namespace."""
+        return self.versions[version].selectable.decoded(value)
+
     def raw_cells(self, obj: Obj, version: str) -> RawCells:
         """The raw cells of an object in the version's table."""
         return self.versions[version].columns.raw_cells(obj)
@@ -129,5 +140,5 @@ def _deprecation(kind: Kind, group: str, name: str) -> str:
         for other in by_priority(kind.versions)
         if not kind.versions[other].deprecated and version_priority(other) < version_priority(name)
     ]
-    text = f"{group}/{name} {kind.name} is deprecated"
-    return f"{text}; use {group}/{better[0]} {kind.name}" if better else text
+    text = f"{group_version(group, name)} {kind.name} is deprecated"
+    return f"{text}; use {group_version(group, better[0])} {kind.name}" if better else text

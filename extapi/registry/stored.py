@@ -1,4 +1,4 @@
-"""Stored kinds as the verbs see them: the main resource and its status subresource.
+"""Stored kinds as the verbs see them: the main resource, and the subresources that are a field of it, such as status.
 
 Reading stands here; each way of writing has a module of its own.
 """
@@ -18,9 +18,11 @@ from extapi.registry.base import Admission, Change, DeleteRules, Listing, Place,
 from extapi.registry.create import create
 from extapi.registry.delete import delete
 from extapi.registry.rendering import CachedRendering, CachedRenderings
+from extapi.registry.selectable import selectable
 from extapi.registry.update import update
 from extapi.registry.watching import watch
 from extapi.registry.writing import Store
+from extapi.schema.structural import Structural
 from extapi.storage.base import Compacted, Future
 from extapi.watch.entry import Entry
 from extapi.watch.selection import Selection
@@ -38,12 +40,13 @@ INCONSISTENT_CONTINUE = (
 
 
 class StoredObject:
-    """What the main resource and status have in common: one object is read and changed.
+    """What the main resource and its parts have in common: one object is read and changed.
 
     The protocols in :mod:`extapi.registry.base` say what each method promises, here and below.
     """
 
     subresource = ""
+    _field = ""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -53,10 +56,20 @@ class StoredObject:
         self.kind = kind.kind.name
         self.list_kind = kind.kind.list_kind
         self.namespaced = kind.namespaced
+        self.selectable = selectable(kind.kind)
+        self.native = kind.kind.native
+
+    def api_version(self, at: Place) -> str:
+        """See :class:`extapi.registry.base.Resource`."""
+        return self._store.kind.versions[at.version].api_version
 
     def accept(self, at: Place, obj: Obj) -> list[str]:
         """See :class:`extapi.registry.base.Resource`."""
         return self._store.kind.accept(obj, at.version)
+
+    def structural(self, at: Place) -> Structural:
+        """See :class:`extapi.registry.base.Structured`."""
+        return self._store.kind.versions[at.version].structural
 
     def columns(self, at: Place) -> Columns:
         """See :class:`extapi.registry.base.Resource`."""
@@ -76,13 +89,23 @@ class StoredObject:
 
     async def update(self, at: Place, name: str, change: Change, *, admit: Admission) -> Rendering:
         """See :class:`extapi.registry.base.Updater`."""
-        return await update(self._store, at, name, change, admit, status=self.subresource == "status")
+        return await update(self._store, at, name, change, admit, part=self._field)
 
 
-class StatusResource(StoredObject):
-    """The status subresource of a stored kind: an update changes status and nothing else."""
+class PartResource(StoredObject):
+    """A subresource that is a field of the stored object: an update changes this field and nothing else."""
 
-    subresource = "status"
+    def __init__(self, store: Store, name: str, field: str) -> None:
+        super().__init__(store)
+        self.subresource = name
+        self._field = field
+
+
+class StatusResource(PartResource):
+    """The status subresource of a stored kind."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, "status", "status")
 
 
 class StoredResource(StoredObject):
@@ -121,7 +144,7 @@ class StoredResource(StoredObject):
         return await delete(self._store, at, name, rules, admit)
 
     def _selection(self, at: Place, query: Query) -> Selection:
-        return Selection(at.namespace, query.labels, query.fields)
+        return Selection(at.namespace, query.labels, query.fields, at.version)
 
     async def _continued(self, at: Place, query: Query, token: continuation.Continuation) -> Listing:
         """The next page of a list; a negative revision in the token means "whatever is there now" (spec E29)."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from extapi.registry.served import ServedKind
+from extapi.errors import qualified
+from extapi.registry.served import CORE, ServedKind
 from extapi.storage.base import Backend, RevisionConflict
 
 PAGE = 1000
@@ -23,7 +24,7 @@ async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
 
     A version of the record that no object is stored in any more is taken off it.
     """
-    key = f"/extapi/storedversions/{kind.group}/{kind.kind.plural}".encode()
+    key = f"/extapi/storedversions/{kind.group or CORE}/{kind.kind.plural}".encode()
     while True:
         entry = await backend.get(key)
         recorded: list[str] = msgspec.json.decode(entry.value) if entry else []
@@ -33,7 +34,7 @@ async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
         if lost:
             what = ", ".join(f"{count} in {version}" for version, count in lost.items())
             raise UnknownStoredVersion(
-                f"the store holds objects of {kind.kind.name}.{kind.group} in versions that this server does not serve: "
+                f"the store holds objects of {qualified(kind.kind.name, kind.group)} in versions that this server does not serve: "
                 f"{what}; serve these versions again, read and rewrite the objects, then drop the versions"
             )
         wanted = [version for version in recorded if version not in unknown]

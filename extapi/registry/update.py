@@ -18,37 +18,41 @@ KEPT = ("creationTimestamp", "generation")
 
 
 async def update(
-    store: Store, at: Place, name: str, change: Change, admit: Admission, *, status: bool = False
+    store: Store, at: Place, name: str, change: Change, admit: Admission, *, part: str = ""
 ) -> FreshRendering:
-    """Let ``change`` make the new object and store it; ``status``: through the status subresource (spec E73)."""
+    """Let ``change`` make the new object and store it; ``part``: just this field of it, such as status (spec E73)."""
 
     async def attempt(live: Live) -> FreshRendering:
-        return await _attempt(store, at, name, live, change, admit, status=status)
+        return await _attempt(store, at, name, live, change, admit, part)
 
     return await store.retried("update", at, name, attempt)
 
 
 async def _attempt(
-    store: Store, at: Place, name: str, live: Live, change: Change, admit: Admission, *, status: bool
+    store: Store, at: Place, name: str, live: Live, change: Change, admit: Admission, part: str
 ) -> FreshRendering:
     """Change one live state. Raises RevisionConflict if it was not live any more."""
     kind, version = store.kind, at.version
     old = with_revision(kind.from_stored(live.value, version), live.revision)
-    write = Write(store, at, admit)
+    write = Write(kind, at, admit)
     obj = await change(old)
 
     def keep(new: Obj) -> None:
-        _carry_over(kind.kind.status, new, old, status=status)
+        if part:
+            _carry_part(part, new, old)
+        else:
+            _carry_over(kind.kind.status, new, old)
 
     keep(obj)
     obj = await write.mutated(Operation.UPDATE, obj, old, keep)
     _check_revision(store, name, obj, live.revision)
-    if not status and _spec_changed(obj, old, has_status=kind.kind.status):
+    counted = part != "status" and (kind.kind.native is None or kind.kind.native.generation)
+    if counted and _spec_changed(obj, old, has_status=kind.kind.status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     await write.checked(Operation.UPDATE, obj, old)
     obj["metadata"].pop("resourceVersion")
     value = kind.to_stored(obj, version)
-    if "deletionTimestamp" in obj["metadata"] and not obj["metadata"].get("finalizers"):
+    if "deletionTimestamp" in obj["metadata"] and not write.stays(obj):
         if not admit.dry_run:
             await store.commit("delete", live.key, None, expected=live.revision)
         return write.answer(
@@ -62,20 +66,23 @@ async def _attempt(
     return write.answer(obj, value, revision)
 
 
-def _carry_over(has_status: bool, obj: Obj, old: Obj, *, status: bool) -> None:
-    """Take from the stored object what this request must not change (spec E41, E73, J27)."""
+def _carry_part(part: str, obj: Obj, old: Obj) -> None:
+    """Take all but one field from the stored object (spec E73)."""
     before, after = old["metadata"], obj["metadata"]
-    if status:
-        revision = after.get("resourceVersion", "")
-        uid = after.get("uid", "")
-        new_status = obj.get("status")
-        obj.clear()
-        obj.update(old)
-        obj["metadata"] = {**before, "resourceVersion": revision, "uid": uid or before.get("uid", "")}
-        obj.pop("status", None)
-        if new_status is not None:
-            obj["status"] = new_status
-        return
+    revision = after.get("resourceVersion", "")
+    uid = after.get("uid", "")
+    new = obj.get(part)
+    obj.clear()
+    obj.update(old)
+    obj["metadata"] = {**before, "resourceVersion": revision, "uid": uid or before.get("uid", "")}
+    obj.pop(part, None)
+    if new is not None:
+        obj[part] = new
+
+
+def _carry_over(has_status: bool, obj: Obj, old: Obj) -> None:
+    """Take from the stored object what this request must not change (spec E41, J27)."""
+    before, after = old["metadata"], obj["metadata"]
     for name in KEPT:
         after.pop(name, None)
         if name in before:
@@ -95,11 +102,15 @@ def _carry_over(has_status: bool, obj: Obj, old: Obj, *, status: bool) -> None:
 
 
 def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:
-    """The resourceVersion in the body must be the live one; there are no unconditional updates (spec E40)."""
+    """The resourceVersion in the body must be the live one (spec E40); without one, a native kind may take the live one."""
     text = obj["metadata"].get("resourceVersion", "")
     if text and not text.isdecimal():
         raise StorageError(f'strconv.ParseUint: parsing "{text}": invalid syntax')
     if not text or not int(text):
+        native = store.kind.kind.native
+        if native is not None and native.unconditional_update:
+            obj["metadata"]["resourceVersion"] = str(live)
+            return
         error = FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise Invalid.of(store.kind.kind.plural, store.kind.group, name, [error])
     if int(text) != live:

@@ -13,7 +13,10 @@ from random import Random
 from typing import Any, TypeVar
 
 from extapi.admission.base import Operation, Review
+from extapi.api.definition import Strategy
 from extapi.api.metadata import finalizer_warnings, validate_object_meta
+from extapi.api.metadata_rules import NameRule
+from extapi.api.names import name_rule, object_name
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.client.clock import Clock
@@ -106,11 +109,15 @@ class Store:
 class Write:
     """One attempt to write one object, in the request's version."""
 
-    def __init__(self, store: Store, at: Place, admit: Admission) -> None:
-        self._store = store
-        self._kind = store.kind
+    def __init__(self, kind: ServedKind, at: Place, admit: Admission) -> None:
+        self._kind = kind
+        self._name_rule = _name_rule(kind)
         self._at = at
         self._admit = admit
+
+    def _name(self, obj: Obj) -> str:
+        name: str = obj["metadata"].get("name", "")
+        return name
 
     def _review(self, operation: Operation, name: str, obj: Obj | None, old: Obj | None) -> Review:
         return Review(
@@ -137,7 +144,7 @@ class Write:
         may begin a status. Raises :class:`Invalid` for an object that they could not be shown, since its fields are not
         of the right types.
         """
-        name = obj["metadata"].get("name", "")
+        name = self._name(obj)
         review = self._review(operation, name, obj, old)
         try:
             await self._admit.chain.mutate(review)
@@ -145,7 +152,7 @@ class Write:
             if changed is not None:
                 keep(changed)
                 obj, review = changed, self._review(operation, name, changed, old)
-            if self._kind.prepares and not self._admit.subresource:  # a write of status does not touch the rest
+            if self._kind.prepares and not self._admit.subresource:  # what writes a part does not touch the rest
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
                 obj = self._changed(review, obj) or obj
         except InternalError:
@@ -170,8 +177,7 @@ class Write:
         Raises :class:`Invalid` with all errors at once, or what a plugin refuses with.
         """
         kind = self._kind
-        metadata = obj["metadata"]
-        name = metadata.get("name", "")
+        name = self._name(obj)
         review = self._review(operation, name, obj, old)
         errors = self._broken_rules(obj, old)
         # What is not of the right type cannot become a hub object; everything else is reported together.
@@ -190,7 +196,7 @@ class Write:
         """What metadata rules and the schema say against the object."""
         kind = self._kind
         return [
-            *validate_object_meta(obj, namespaced=kind.namespaced, old=old),
+            *validate_object_meta(obj, namespaced=kind.namespaced, old=old, name_rule=self._name_rule),
             *kind.rules(obj, old, self._at.version),
         ]
 
@@ -200,11 +206,36 @@ class Write:
         await self._admit.chain.mutate(review)
         await self._admit.chain.validate(review)
 
+    def begun(self, name: str, marked: Obj) -> Obj:
+        """The object that is marked for deletion, after the author's ``begin_deletion``."""
+        strategy = self._kind.kind.strategy
+        if type(strategy).begin_deletion is Strategy.begin_deletion:
+            return marked
+        review = self._review(Operation.DELETE, name, marked, None)
+        strategy.begin_deletion(review.object)
+        return self._changed(review, marked) or marked
+
+    def stays(self, obj: Obj) -> bool:
+        """Whether a deleted object stays: for its finalizers, or since it is held."""
+        return bool(obj["metadata"].get("finalizers")) or self.held(obj)
+
+    def held(self, obj: Obj) -> bool:
+        """Whether the author's strategy holds a deleted object, whatever finalizers it has."""
+        strategy = self._kind.kind.strategy
+        if type(strategy).holds is Strategy.holds:
+            return False
+        return strategy.holds(self._kind.converter.to_hub(obj, self._at.version))
+
     def answer(self, obj: Obj, value: bytes, revision: int) -> FreshRendering:
         """What was written, as a read in this version will show it."""
         version = self._at.version
         shown = obj if version == self._kind.kind.storage else self._kind.from_stored(value, version)
         return FreshRendering(self._kind, version, with_revision(shown, revision), revision)
+
+
+def _name_rule(kind: ServedKind) -> NameRule:
+    native = kind.kind.native
+    return object_name if native is None or native.names is None else name_rule(native.names)
 
 
 def with_revision(obj: Obj, revision: int) -> Obj:

@@ -32,6 +32,7 @@ _TYPES: Final[Mapping[type[m.Marker], tuple[str, ...]]] = {
     m.ListSet: ("array",),
     m.ListMap: ("array",),
     m.Atomic: ("array", "object"),
+    m.MergeKey: ("array",),
     m.PreserveUnknown: ("object",),
     m.EmbeddedResource: ("object",),
 }
@@ -49,6 +50,7 @@ _SETS: Final[Mapping[type[m.Marker], Callable[[Any, Structural], dict[str, Any]]
     m.ListSet: lambda _, __: {"list_type": "set"},
     m.ListMap: lambda marker, _: {"list_type": "map", "list_map_keys": marker.keys},
     m.Atomic: lambda _, node: {"list_type" if node.type == "array" else "map_type": "atomic"},
+    m.MergeKey: lambda marker, _: {"patch_strategy": "merge", "patch_merge_key": marker.key},
     m.Nullable: lambda _, __: {"nullable": True},
     m.PreserveUnknown: lambda _, __: {"preserve_unknown": True},
     m.EmbeddedResource: lambda _, __: {"embedded_resource": True},

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from extapi.schema import openapi_v2 as v2, openapi_v3 as v3
-from extapi.schema.openapi_model import ResourceModel
+from extapi.schema.openapi_model import ResourceModel, SubresourceModel, TypeModel
 
-__all__ = ["ResourceModel", "openapi_v2", "openapi_v3"]
+__all__ = ["ResourceModel", "SubresourceModel", "TypeModel", "openapi_v2", "openapi_v3"]
 
 _INFO = {"title": "Kubernetes", "version": "unversioned"}
 _BEARER = {"BearerToken": {"type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token"}}
 
 
 def openapi_v3(group: str, version: str, resources: Iterable[ResourceModel]) -> dict[str, Any]:
-    """The document served at ``/openapi/v3/apis/GROUP/VERSION``; resources of other group versions are left out."""
+    """The document served at ``/openapi/v3/apis/GROUP/VERSION`` or ``/openapi/v3/api/VERSION``; resources of other group versions are left out."""
     chosen = [model for model in resources if (model.group, model.version) == (group, version)]
     return {
         "openapi": "3.0.0",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from extapi.api.definition import NAMESPACED, Scope
@@ -11,16 +11,48 @@ from extapi.schema.structural import Structural
 DOCS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 MEDIA_TYPES = ("application/json", "application/yaml")
+PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
+STRATEGIC = "application/strategic-merge-patch+json"
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResourceModel:
-    """One resource in one version."""
+class TypeModel:
+    """A kind in one version, as it is named."""
 
     group: str
     version: str
     kind: str
+    native: bool = False
+    """Whether it is one of Kubernetes' own, whose schemas and operations are named in another way."""
+
+    @property
+    def name(self) -> str:
+        """The name of the kind's schema: ``com.example.stable.v1.CronTab``, ``io.k8s.api.core.v1.Namespace``."""
+        return model_name(self.group, self.version, self.kind, native=self.native)
+
+    @property
+    def gvk(self) -> dict[str, str]:
+        """Group, version and kind, as extensions of operations and schemas hold them."""
+        return {"group": self.group, "kind": self.kind, "version": self.version}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubresourceModel:
+    """A path below each object, besides ``status``."""
+
+    path: str
+    verbs: Sequence[str]
+    type: TypeModel
+    """What is sent and answered."""
+    structural: Structural | None = None
+    """Its schema, where that is not the kind itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceModel(TypeModel):
+    """One resource in one version."""
+
     list_kind: str
     plural: str
     singular: str
@@ -30,22 +62,14 @@ class ResourceModel:
     """The verbs that the resource has; operations of others are left out."""
     status: bool = True
     """Whether there is a ``status`` subresource."""
-    patch_types: Sequence[str] = ("application/json-patch+json", "application/merge-patch+json")
-
-    @property
-    def name(self) -> str:
-        """The name of the kind's schema: ``com.example.stable.v1.CronTab``."""
-        return model_name(self.group, self.version, self.kind)
+    subresources: Sequence[SubresourceModel] = ()
+    """All others."""
+    patch_types: Sequence[str] = PATCH_TYPES
 
     @property
     def list_name(self) -> str:
         """The name of the list's schema."""
-        return model_name(self.group, self.version, self.list_kind)
-
-    @property
-    def gvk(self) -> dict[str, str]:
-        """Group, version and kind, as extensions of operations and schemas hold them."""
-        return {"group": self.group, "kind": self.kind, "version": self.version}
+        return model_name(self.group, self.version, self.list_kind, native=self.native)
 
 
 @dataclass(frozen=True)
@@ -74,6 +98,7 @@ class Operation:
     body_required: bool = True
     body_types: Sequence[str] = ("*/*",)
     tag: str
+    gvk: Mapping[str, str]
 
 
 PRETTY = Parameter(
@@ -128,18 +153,19 @@ def path_parameters(path: str, kind: str) -> list[Parameter]:
 
 
 def operations(model: ResourceModel) -> Iterator[Operation]:
-    """Every operation of a resource and of its ``status``."""
-    root = f"/apis/{model.group}/{model.version}"
+    """Every operation of a resource and of its subresources."""
+    root = f"/apis/{model.group}/{model.version}" if model.group else f"/api/{model.version}"
     flat = f"{root}/{model.plural}"
     namespaced = model.scope is NAMESPACED
     items = f"{root}/namespaces/{{namespace}}/{model.plural}" if namespaced else flat
     of = _Naming(model)
+    listing = _LIST if "watch" in model.verbs else (*_PAGE, *_SELECTORS)
     if namespaced and "list" in model.verbs:
         yield of.operation(
-            flat, "get", "list", f"list{of.group}{model.kind}ForAllNamespaces", of.many, parameters=_LIST
+            flat, "get", "list", f"list{of.group}{model.kind}ForAllNamespaces", of.many, parameters=listing
         )
     if "list" in model.verbs:
-        yield of.operation(items, "get", "list", of.id("list"), of.many, parameters=_LIST)
+        yield of.operation(items, "get", "list", of.id("list"), of.many, parameters=listing)
     if "create" in model.verbs:
         yield of.write(items, "post", "create", codes=(200, 201, 202))
     if "deletecollection" in model.verbs:
@@ -152,16 +178,26 @@ def operations(model: ResourceModel) -> Iterator[Operation]:
         yield of.delete(one, "delete", of.id("delete"), (200, 202), _DELETE)
     if model.status:
         yield from of.single(f"{one}/status", "Status")
+    for sub in model.subresources:
+        part = _Naming(model, sub.type)
+        where, name = f"{one}/{sub.path}", operation_name(sub.path)
+        if "create" in sub.verbs:
+            yield part.write(where, "post", "create", codes=(200, 201, 202), sub=name)
+        yield from part.single(where, name, sub.verbs)
+        if "delete" in sub.verbs:
+            yield part.delete(where, "delete", of.id("delete", sub=name), (200, 202), _DELETE)
 
 
 class _Naming:
     """How operations of one resource are named and described."""
 
-    def __init__(self, model: ResourceModel) -> None:
+    def __init__(self, model: ResourceModel, of: TypeModel | None = None) -> None:
         self.model = model
+        self.type = of or model
         self.many = model.list_name
-        self.group = f"{operation_name(model.group)}{operation_name(model.version)}"
-        head = operation_name(model.group)
+        group = model.group.removesuffix(".k8s.io") if model.native else model.group
+        head = operation_name(group or "core")
+        self.group = f"{head}{operation_name(model.version)}"
         self.tag = f"{head[:1].lower()}{head[1:]}_{model.version}"
 
     def id(self, verb: str, collection: str = "", sub: str = "") -> str:
@@ -177,10 +213,12 @@ class _Naming:
         answer: str,
         *,
         parameters: Sequence[Parameter] = (),
+        sub: str = "",
     ) -> Operation:
         """An operation that sends nothing."""
         kind = self.model.kind
-        described = f"list objects of kind {kind}" if action == "list" else f"read the specified {kind}"
+        whose = f"{sub.lower()} of " if sub else ""
+        described = f"list objects of kind {kind}" if action == "list" else f"read {whose}the specified {kind}"
         return Operation(
             path=path,
             method=method,
@@ -190,26 +228,28 @@ class _Naming:
             answer=answer,
             parameters=parameters,
             tag=self.tag,
+            gvk=self.type.gvk,
         )
 
     def write(self, path: str, method: str, verb: str, *, codes: Sequence[int], sub: str = "") -> Operation:
         """An operation that sends an object or a patch."""
         patch = method == "patch"
-        described = {"create": f"create {_article(self.model.kind)}", "replace": "replace", "patch": "partially update"}
-        whose = f"{sub.lower()} of the specified" if sub else "the specified"
-        text = described[verb] if verb == "create" else f"{described[verb]} {whose} {self.model.kind}"
+        described = {"create": "create", "replace": "replace", "patch": "partially update"}[verb]
+        whose = f"{sub.lower()} of " if sub else ""
+        which = _article(self.model.kind) if verb == "create" else f"the specified {self.model.kind}"
         return Operation(
             path=path,
             method=method,
             action=method,
             id=self.id(verb, sub=sub),
-            description=text,
-            answer=self.model.name,
+            description=f"{described} {whose}{which}",
+            answer=self.type.name,
             codes=codes,
             parameters=(*_WRITE, _FORCE) if patch else _WRITE,
-            body=f"{META}Patch" if patch else self.model.name,
+            body=f"{META}Patch" if patch else self.type.name,
             body_types=tuple(self.model.patch_types) if patch else ("*/*",),
             tag=self.tag,
+            gvk=self.type.gvk,
         )
 
     def delete(
@@ -230,21 +270,27 @@ class _Naming:
             body=f"{META}DeleteOptions",
             body_required=False,
             tag=self.tag,
+            gvk=self.type.gvk,
         )
 
-    def single(self, path: str, sub: str = "") -> Iterator[Operation]:
-        """Read, replace and patch one object, or a subresource of it."""
-        verbs = self.model.verbs
+    def single(self, path: str, sub: str = "", verbs: Sequence[str] | None = None) -> Iterator[Operation]:
+        """Read, replace and patch one object, or a subresource of it; by default with the verbs of the resource."""
+        verbs = self.model.verbs if verbs is None else verbs
         if "get" in verbs:
-            yield self.operation(path, "get", "get", self.id("read", sub=sub), self.model.name)
+            yield self.operation(path, "get", "get", self.id("read", sub=sub), self.type.name, sub=sub)
         if "update" in verbs:
             yield self.write(path, "put", "replace", codes=(200, 201), sub=sub)
         if "patch" in verbs:
             yield self.write(path, "patch", "patch", codes=(200, 201), sub=sub)
 
 
-def model_name(group: str, version: str, kind: str) -> str:
-    """The name of a kind's schema: the group's parts in reverse, the version, the kind."""
+def model_name(group: str, version: str, kind: str, *, native: bool = False) -> str:
+    """The name of a kind's schema: the group's parts in reverse, the version, the kind.
+
+    Of Kubernetes' own groups only the first part counts, below ``io.k8s.api``.
+    """
+    if native or not group:
+        return f"io.k8s.api.{group.partition('.')[0] or 'core'}.{version}.{kind}"
     return ".".join([*reversed(group.split(".")), version, kind])
 
 

@@ -13,6 +13,7 @@ from extapi.schema.openapi_model import (
     Operation,
     Parameter,
     ResourceModel,
+    TypeModel,
     operations,
     path_parameters,
 )
@@ -26,11 +27,11 @@ def paths(model: ResourceModel) -> dict[str, Any]:
         item = out.setdefault(
             operation.path, {"parameters": [_parameter(p) for p in path_parameters(operation.path, model.kind)]}
         )
-        item[operation.method] = _operation(operation, model)
+        item[operation.method] = _operation(operation)
     return out
 
 
-def _operation(operation: Operation, model: ResourceModel) -> dict[str, Any]:
+def _operation(operation: Operation) -> dict[str, Any]:
     parameters = [_parameter(parameter) for parameter in operation.parameters]
     if operation.body:
         body: dict[str, Any] = {"name": "body", "in": "body", "schema": reference(operation.body)}
@@ -48,7 +49,7 @@ def _operation(operation: Operation, model: ResourceModel) -> dict[str, Any]:
         "parameters": parameters,
         "responses": responses | {"401": {"description": ANSWERS[401]}},
         "x-kubernetes-action": operation.action,
-        "x-kubernetes-group-version-kind": model.gvk,
+        "x-kubernetes-group-version-kind": operation.gvk,
     }
 
 
@@ -75,14 +76,23 @@ def meta_schemas() -> dict[str, Any]:
 
 
 def schemas(model: ResourceModel) -> dict[str, Any]:
-    """The schemas of a kind and of its list.
+    """The schemas of a kind, of its list, and of what its subresources speak.
 
     Of a kind that keeps unknown fields nothing is published but that it is an object: kubectl would refuse the rest.
     """
-    if model.structural.preserve_unknown:
+    found = {model.name: _kind(model.structural, model)}
+    if "list" in model.verbs:
+        found[model.list_name] = list_schema(model, reference)
+    return found | {
+        sub.type.name: _kind(sub.structural, sub.type) for sub in model.subresources if sub.structural is not None
+    }
+
+
+def _kind(structural: Structural, of: TypeModel) -> dict[str, Any]:
+    if structural.preserve_unknown:
         kind: dict[str, Any] = {"type": "object"}
     else:
-        kind = lowered(model.structural).to_openapi()
+        kind = lowered(structural).to_openapi()
         embed(kind, reference, keep_open=True)
         kind["properties"] = type_meta() | {
             key: value for key, value in kind.get("properties", {}).items() if key not in {"apiVersion", "kind"}
@@ -90,8 +100,8 @@ def schemas(model: ResourceModel) -> dict[str, Any]:
         kind["properties"]["metadata"] = reference(
             f"{META}ObjectMeta", "The object's metadata: name, labels and so on."
         )
-    kind["x-kubernetes-group-version-kind"] = [model.gvk]
-    return {model.name: kind, model.list_name: list_schema(model, reference)}
+    kind["x-kubernetes-group-version-kind"] = [of.gvk]
+    return kind
 
 
 def lowered(node: Structural) -> Structural:

@@ -13,6 +13,7 @@ from extapi.schema.openapi_model import (
     Operation,
     Parameter,
     ResourceModel,
+    TypeModel,
     operations,
     path_parameters,
 )
@@ -28,11 +29,11 @@ def paths(model: ResourceModel) -> dict[str, Any]:
         item = out.setdefault(
             operation.path, {"parameters": [_parameter(p) for p in path_parameters(operation.path, model.kind)]}
         )
-        item[operation.method] = _operation(operation, model)
+        item[operation.method] = _operation(operation)
     return out
 
 
-def _operation(operation: Operation, model: ResourceModel) -> dict[str, Any]:
+def _operation(operation: Operation) -> dict[str, Any]:
     answer = {media: {"schema": reference(operation.answer)} for media in MEDIA_TYPES}
     responses: dict[str, Any] = {
         str(code): {"description": ANSWERS[code], "content": answer} for code in operation.codes
@@ -44,7 +45,7 @@ def _operation(operation: Operation, model: ResourceModel) -> dict[str, Any]:
         "parameters": [_parameter(parameter) for parameter in operation.parameters],
         "responses": responses | {"401": {"description": ANSWERS[401]}},
         "x-kubernetes-action": operation.action,
-        "x-kubernetes-group-version-kind": model.gvk,
+        "x-kubernetes-group-version-kind": operation.gvk,
     }
     if operation.body:
         content = {media: {"schema": reference(operation.body)} for media in operation.body_types}
@@ -74,15 +75,24 @@ def meta_schemas() -> dict[str, Any]:
 
 
 def schemas(model: ResourceModel) -> dict[str, Any]:
-    """The schemas of a kind and of its list."""
-    kind = _unfold(model.structural).to_openapi()
+    """The schemas of a kind, of its list, and of what its subresources speak."""
+    found = {model.name: _kind(model.structural, model)}
+    if "list" in model.verbs:
+        found[model.list_name] = list_schema(model, reference)
+    return found | {
+        sub.type.name: _kind(sub.structural, sub.type) for sub in model.subresources if sub.structural is not None
+    }
+
+
+def _kind(structural: Structural, of: TypeModel) -> dict[str, Any]:
+    kind = _unfold(structural).to_openapi()
     embed(kind, reference)
     kind["properties"] = type_meta() | {
         key: value for key, value in kind.get("properties", {}).items() if key not in {"apiVersion", "kind"}
     }
     kind["properties"]["metadata"] = reference(f"{META}ObjectMeta", "The object's metadata: name, labels and so on.")
-    kind["x-kubernetes-group-version-kind"] = [model.gvk]
-    return {model.name: kind, model.list_name: list_schema(model, reference)}
+    kind["x-kubernetes-group-version-kind"] = [of.gvk]
+    return kind
 
 
 def _unfold(node: Structural) -> Structural:

@@ -78,6 +78,11 @@ class Structural:
     validations: tuple[Mapping[str, Any], ...] = ()
     """``x-kubernetes-validations``: CEL rules, as they were written."""
 
+    patch_strategy: str = ""
+    """``x-kubernetes-patch-strategy`` of a list. It is published and never read: no CRD may have it."""
+    patch_merge_key: str = ""
+    """``x-kubernetes-patch-merge-key``, likewise."""
+
     unsupported: Mapping[str, Any] = field(default_factory=dict)
     """Keywords that no structural schema has, for :mod:`extapi.schema.check` to name."""
 
@@ -122,6 +127,10 @@ class Structural:
             out["additionalProperties"] = False
         if self.preserve_unknown is False:
             out["x-kubernetes-preserve-unknown-fields"] = False
+        if self.patch_merge_key:
+            out["x-kubernetes-patch-merge-key"] = self.patch_merge_key
+        if self.patch_strategy:
+            out["x-kubernetes-patch-strategy"] = self.patch_strategy
         return out | dict(self.unsupported)
 
 

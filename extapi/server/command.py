@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import signal
 import sys
 from typing import Any
 
 import click
 
+from extapi.api.definition import Api
 from extapi.server.loading import load_api
-from extapi.server.options import FLAGS, OptionErrors, parse_options
+from extapi.server.options import FLAGS, OptionErrors, ServerOptions, parse_options
 
 
 def _flags(command: Any) -> Any:
@@ -54,57 +53,10 @@ def serve(target: str, **raw: Any) -> None:
     sys.exit(_run(api, options))
 
 
-def _run(api: Any, options: Any) -> int:
-    """Start the reactor and the process on it. Imports stand here, so that ``--help`` and mistakes answer at once."""
-    from twisted.internet import reactor as imported  # noqa: PLC0415
-    from twisted.internet.defer import Deferred  # noqa: PLC0415
-
-    from extapi.authentication.certificates import BundleError  # noqa: PLC0415
-    from extapi.authentication.configmap import LookupFailed  # noqa: PLC0415
+def _run(api: Api, options: ServerOptions) -> int:
+    """Start the process. Imports stand here, so that ``--help`` and mistakes answer at once."""
     from extapi.client.credentials import CredentialsError  # noqa: PLC0415
-    from extapi.listener.acceptor import BindError  # noqa: PLC0415
-    from extapi.listener.tls import CertificateError  # noqa: PLC0415
-    from extapi.registry.storedversions import UnknownStoredVersion  # noqa: PLC0415
     from extapi.server.lifecycle import Process  # noqa: PLC0415
-    from extapi.server.logs import AccessLog, configure_logs  # noqa: PLC0415
-    from extapi.storage.file import UnusableFile  # noqa: PLC0415
+    from extapi.server.reactor import run_process  # noqa: PLC0415
 
-    reactor: Any = imported
-    configure_logs(sys.stderr.buffer)
-    expected = (
-        BundleError, LookupFailed, CredentialsError, BindError, CertificateError, UnknownStoredVersion,
-        UnusableFile, ValueError,
-    )  # fmt: skip
-    statuses: list[int] = []
-
-    def failed(failure: Any) -> None:
-        if failure.check(*expected):
-            click.echo(f"Error: {failure.getErrorMessage()}", err=True)
-        else:
-            logging.getLogger("extapi").critical("the server failed", exc_info=failure.value)
-        statuses.append(1)
-
-    try:
-        process = Process(api, options, reactor, AccessLog(sys.stderr.buffer, reactor.seconds))
-    except expected as error:
-        click.echo(f"Error: {error}", err=True)
-        return 1
-
-    def stop(*_: Any) -> None:
-        if statuses or stopping:
-            sys.exit(1)  # a second signal does not wait (spec H15)
-        stopping.append(True)
-        reactor.callFromThread(process.stop)
-
-    stopping: list[bool] = []
-
-    def begin() -> None:
-        signal.signal(signal.SIGTERM, stop)
-        signal.signal(signal.SIGINT, stop)
-        running = Deferred.fromCoroutine(process.run())
-        running.addCallbacks(statuses.append, failed)
-        running.addBoth(lambda _: reactor.stop())
-
-    reactor.callWhenRunning(begin)
-    reactor.run(installSignalHandlers=False)
-    return statuses[0] if statuses else 1
+    return run_process(lambda reactor, log: Process(api, options, reactor, log), (CredentialsError,))

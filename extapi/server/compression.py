@@ -40,7 +40,7 @@ class Compression:
 
     async def _compress(self, response: Response) -> None:
         body = response.body
-        if callable(body) or any(name == "Content-Encoding" for name, _ in response.headers):
+        if callable(body) or any(name.lower() == "content-encoding" for name, _ in response.headers):
             return
         size = len(body) if isinstance(body, bytes) else response.length or 0
         if size <= THRESHOLD:

@@ -83,6 +83,11 @@ class Context:
             ResourceName(group, version, resource), name, {"status": status}, namespace=namespace, subresource="status"
         )
 
+    @property
+    def clock(self) -> Clock:
+        """What time it is."""
+        return self._clock
+
     def queue(self) -> WorkQueue:
         """A queue of work for one controller."""
         return WorkQueue(self._clock)

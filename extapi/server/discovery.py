@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from extapi.api.definition import Group, Kind, Scope
+from extapi.api.versions import group_version
 from extapi.codec.strictjson import encode
-from extapi.server.endpoints import Endpoint
+from extapi.server.endpoints import Endpoint, Endpoints
 
 
 class Document:
@@ -26,29 +27,46 @@ class Document:
 
 
 class Discovery:
-    """All discovery documents of a server. ``endpoints``: (group, version, plural, subresource) to endpoint."""
+    """All discovery documents of a server. The core group stands apart: it is found at ``/api``, the others at ``/apis``."""
 
-    def __init__(self, groups: Sequence[Group], endpoints: Mapping[tuple[str, str, str, str], Endpoint]) -> None:
-        self.groups = Document({"kind": "APIGroupList", "groups": [_api_group(group) for group in groups]})
+    def __init__(self, groups: Sequence[Group], endpoints: Endpoints) -> None:
+        named = [group for group in groups if group.name]
+        core = [group for group in groups if not group.name]
+        self.groups = Document({"kind": "APIGroupList", "groups": [_api_group(group) for group in named]})
         self.group = {
-            group.name: Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group)}) for group in groups
+            group.name: Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group)}) for group in named
         }
         self.versions = {
             (group.name, version): Document(_resource_list(group, version, endpoints))
             for group in groups
             for version in group.versions_by_priority()
         }
-        self.aggregated = {
-            version: Document(
-                {
-                    "kind": "APIGroupDiscoveryList",
-                    "apiVersion": f"apidiscovery.k8s.io/{version}",
-                    "metadata": {},
-                    "items": [_group_discovery(group, endpoints) for group in groups],
-                }
-            )
-            for version in ("v2", "v2beta1")
-        }
+        self.core_versions = [version for group in core for version in group.versions_by_priority()]
+        """What ``/api`` lists; empty where the core group is not served."""
+        self.aggregated = _aggregated(named, endpoints)
+        """By version of the document, for ``/apis``."""
+        self.core_aggregated = _aggregated(core, endpoints)
+        """The same for ``/api``."""
+
+
+def core_document(versions: Sequence[str], address: str) -> Document:
+    """What ``/api`` answers; ``address`` is where the client reached the server (``metav1.APIVersions``)."""
+    addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
+    return Document({"kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": addresses})
+
+
+def _aggregated(groups: Sequence[Group], endpoints: Endpoints) -> dict[str, Document]:
+    return {
+        version: Document(
+            {
+                "kind": "APIGroupDiscoveryList",
+                "apiVersion": f"apidiscovery.k8s.io/{version}",
+                "metadata": {},
+                "items": [_group_discovery(group, endpoints) for group in groups],
+            }
+        )
+        for version in ("v2", "v2beta1")
+    }
 
 
 def _api_group(group: Group) -> dict[str, Any]:
@@ -62,55 +80,50 @@ def _served(group: Group, version: str) -> list[Kind]:
     return sorted((kind for kind in group.kinds if version in kind.versions), key=lambda kind: kind.plural)
 
 
-def _resource_list(
-    group: Group, version: str, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
-) -> dict[str, Any]:
+def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str, Any]:
     resources = []
     for kind in _served(group, version):
-        main = endpoints[group.name, version, kind.plural, ""]
         entry: dict[str, Any] = {
             "name": kind.plural,
             "singularName": kind.singular,
             "namespaced": kind.scope is Scope.NAMESPACED,
             "kind": kind.name,
-            "verbs": main.verbs,
+            "verbs": endpoints[group.name, version, kind.plural, ""].verbs,
         }
         if kind.short_names:
             entry["shortNames"] = list(kind.short_names)
         if kind.categories:
             entry["categories"] = list(kind.categories)
-        entry["storageVersionHash"] = storage_version_hash(group.name, kind.storage, kind.name)
+        if kind.serves is None:
+            entry["storageVersionHash"] = storage_version_hash(group.name, kind.storage, kind.name)
         resources.append(entry)
-        resources += [
-            {
-                "name": f"{kind.plural}/{name}",
-                "singularName": "",
-                "namespaced": kind.scope is Scope.NAMESPACED,
-                "kind": endpoint.resource.kind,
-                "verbs": endpoint.verbs,
-            }
-            for name, endpoint in _subresources(group.name, version, kind.plural, endpoints)
-        ]
-    return {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": f"{group.name}/{version}",
-        "resources": resources,
-    }
+        for name, endpoint in _subresources(group.name, version, kind.plural, endpoints):
+            other = endpoint.type[:2] != (group.name, version)
+            resources.append(
+                {
+                    "name": f"{kind.plural}/{name}",
+                    "singularName": "",
+                    "namespaced": kind.scope is Scope.NAMESPACED,
+                    **({"group": endpoint.type.group, "version": endpoint.type.version} if other else {}),
+                    "kind": endpoint.type.kind,
+                    "verbs": endpoint.verbs,
+                }
+            )
+    # The core group's list has no apiVersion (observed on 1.36.3): its clients are older than that member.
+    typed = {"kind": "APIResourceList", "apiVersion": "v1"} if group.name else {"kind": "APIResourceList"}
+    return {**typed, "groupVersion": group_version(group.name, version), "resources": resources}
 
 
-def _subresources(
-    group: str, version: str, plural: str, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
-) -> list[tuple[str, Endpoint]]:
+def _subresources(group: str, version: str, plural: str, endpoints: Endpoints) -> list[tuple[str, Endpoint]]:
     return sorted(
         ((key[3], endpoint) for key, endpoint in endpoints.items() if key[:3] == (group, version, plural) and key[3]),
         key=lambda item: item[0],
     )
 
 
-def _group_discovery(group: Group, endpoints: Mapping[tuple[str, str, str, str], Endpoint]) -> dict[str, Any]:
+def _group_discovery(group: Group, endpoints: Endpoints) -> dict[str, Any]:
     return {
-        "metadata": {"name": group.name},
+        "metadata": {"name": group.name} if group.name else {},
         "versions": [
             {
                 "version": version,
@@ -122,23 +135,21 @@ def _group_discovery(group: Group, endpoints: Mapping[tuple[str, str, str, str],
     }
 
 
-def _resource_discovery(
-    group: Group, version: str, kind: Kind, endpoints: Mapping[tuple[str, str, str, str], Endpoint]
-) -> dict[str, Any]:
-    response_kind = {"group": group.name, "version": version, "kind": kind.name}
+def _resource_discovery(group: Group, version: str, kind: Kind, endpoints: Endpoints) -> dict[str, Any]:
+    main = endpoints[group.name, version, kind.plural, ""]
     entry: dict[str, Any] = {
         "resource": kind.plural,
-        "responseKind": response_kind,
+        "responseKind": main.type._asdict(),
         "scope": kind.scope.value,
         "singularResource": kind.singular,
-        "verbs": endpoints[group.name, version, kind.plural, ""].verbs,
+        "verbs": main.verbs,
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
     if kind.categories:
         entry["categories"] = list(kind.categories)
     subresources = [
-        {"subresource": name, "responseKind": response_kind, "verbs": endpoint.verbs}
+        {"subresource": name, "responseKind": endpoint.type._asdict(), "verbs": endpoint.verbs}
         for name, endpoint in _subresources(group.name, version, kind.plural, endpoints)
     ]
     if subresources:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from extapi.registry.base import Creater, Deleter, Getter, Lister, Resource, Updater, Watcher
+from extapi.registry.base import Creater, Deleter, Getter, Lister, Place, Resource, Updater, Watcher
 from extapi.verbs.create import create
 from extapi.verbs.delete import delete
 from extapi.verbs.deletecollection import deletecollection
@@ -28,6 +28,14 @@ _VERBS: Mapping[str, tuple[Any, tuple[type, ...]]] = {
 }
 
 
+class TypeName(NamedTuple):
+    """Group, version and kind of what is sent and answered."""
+
+    group: str
+    version: str
+    kind: str
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """A resource in one version. ``warning``: what every answer warns of, or the empty string (a deprecated version)."""
@@ -38,16 +46,28 @@ class Endpoint:
     warning: str = ""
 
     @property
+    def type(self) -> TypeName:
+        """What is sent and answered: of subresources that may be of another group."""
+        group, _, version = self.resource.api_version(Place(self.version)).rpartition("/")
+        return TypeName(group, version, self.resource.kind)
+
+    @property
     def verbs(self) -> list[str]:
         """The verbs as discovery lists them: sorted."""
         return sorted(self.handlers)
 
 
-def endpoint(resource: Resource, version: str, warning: str = "") -> Endpoint:
-    """The endpoint of a resource with every verb that its methods allow."""
+Endpoints = Mapping[tuple[str, str, str, str], Endpoint]
+"""All endpoints of a server, by group, version, plural and subresource."""
+
+
+def endpoint(
+    resource: Resource, version: str, warning: str = "", *, without: Collection[str] = frozenset()
+) -> Endpoint:
+    """The endpoint of a resource with every verb that its methods allow, but for those in ``without``."""
     handlers = {
         verb: function
         for verb, (function, needs) in _VERBS.items()
-        if all(isinstance(resource, need) for need in needs)
+        if verb not in without and all(isinstance(resource, need) for need in needs)
     }
     return Endpoint(resource, version, handlers, warning)

@@ -18,15 +18,13 @@ from extapi.authentication.settings import Settings
 from extapi.authorization.base import Authorizer
 from extapi.listener.call import Handler
 from extapi.registry.served import ServedKind
-from extapi.registry.stored import StatusResource, StoredResource
 from extapi.registry.storedversions import check_stored_versions
-from extapi.registry.writing import Store
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.controllers import Context, Controllers
 from extapi.server.discovery import Discovery
-from extapi.server.endpoints import Endpoint, endpoint
 from extapi.server.health import Health, NamedCheck
+from extapi.server.installation import Installation
 from extapi.server.loopback import LoopbackTransport
 from extapi.server.openapi import OpenAPI
 from extapi.server.router import Router
@@ -35,14 +33,13 @@ from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
 from extapi.watch.cacher import Cacher
 
-Endpoints = dict[tuple[str, str, str, str], Endpoint]
-
 
 class Server:
     """One API on one store.
 
-    ``builtin``: admission plugins that come before the author's. ``checks``: health checks of those around it.
-    ``secret``: proves in-process calls to ``authenticator``.
+    ``builtin``: admission plugins that come before the author's, and what only wants to be started with them.
+    ``checks``: health checks of those around it. ``secret``: proves in-process calls to ``authenticator``. ``front``:
+    wraps what answers authorized requests, for paths that are answered elsewhere, such as those of an aggregator.
     """
 
     def __init__(
@@ -58,6 +55,7 @@ class Server:
         version: Mapping[str, str],
         builtin: Sequence[Any] = (),
         checks: Sequence[NamedCheck] = (),
+        front: Callable[[Handler], Handler] | None = None,
         log_health: Callable[[str, str, str], None] = lambda *_: None,
         pool: Any = None,
         reads: int = 400,
@@ -72,18 +70,20 @@ class Server:
         self._kinds = [ServedKind(kind, group.name) for group in api.groups for kind in group.kinds]
         self._admission = AdmissionChain([*builtin, *api.admission])
         self.shutdown = Shutdown()
-        endpoints = self._endpoints()
+        installation = Installation(self._cacher, backend, reactor, self._random)
+        for kind in self._kinds:
+            installation.add(kind)
         router = Router(
-            endpoints=endpoints,
-            discovery=Discovery(api.groups, endpoints),
-            openapi=OpenAPI(api.groups, self._kinds),
+            endpoints=installation.endpoints,
+            discovery=Discovery(api.groups, installation.endpoints),
+            openapi=OpenAPI(api.groups, self._kinds, installation.endpoints),
             health=Health([*self._checks(), *checks], log_health),
             version=version,
             chain=self._admission,
             clock=reactor,
         )
         self.handler: Handler = build_chain(
-            router,
+            front(router) if front is not None else router,
             authenticator=authenticator,
             settings=settings,
             authorizer=authorizer,
@@ -93,8 +93,9 @@ class Server:
             writes=writes,
         )
         self._transport = LoopbackTransport(self.handler, reactor, secret)
-        self._context = Context(self._transport, reactor, self._random)
-        self._controllers = Controllers(api.controllers, self._context)
+        self.context = Context(self._transport, reactor, self._random)
+        """What plugins and controllers are given: informers and a client through the whole chain."""
+        self._controllers = Controllers(api.controllers, self.context)
 
     def transport(self, user: User = APISERVER) -> LoopbackTransport:
         """Carries in-process requests through the whole chain, as ``user``."""
@@ -106,10 +107,11 @@ class Server:
         Raises :class:`extapi.registry.storedversions.UnknownStoredVersion`, and what the store raises.
         """
         for kind in self._kinds:
-            await check_stored_versions(self._backend, kind)
+            if not kind.virtual:
+                await check_stored_versions(self._backend, kind)
         await self._cacher.start()
         self._compactor.start()
-        await self._admission.start(self._context)
+        await self._admission.start(self.context)
         self._controllers.start()
 
     async def stop(self) -> None:
@@ -125,17 +127,3 @@ class Server:
             NamedCheck("storage", lambda: None if self._cacher.ready else "the cache does not follow the store"),
             NamedCheck("shutdown", self.shutdown.check, ready),
         ]
-
-    def _endpoints(self) -> Endpoints:
-        endpoints: Endpoints = {}
-        for kind in self._kinds:
-            cache = self._cacher.add(kind.prefix, kind.namespaced, kind)
-            store = Store(kind, cache, self._backend, self._reactor, self._random)
-            main = StoredResource(store)
-            status = StatusResource(store)
-            for name, version in kind.versions.items():
-                where = (kind.group, name, kind.kind.plural)
-                endpoints[*where, ""] = endpoint(main, name, version.warning)
-                if kind.kind.status:
-                    endpoints[*where, "status"] = endpoint(status, name, version.warning)
-        return endpoints

@@ -8,10 +8,13 @@ from email.utils import formatdate
 from extapi.api.definition import Group
 from extapi.codec.negotiation import negotiate
 from extapi.listener.call import Call, Response
-from extapi.registry.served import ServedKind
-from extapi.schema.openapi import ResourceModel, openapi_v2, openapi_v3
+from extapi.registry.served import ServedKind, ServedVersion
+from extapi.registry.virtual import subresource_kind
+from extapi.schema.openapi import ResourceModel, SubresourceModel, TypeModel, openapi_v2, openapi_v3
+from extapi.schema.openapi_model import PATCH_TYPES, STRATEGIC
 from extapi.server.discovery import Document
 from extapi.server.documents import document
+from extapi.server.endpoints import Endpoint, Endpoints
 
 IMMUTABLE = 365 * 24 * 3600
 """Seconds for which a document asked for by its hash may be kept."""
@@ -20,11 +23,11 @@ IMMUTABLE = 365 * 24 * 3600
 class OpenAPI:
     """All OpenAPI documents. Protobuf is not spoken: clients of the aggregated document get it from kube-apiserver."""
 
-    def __init__(self, groups: Sequence[Group], kinds: Sequence[ServedKind]) -> None:
-        published = [resource for kind in kinds for resource in _published(kind)]
+    def __init__(self, groups: Sequence[Group], kinds: Sequence[ServedKind], endpoints: Endpoints) -> None:
+        published = [_published(kind, version, endpoints) for kind in kinds for version in kind.versions.values()]
         self._v2 = Document(openapi_v2(published))
         self._v3 = {
-            f"apis/{group.name}/{version}": Document(
+            f"apis/{group.name}/{version}" if group.name else f"api/{version}": Document(
                 openapi_v3(group.name, version, [r for r in published if (r.group, r.version) == (group.name, version)])
             )
             for group in groups
@@ -64,18 +67,31 @@ class OpenAPI:
         return document(call, content, "application/json", etag=True, headers=headers)
 
 
-def _published(kind: ServedKind) -> list[ResourceModel]:
-    return [
-        ResourceModel(
-            group=kind.group,
-            version=name,
-            kind=kind.kind.name,
-            list_kind=kind.kind.list_kind,
-            plural=kind.kind.plural,
-            singular=kind.kind.singular,
-            scope=kind.kind.scope,
-            status=kind.kind.status,
-            structural=version.structural,
-        )
-        for name, version in kind.versions.items()
-    ]
+def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -> ResourceModel:
+    declared, native = kind.kind, kind.kind.native
+    return ResourceModel(
+        group=kind.group,
+        version=version.name,
+        kind=declared.name,
+        native=native is not None,
+        list_kind=declared.list_kind,
+        plural=declared.plural,
+        singular=declared.singular,
+        scope=declared.scope,
+        verbs=endpoints[kind.group, version.name, declared.plural, ""].verbs,
+        status=declared.status and not kind.virtual,
+        subresources=[
+            _subresource(kind, name, endpoints[kind.group, version.name, declared.plural, name])
+            for name in declared.subresources
+        ],
+        structural=version.structural,
+        patch_types=(*PATCH_TYPES, STRATEGIC) if native is not None and native.strategic_merge else PATCH_TYPES,
+    )
+
+
+def _subresource(kind: ServedKind, name: str, endpoint: Endpoint) -> SubresourceModel:
+    declared = kind.kind.subresources[name]
+    group, version, of = endpoint.type
+    structural = subresource_kind(kind, declared).versions[version].structural if declared.kind else None
+    speaks = TypeModel(group=group, version=version, kind=of, native=kind.kind.native is not None)
+    return SubresourceModel(path=name, verbs=endpoint.verbs, type=speaks, structural=structural)

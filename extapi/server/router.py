@@ -14,17 +14,20 @@ from extapi.api.names import path_segment
 from extapi.client.clock import Clock
 from extapi.codec.negotiation import negotiate, negotiate_discovery
 from extapi.codec.strictjson import encode_pretty
-from extapi.errors import BadRequest, MethodNotAllowed, NotFound
+from extapi.errors import ApiError, BadRequest, MethodNotAllowed, NotFound
 from extapi.listener.call import Call, Response
 from extapi.registry.base import Place
-from extapi.server.discovery import Discovery, Document
+from extapi.server.discovery import Discovery, Document, core_document
 from extapi.server.documents import document
-from extapi.server.endpoints import Endpoint
+from extapi.server.endpoints import Endpoint, Endpoints
 from extapi.server.health import Health
 from extapi.server.openapi import OpenAPI
 from extapi.verbs.target import Target
 
 READ_METHODS = frozenset({"GET", "HEAD"})
+
+SINGLE = frozenset({"get", "update", "patch", "delete"})
+"""The verbs of a path that names an object; where a resource has none of them there is no such path."""
 
 
 class Router:
@@ -33,7 +36,7 @@ class Router:
     def __init__(
         self,
         *,
-        endpoints: Mapping[tuple[str, str, str, str], Endpoint],
+        endpoints: Endpoints,
         discovery: Discovery,
         openapi: OpenAPI,
         health: Health,
@@ -49,8 +52,11 @@ class Router:
         self._chain = chain
         self._clock = clock
         groups = [f"/apis/{name}" for name in discovery.group]
-        versions = [f"/apis/{group}/{version}" for group, version in discovery.versions]
-        paths = ["/apis", *groups, *versions, "/version", *health.paths(), *openapi.paths()]
+        versions = [f"/apis/{group}/{version}" for group, version in discovery.versions if group]
+        core = ["/api", *(f"/api/{version}" for version in discovery.core_versions)] if discovery.core_versions else []
+        # Below these nothing but Statuses says that there is nothing; elsewhere it is the list of paths (spec C2, C4).
+        self._roots = ("/api/", "/apis/") if core else ("/apis/",)
+        paths = [*core, "/apis", *groups, *versions, "/version", *health.paths(), *openapi.paths()]
         self._index = encode_pretty({"paths": sorted(paths)})
 
     async def __call__(self, call: Call) -> Response:
@@ -62,41 +68,45 @@ class Router:
     async def _resource(self, call: Call) -> Response:
         info = call.info
         endpoint = self._endpoints.get((info.group, info.version, info.resource, info.subresource))
-        if endpoint is None or info.prefix != "apis":
+        if endpoint is None or info.prefix != ("apis" if info.group else "api"):
             raise self._missing(call)
         if endpoint.warning:
             call.warnings.append(endpoint.warning)
         resource = endpoint.resource
         verb = endpoint.handlers.get(info.verb)
-        if verb is None:
-            raise MethodNotAllowed.on(resource.plural, resource.group, info.verb)
         single = bool(info.name) and len(info.parts) > 1
+        whole = single and not info.subresource
+        if verb is None or (whole and info.verb == "create" and resource.native is not None):
+            raise _refused(endpoint, info.verb, whole=whole)
+        # A namespace is in itself, as far as its path and who may do what are concerned.
+        itself = single and info.resource == "namespaces" and info.namespace == info.name
+        namespace = "" if itself else info.namespace
         # Of all namespaces together there is only reading: nothing deletes the objects of all of them at once.
         across = info.verb in {"list", "watch"} and not single
-        if resource.namespaced != bool(info.namespace) and not (resource.namespaced and across):
+        if resource.namespaced != bool(namespace) and not (resource.namespaced and across):
             raise NotFound.path()
-        problems = path_segment(info.name) if single and info.verb != "create" else ()
+        problems = path_segment(info.name) if single and (info.verb != "create" or info.subresource) else ()
         if problems:
             raise BadRequest(f'Name parameter invalid: "{info.name}": {";".join(problems)}')
-        target = Target(call, resource, Place(info.version, info.namespace), info.name, self._chain, self._clock)
+        target = Target(call, resource, Place(info.version, namespace, call.user), info.name, self._chain, self._clock)
         return await verb(target)  # type: ignore[no-any-return]
 
     def _missing(self, call: Call) -> NotFound:
-        """No such path; an unknown subresource names its object (spec J38)."""
+        """No such path; an unknown subresource of a custom resource names its object (spec J38)."""
         info = call.info
-        if info.subresource and (info.group, info.version, info.resource, "") in self._endpoints:
+        main = self._endpoints.get((info.group, info.version, info.resource, "")) if info.subresource else None
+        if main is not None and main.resource.native is None:
             return NotFound.named(info.resource, info.group, info.name)
         return NotFound.path()
 
     def _path(self, call: Call, path: str) -> Response:
         found = self._document(call, path.rstrip("/") or "/")
         if found is None:
-            # Where groups are served the answer is a Status; elsewhere the list of paths (spec C2, C4).
-            if path.startswith("/apis/"):
+            if path.startswith(self._roots):
                 raise NotFound.path()
             return Response(404, [("Content-Type", "application/json")], self._index)
         if call.method not in READ_METHODS:
-            raise MethodNotAllowed("the server does not allow this method on the requested resource", with_details=True)
+            raise _not_allowed()
         return found
 
     def _document(self, call: Call, path: str) -> Response | None:
@@ -105,38 +115,57 @@ class Router:
         if path == "/version":
             return Response(200, [("Content-Type", "application/json")], self._version)
         if path == "/apis":
-            return self._groups(call)
+            return self._groups(call, self._discovery.groups, self._discovery.aggregated)
+        if path == "/api" and self._discovery.core_versions:
+            unaggregated = core_document(self._discovery.core_versions, call.header("host"))
+            return self._groups(call, unaggregated, self._discovery.core_aggregated)
         if path.startswith("/apis/"):
-            return self._legacy(call, path)
+            group, _, version = path.removeprefix("/apis/").partition("/")
+            return self._legacy(call, group, version) if group else None
+        if path.startswith("/api/"):
+            return self._legacy(call, "", path.removeprefix("/api/"))
         return self._health.answer(call, path) or (
             self._openapi.answer(call, path) if path.startswith("/openapi/") else None
         )
 
-    def _groups(self, call: Call) -> Response:
+    @staticmethod
+    def _groups(call: Call, unaggregated: Document, aggregated: Mapping[str, Document]) -> Response:
         form = negotiate_discovery(call.header("accept"))
-        if form.format == "yaml":
-            return _yaml(self._discovery.groups)
         if not form.version:
-            return document(call, self._discovery.groups, "application/json")
-        content = self._discovery.aggregated[form.version]
+            return _written(call, unaggregated)
+        content = aggregated[form.version]
         return document(call, content, form.content_type, etag=True, headers=(("Cache-Control", "public"),))
 
-    def _legacy(self, call: Call, path: str) -> Response | None:
-        group, _, version = path.removeprefix("/apis/").partition("/")
+    def _legacy(self, call: Call, group: str, version: str) -> Response | None:
         content = self._discovery.versions.get((group, version)) if version else self._discovery.group.get(group)
-        if content is None:
-            return None
-        form = negotiate(
-            call.header("accept"),
-            pretty=call.first("pretty"),
-            user_agent=call.header("user-agent"),
-            transforms=frozenset(),
-        )
-        if form.pretty:
-            return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
-        if form.format == "yaml":
-            return _yaml(content)
-        return document(call, content, "application/json")
+        return None if content is None else _written(call, content)
+
+
+def _refused(endpoint: Endpoint, verb: str, *, whole: bool) -> ApiError:
+    """Why there is no such verb. ``whole``: the path is that of one object."""
+    resource = endpoint.resource
+    if whole and not endpoint.handlers.keys() & SINGLE:
+        return NotFound.path()
+    if resource.native is None:
+        return MethodNotAllowed.on(resource.plural, resource.group, verb)
+    return _not_allowed()
+
+
+def _not_allowed() -> MethodNotAllowed:
+    return MethodNotAllowed("the server does not allow this method on the requested resource", with_details=True)
+
+
+def _written(call: Call, content: Document) -> Response:
+    """The document as the client wants it."""
+    form = negotiate(
+        call.header("accept"),
+        pretty=call.first("pretty"),
+        user_agent=call.header("user-agent"),
+        transforms=frozenset(),
+    )
+    if form.pretty:
+        return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
+    return _yaml(content) if form.format == "yaml" else document(call, content, "application/json")
 
 
 def _yaml(content: Document) -> Response:

@@ -26,6 +26,7 @@ from extapi.authentication.union import Union
 from extapi.authorization.base import Attributes, Authorizer, Decision, Verdict
 from extapi.client.base import Reply, Request
 from extapi.client.kube import Client
+from extapi.listener.call import Handler
 from extapi.server.generic import Server
 from extapi.server.health import NamedCheck
 from extapi.server.version import version_info
@@ -128,6 +129,8 @@ class InMemoryServer:
 
     ``clock``: what time it is, by default one of its own. ``authorizer``: who may do what, by default all. ``checks``:
     more health checks. ``backend``: another store than one in memory. ``random``: where generated names come from.
+    ``builtin`` and ``front``: as of :class:`extapi.server.generic.Server`. ``lifecycle``: whether writes are checked against
+    :attr:`namespaces`; not for an API that has namespaces of its own.
     """
 
     def __init__(
@@ -137,7 +140,10 @@ class InMemoryServer:
         clock: Clock | None = None,
         authorizer: Authorizer | None = None,
         backend: Backend | None = None,
+        builtin: Sequence[Any] = (),
+        lifecycle: bool = True,
         checks: Sequence[NamedCheck] = (),
+        front: Callable[[Handler], Handler] | None = None,
         log_health: Callable[[str, str, str], None] = lambda *_: None,
         reads: int = 400,
         writes: int = 200,
@@ -149,7 +155,9 @@ class InMemoryServer:
         self.clock = clock
         self.backend = backend or MemoryBackend(clock)
         self.namespaces = Namespaces()
-        lifecycle = NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=clock)
+        if lifecycle:
+            made_up = NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=clock)
+            builtin = [made_up, *builtin]
         self.server = Server(
             api,
             self.backend,
@@ -159,8 +167,9 @@ class InMemoryServer:
             authorizer=authorizer or AllowAll(),
             secret=_SECRET,
             version=version_info(),
-            builtin=[lifecycle],
+            builtin=builtin,
             checks=checks,
+            front=front,
             log_health=log_health,
             reads=reads,
             writes=writes,

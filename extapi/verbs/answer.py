@@ -63,7 +63,7 @@ def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering
 def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing) -> Response:
     """A list, or a page of one."""
     transform = accepted.transform
-    metadata: dict[str, Any] = {"resourceVersion": str(listing.revision)}
+    metadata: dict[str, Any] = {"resourceVersion": str(listing.revision or "")}
     if listing.continue_:
         metadata["continue"] = listing.continue_
     if listing.remaining is not None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from extapi.api.types import Obj
 from extapi.codec.body import decode_object, refuse_strict, strict_warnings
-from extapi.codec.negotiation import Format
+from extapi.codec.native import decode_native
+from extapi.codec.negotiation import BodyFormat, Format, request_format
 from extapi.codec.options import Validation
 from extapi.errors import BadRequest
 from extapi.registry.base import Resource
@@ -17,10 +18,23 @@ MAX_BODY = 3 * 1024 * 1024
 """Bytes of a body that are read (spec G9)."""
 
 
-def decoded(target: Target[Resource], body: bytes, form: Format, validation: Validation) -> Obj:
+def body_format(target: Target[Resource]) -> BodyFormat:
+    """The format of the body. Raises :class:`extapi.errors.UnsupportedMediaType`; protobuf is for Kubernetes' own kinds."""
+    native = target.resource.native
+    protobuf = native is not None and native.protobuf is not None
+    return request_format(target.call.header("content-type"), protobuf=protobuf)
+
+
+def decoded(target: Target[Resource], body: bytes, form: BodyFormat, validation: Validation) -> Obj:
     """The object in ``body``, accepted by the resource. Raises :class:`BadRequest` with the texts of spec E10 and E21."""
     resource = target.resource
-    found = decode_object(body, form, kind=resource.kind, group_version=target.api_version, mode=validation)
+    kind, group_version = resource.kind, target.api_version
+    messages = None if resource.native is None else resource.native.protobuf
+    if messages is not None:
+        found = decode_native(body, form, kind=kind, group_version=group_version, messages=messages, mode=validation)
+    else:
+        text: Format = "yaml" if form == "yaml" else "json"
+        found = decode_object(body, text, kind=kind, group_version=group_version, mode=validation)
     unknown = resource.accept(target.at, found.value)
     if validation == "Strict":
         refuse_strict(resource.kind, target.at.version, unknown, found.duplicates)

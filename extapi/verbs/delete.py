@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from extapi.codec.deletion import DeleteOptions, delete_options
-from extapi.codec.negotiation import request_format
 from extapi.listener.call import Response
 from extapi.registry.base import Deleter, DeleteRules, Preconditions
 from extapi.verbs.answer import negotiated, object_answer, status_answer
-from extapi.verbs.decoding import MAX_BODY
+from extapi.verbs.decoding import MAX_BODY, body_format
 from extapi.verbs.target import Target
 
 
@@ -26,14 +25,17 @@ async def delete(target: Target[Deleter]) -> Response:
         "kind": target.resource.plural,
         "uid": left.decoded()["metadata"]["uid"],
     }
+    if not target.resource.group:  # the core group
+        del details["group"]
     return status_answer(accepted, details)
 
 
 async def read_options(target: Target[Deleter]) -> DeleteOptions:
     """The options: those in the body, if there is one, else those of the query."""
     body = await target.call.body.read(MAX_BODY)
-    form = request_format(target.call.header("content-type")) if body else "json"
-    return delete_options(target.call.query, body, form)
+    form = body_format(target) if body else "json"
+    native = target.resource.native
+    return delete_options(target.call.query, body, form, None if native is None else native.protobuf)
 
 
 def rules(options: DeleteOptions) -> DeleteRules:

@@ -9,6 +9,7 @@ from extapi.codec.options import ListOptions, list_options
 from extapi.errors import BadRequest
 from extapi.listener.call import Response
 from extapi.registry.base import Lister, Query, Resource
+from extapi.registry.selectable import COMMON
 from extapi.verbs.answer import list_answer, negotiated
 from extapi.verbs.target import Target
 
@@ -25,7 +26,8 @@ def query(target: Target[Resource], options: ListOptions) -> Query:
     """What to select; a name in the path joins the field selector (spec F14)."""
     labels = parse_label_selector(options.label_selector)
     fields = parse_field_selector(options.field_selector)
-    supported(fields, ("metadata.name", "metadata.namespace") if target.resource.namespaced else ("metadata.name",))
+    selectable = target.resource.selectable
+    supported(fields, selectable, native=selectable == COMMON and target.resource.native is not None)
     if target.name:
         wanted = fields.exact("metadata.name")
         if wanted is None:

@@ -1,18 +1,24 @@
-"""PATCH by JSON patch or merge patch (spec E55-E63). Other kinds of patches are 415, as negotiation says.
+"""PATCH by JSON patch or merge patch (spec E55-E63), and of Kubernetes' own kinds by strategic merge patch.
+
+Other kinds of patches are 415, as negotiation says.
 
 A patch without resourceVersion is applied again to whatever is there when somebody else wrote in between.
 """
 
 from __future__ import annotations
 
+from extapi.api.definition import Native
 from extapi.api.types import Obj
 from extapi.codec.body import strict_warnings
+from extapi.codec.native import not_registered
 from extapi.codec.negotiation import patch_type
 from extapi.codec.options import patch_options
-from extapi.codec.patches import json_patch, merge_patch, patched_error, refuse_strict_patch
+from extapi.codec.patches import Patched, json_patch, merge_patch, patched_error, refuse_strict_patch
+from extapi.codec.strategic import go_value, strategic_merge_patch
 from extapi.errors import BadRequest, FieldError, Invalid
 from extapi.listener.call import Response
-from extapi.registry.base import Updater
+from extapi.registry.base import Structured, Updater
+from extapi.schema.structural import Structural
 from extapi.verbs.answer import negotiated, object_answer
 from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace
 from extapi.verbs.ownership import dedupe_owners
@@ -21,7 +27,8 @@ from extapi.verbs.target import Target
 
 async def patch(target: Target[Updater]) -> Response:
     """Change the object as the patch says; 200 with the object as stored."""
-    kind = patch_type(target.call.header("content-type"))
+    schema = _merge_schema(target)
+    kind = patch_type(target.call.header("content-type"), strategic=schema is not None)
     if not target.name:
         raise BadRequest("name must be provided")
     accepted = negotiated(target)
@@ -30,13 +37,17 @@ async def patch(target: Target[Updater]) -> Response:
     validation = options.field_validation
 
     async def change(old: Obj) -> Obj:
-        apply = json_patch if kind == "json-patch" else merge_patch
-        patched = apply(old, body, validation)
+        if kind == "strategic-merge-patch" and schema is not None:
+            patched = strategic_merge_patch(old, body, schema, target.resource.kind, validation)
+            # The type is the endpoint's, whatever the patch says, since the patch is no object.
+            patched.value.update(apiVersion=target.api_version, kind=target.resource.kind)
+        else:
+            patched = (json_patch if kind == "json-patch" else merge_patch)(old, body, validation)
         new = patched.value
         _check_version(target, new)
-        unknown = _accepted(target, new)
+        unknown = _accepted(target, patched)
         if validation == "Strict":
-            refuse_strict_patch(new, unknown, patched.duplicates)
+            refuse_strict_patch(_shown(patched), unknown, patched.duplicates)
         if validation == "Warn":
             # Also when the write is refused later; what a second attempt says again is told once.
             target.call.warnings += strict_warnings(unknown, patched.duplicates)
@@ -50,19 +61,39 @@ async def patch(target: Target[Updater]) -> Response:
     return object_answer(target, accepted, stored)
 
 
-def _accepted(target: Target[Updater], new: Obj) -> list[str]:
+def _merge_schema(target: Target[Updater]) -> Structural | None:
+    """The schema for strategic merge patches, where the resource takes them."""
+    resource = target.resource
+    native: Native | None = resource.native
+    if native is None or not native.strategic_merge or not isinstance(resource, Structured):
+        return None
+    return resource.structural(target.at)
+
+
+def _shown(patched: Patched) -> Obj | str:
+    """What a refusal shows: the result, or a strategic merge patch as Go prints it."""
+    return patched.value if patched.patch is None else go_value(patched.patch)
+
+
+def _accepted(target: Target[Updater], patched: Patched) -> list[str]:
     """The paths of unknown fields. What a patch made of metadata is told like all that a patch led to (spec E60)."""
     resource = target.resource
     try:
-        return resource.accept(target.at, new)
+        return resource.accept(target.at, patched.value)
     except BadRequest as error:
         prefix = f'{resource.kind} in version "{target.at.version}" cannot be handled as a {resource.kind}: '
-        raise patched_error(new, error.message.removeprefix(prefix)) from None
+        raise patched_error(_shown(patched), error.message.removeprefix(prefix)) from None
 
 
 def _check_version(target: Target[Updater], new: Obj) -> None:
-    """A patch must leave the object its version; a wrong kind is left to validation, as in kube-apiserver."""
-    api_version = new.get("apiVersion") or ""
+    """A patch must leave the object its version; a wrong kind is left to validation, as in kube-apiserver.
+
+    Of Kubernetes' own kinds it must leave both.
+    """
+    api_version, kind = new.get("apiVersion") or "", new["kind"]
+    resource = target.resource
+    if resource.native is not None and (kind, api_version) != (resource.kind, target.api_version):
+        raise patched_error(new, not_registered(kind, api_version))
     if api_version != target.api_version:
         error = FieldError.invalid("apiVersion", api_version, f"must be {target.api_version}")
-        raise Invalid.of(new["kind"], api_version.rpartition("/")[0], target.name, [error])
+        raise Invalid.of(kind, api_version.rpartition("/")[0], target.name, [error])

@@ -30,8 +30,8 @@ class Target(Generic[R_co]):
 
     @property
     def api_version(self) -> str:
-        """``group/version`` of the request."""
-        return f"{self.resource.group}/{self.at.version}"
+        """What is sent and answered has this as its ``apiVersion``."""
+        return self.resource.api_version(self.at)
 
     def admission(self, kind: str, options: WriteOptions | DeleteOptions) -> Admission:
         """Who writes and how, for the plugins; ``kind`` of the options as they see them: CreateOptions and so on."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from extapi.api.types import Obj
 from extapi.codec import strictjson
-from extapi.codec.negotiation import request_format
 from extapi.codec.options import update_options
 from extapi.errors import BadRequest, Conflict
 from extapi.listener.call import Response
 from extapi.registry.base import Updater
 from extapi.verbs.answer import negotiated, object_answer
-from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace, decoded
+from extapi.verbs.decoding import MAX_BODY, body_format, check_name, check_namespace, decoded
 from extapi.verbs.ownership import dedupe_owners
 from extapi.verbs.target import Target
 
@@ -22,7 +21,7 @@ async def update(target: Target[Updater]) -> Response:
     accepted = negotiated(target)
     body = await target.call.body.read(MAX_BODY)
     options = update_options(target.call.query)
-    form = request_format(target.call.header("content-type"))
+    form = body_format(target)
     new = decoded(target, body, form, options.field_validation)
     check_namespace(target, new)
     check_name(target, new)
@@ -42,9 +41,10 @@ def _check_uid(target: Target[Updater], new: Obj, old: Obj) -> None:
     wanted, actual = new["metadata"].get("uid", ""), old["metadata"].get("uid", "")
     if wanted and wanted != actual:
         resource = target.resource
-        place = f"{target.at.namespace}/" if resource.namespaced else ""
+        place = f"{resource.group}/{resource.plural}/" if resource.group else f"{resource.plural}/"
+        place += f"{target.at.namespace}/" if resource.namespaced else ""
         why = (
-            f"StorageError: invalid object, Code: 4, Key: /registry/{resource.group}/{resource.plural}/{place}{target.name}, "
+            f"StorageError: invalid object, Code: 4, Key: /registry/{place}{target.name}, "
             "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
             f"UID in precondition: {wanted}, UID in object meta: {actual}"
         )

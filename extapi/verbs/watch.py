@@ -36,5 +36,6 @@ async def watch(target: Target[Watcher]) -> Response:
 
 
 def _deprecated(path: str) -> bool:
-    """Whether this is one of the paths below ``/apis/G/V/watch/`` (spec B3, F15)."""
-    return path.strip("/").split("/", 4)[3] == "watch"
+    """Whether this is one of the paths below ``/apis/G/V/watch/`` or ``/api/V/watch/`` (spec B3, F15)."""
+    parts = path.strip("/").split("/", 4)
+    return parts[3 if parts[0] == "apis" else 2] == "watch"

@@ -145,9 +145,9 @@ class ResourceCache:
         return position.revision
 
     def _names(self) -> tuple[str, str]:
-        """Resource and group, as the prefix has them."""
+        """Resource and group, as the prefix has them; what has no dot there stands for the group without a name."""
         _, _, group, resource, _ = self._source.prefix.decode().split("/")
-        return resource, group
+        return resource, group if "." in group else ""
 
     async def at_least(self, revision: int) -> int:
         """Wait up to 3 s for ``revision`` (spec E24); the revision that the cache has. Raises Timeout, TooManyRequests."""

@@ -32,6 +32,10 @@ class Projector(Protocol):
         """The raw values of the version's table columns; ``value`` is the object in ``version``, as projected."""
         ...
 
+    def fields(self, value: bytes, version: str) -> dict[str, str]:
+        """What field selectors may ask for besides name and namespace; ``value`` is the object in ``version``, as projected."""
+        ...
+
 
 class Shape:
     """One version as one cache shows it: shared by all forms of that version."""
@@ -59,6 +63,7 @@ class Form(msgspec.Struct, gc=False):
     """Whether ``data`` without resourceVersion is what the store holds: then the entry keeps no copy of that."""
     other: Form | None = None
     columns: tuple[Any, ...] | None = None
+    selectable: dict[str, str] | None = None
     error: ApiError | None = None
     """Why there is no such form: every reader is told."""
 
@@ -82,6 +87,14 @@ class Form(msgspec.Struct, gc=False):
         if self.columns is None:
             self.columns = self.shape.projector.cells(self.bare, self.shape.version)
         return self.columns
+
+    def fields(self) -> dict[str, str]:
+        """The values of the version's selectable fields; made once. Raises the error of the conversion."""
+        if self.error is not None:
+            raise _again(self.error)
+        if self.selectable is None:
+            self.selectable = self.shape.projector.fields(self.bare, self.shape.version)
+        return self.selectable
 
 
 def _again(error: ApiError) -> ApiError:
@@ -200,8 +213,12 @@ class Entry(msgspec.Struct, gc=False):
             self.kept = None
 
     def fields(self) -> dict[str, str]:
-        """The values that field selectors may ask for."""
+        """The values that field selectors may ask for in each version."""
         return {"metadata.name": self.name, "metadata.namespace": self.namespace}
+
+    def fields_in(self, version: str) -> dict[str, str]:
+        """The values that field selectors may ask for in ``version``. Raises the error of the conversion."""
+        return self.fields() | self.encoded(version).fields()
 
 
 class _Metadata(msgspec.Struct):

@@ -15,6 +15,7 @@ from extapi.watch.entry import Entry, Source
 Test = Callable[[Entry], bool]
 
 _EVERY_LABEL = parse_label_selector("")
+_COMMON = frozenset({"metadata.name", "metadata.namespace"})
 _EVERY_FIELD = parse_field_selector("")
 
 
@@ -25,6 +26,8 @@ class Selection:
     namespace: str = ""
     labels: LabelSelector = _EVERY_LABEL
     fields: FieldSelector = _EVERY_FIELD
+    version: str = ""
+    """Where fields besides name and namespace are read."""
 
     @property
     def by_selector(self) -> bool:
@@ -64,8 +67,10 @@ class Selection:
                 if self.namespace or not source.namespaced:
                     return _exactly(source.key(self.namespace, name))
                 return _ending(f"/{name}".encode())
-        matches = self.fields.matches
-        return lambda entry: matches(entry.fields())
+        matches, version = self.fields.matches, self.version
+        if all(requirement.key in _COMMON for requirement in requirements):
+            return lambda entry: matches(entry.fields())
+        return lambda entry: matches(entry.fields_in(version))
 
 
 def _under(prefix: bytes) -> Test:

@@ -14,7 +14,16 @@ from typing import Any
 
 import yaml
 
-COMPARED = ("Content-Type", "Retry-After", "X-Content-Type-Options", "Cache-Control", "Location", "Allow", "Vary")
+COMPARED = (
+    "Content-Type",
+    "Retry-After",
+    "X-Content-Type-Options",
+    "Cache-Control",
+    "Location",
+    "Allow",
+    "Vary",
+    "WWW-Authenticate",
+)
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( \+0000|Z)?")
 
@@ -32,6 +41,7 @@ class Neutral:
         kind = headers.get("Content-Type", "")
         shown: dict[str, Any] = {"code": status}
         shown |= {name: headers[name] for name in COMPARED if headers.get(name) is not None}
+        shown["tagged"] = "Etag" in headers
         shown["warnings"] = sorted(self._text(text) for text in headers.get_all("Warning", ()))
         shown["content"] = self._content(content, kind)
         if "json" in kind:

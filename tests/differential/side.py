@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,8 @@ class Step:
     body: Any = None
     """Bytes or text are sent as they are, all else as JSON."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    stranger: bool = False
+    """Whether it is sent without a client certificate."""
 
 
 def get(path: str = "", accept: str = "", **headers: str) -> Step:
@@ -87,54 +89,62 @@ def probe(
 
 
 class Side:
-    """Speaks for one group on one connection that is kept open."""
+    """Speaks for one group on one connection that is kept open; strangers have one of their own."""
 
-    def __init__(self, group: str, port: int, tls: ssl.SSLContext) -> None:
+    def __init__(
+        self, group: str, port: int, tls: ssl.SSLContext, *, strangers: ssl.SSLContext | None = None, base: str = PROBES
+    ) -> None:
+        """:param base: what paths of steps continue."""
         self.group = group
-        self._connect: Callable[[], http.client.HTTPSConnection] = lambda: http.client.HTTPSConnection(
-            "localhost", port, timeout=30, context=tls
-        )
-        self._connection = self._connect()
+        self._base = base
+        self._connections = [
+            http.client.HTTPSConnection("localhost", port, timeout=30, context=context)
+            for context in (tls, strangers or tls)
+        ]
 
     def close(self) -> None:
         """No more requests."""
-        self._connection.close()
+        for connection in self._connections:
+            connection.close()
 
     def play(self, namespace: str, steps: Sequence[Step]) -> list[Any]:
         """Send the steps one after the other; what came back to each, made comparable."""
-        self._send("POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": namespace}}).encode(), {})
+        made = json.dumps({"metadata": {"name": namespace}}).encode()
+        self._send(self._connections[0], Step("POST"), "/api/v1/namespaces", made)
         known: dict[str, str] = {"g": self.group, "ns": namespace}
         neutral = Neutral(self.group, namespace)
         return [self._one(step, known, neutral) for step in steps]
 
     def _one(self, step: Step, known: dict[str, str], neutral: Neutral) -> Any:
-        path = step.path if step.path.startswith("/apis") else PROBES + step.path
+        path = step.path if step.path.startswith("/apis") else self._base + step.path
         body = step.body
         if not isinstance(body, bytes | str | None):
             body = json.dumps(body)
         if isinstance(body, str):
             body = _filled(body, known).encode()
+        connection = self._connections[step.stranger]
         try:
-            answer, content = self._send(step.method, _filled(path, known), body, step.headers)
+            answer, content = self._send(connection, step, _filled(path, known), body)
         except (http.client.RemoteDisconnected, ConnectionError):
-            self._connection.close()
+            connection.close()
             return "closed"
         _learn(content, known)
         return neutral.answer(answer.status, answer.headers, content)
 
+    @staticmethod
     def _send(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+        connection: http.client.HTTPSConnection, step: Step, path: str, body: bytes | None
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        self._connection.putrequest(method, path, skip_accept_encoding=True)
-        for name, value in headers.items():
-            self._connection.putheader(name, value)
+        connection.putrequest(step.method, path, skip_accept_encoding=True)
+        for name, value in step.headers.items():
+            connection.putheader(name, value)
         if body is not None:
-            self._connection.putheader("Content-Length", str(len(body)))
-        self._connection.endheaders(body)
-        answer = self._connection.getresponse()
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
         content = answer.read()
         if answer.will_close:
-            self._connection.close()
+            connection.close()
         return answer, content
 
 

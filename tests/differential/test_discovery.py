@@ -13,6 +13,8 @@ from tests.differential.conftest import Plane
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane
 
+pytestmark = pytest.mark.needs("crd")
+
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 ACCEPTS = [
     "",

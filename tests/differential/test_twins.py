@@ -10,6 +10,8 @@ from tests.differential.conftest import Answers
 from tests.differential.deliberate import DELIBERATE, allowed, remaining
 from tests.differential.every import all_cases
 
+pytestmark = pytest.mark.needs("crd")
+
 
 @pytest.mark.parametrize("name", all_cases())
 def test_both_sides_answer_alike(converse: Callable[[str], Answers], name: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from extapi.api.definition import CLUSTER, Api, Column, Group, Kind, Strategy, Version
+from extapi.api.definition import CLUSTER, Api, Asked, Column, Group, Kind, Strategy, Subresource, Version
 from extapi.api.markers import ListMap, Marker, Minimum
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
@@ -59,6 +59,8 @@ def test_names_are_derived_as_kubernetes_does(name: str, singular: str, plural: 
             {"versions": {"v1": Version(Object, to_hub=same)}},
             "kind Probe: version v1 has to_hub or from_hub, but the kind has no hub type",
         ),
+        ({"columns": [Column("A")]}, "kind Probe: column A: needs either json_path or cell"),
+        ({"columns": [Column("A", ".a", cell=len)]}, "kind Probe: column A: needs either json_path or cell"),
         (
             {"columns": [Column("A", ".a", "date-time")]},
             "kind Probe: column A: type must be one of boolean,date,integer,number,string",
@@ -141,3 +143,50 @@ def test_markers_are_told_from_other_annotations() -> None:
     assert ListMap("name", "port").keys == ("name", "port")
     assert Minimum(1) == Minimum(1)
     assert Minimum(1) != Minimum(1, exclusive=True)
+
+
+class Answers:
+    async def create(self, asked: Asked, obj: object) -> object:
+        return obj
+
+
+@pytest.mark.parametrize(
+    ("subresources", "problem"),
+    [
+        ({"Seal": Subresource(field="seal")}, "subresource 'Seal' is not a lower-case DNS label"),
+        (
+            {"status": Subresource(field="state")},
+            "subresource status occurs twice; a kind with one of its own needs status=False",
+        ),
+        ({"seal": Subresource()}, "subresource seal needs either a field or what serves it"),
+        (
+            {"seal": Subresource(field="seal", serves=Answers())},
+            "subresource seal needs either a field or what serves it",
+        ),
+        ({"seal": Subresource(serves=Answers(), kind="Seal")}, "subresource seal needs the type of Seal"),
+    ],
+)
+def test_mistakes_in_subresources_are_named(subresources: dict[str, Subresource], problem: str) -> None:
+    with pytest.raises(ValueError, match=r"^kind Probe: ") as caught:
+        kind(subresources=subresources)
+    assert str(caught.value) == f"kind Probe: {problem}"
+
+
+def test_subresources_without_mistakes_are_taken() -> None:
+    made = kind(subresources={"seal": Subresource(field="seal"), "ask": Subresource(serves=Answers())})
+    assert list(made.subresources) == ["seal", "ask"]
+
+
+@pytest.mark.parametrize("path", ["spec.color", ".spec..color", ".spec.colors[0]", ".metadata.name", ""])
+def test_what_is_no_path_is_not_selectable(path: str) -> None:
+    with pytest.raises(ValueError, match=r"^kind Probe: selectable ") as caught:
+        kind(selectable=[path])
+    assert repr(path) in str(caught.value)
+
+
+def test_a_strategy_by_default_holds_nothing_back() -> None:
+    strategy = Strategy()
+    obj = Hub(size=3)
+    strategy.begin_deletion(obj)
+    assert obj == Hub(size=3)
+    assert not strategy.holds(obj)

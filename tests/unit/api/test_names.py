@@ -8,16 +8,19 @@ import pytest
 
 from extapi.api.names import (
     SUFFIX_ALPHABET,
+    dns1035_label,
     dns1123_label,
     dns1123_subdomain,
     generate_name,
     label_value,
+    name_rule,
     namespace_name,
     object_name,
     path_segment,
     qualified_name,
 )
 
+DNS1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 SUBDOMAIN = r"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 KEY = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
@@ -40,6 +43,20 @@ VALUE = "a valid label must be an empty string or consist of alphanumeric charac
 def test_labels_and_namespaces(name: str, problems: list[str]) -> None:
     assert dns1123_label(name) == problems
     assert namespace_name(name) == problems
+
+
+@pytest.mark.parametrize(
+    ("name", "problems"),
+    [
+        ("v1", []),
+        ("a" * 64, ["must be no more than 63 characters"]),
+        ("1a", [DNS1035]),
+        ("a.b", [DNS1035]),
+        ("", [DNS1035]),
+    ],
+)
+def test_labels_that_start_with_a_letter(name: str, problems: list[str]) -> None:
+    assert dns1035_label(name) == problems
 
 
 @pytest.mark.parametrize(
@@ -132,3 +149,12 @@ def test_generated_names_have_five_safe_characters_and_fit_a_label() -> None:
     assert len(generate_name("a" * 58, random)) == 63
     cut = generate_name("é" * 29 + "é", random)
     assert cut[:-5] == "é" * 29
+
+
+def test_a_check_of_names_becomes_a_rule_of_their_beginnings_too() -> None:
+    rule = name_rule(dns1123_label)
+    assert rule("a-b") == []
+    assert rule("a-", prefix=True) == []
+    assert rule("a-") == dns1123_label("a-")
+    assert rule("a.", prefix=True) == dns1123_label("a.")
+    assert name_rule(path_segment)("a%", prefix=True) == ["may not contain '%'"]

@@ -200,3 +200,6 @@ def test_fields_that_are_not_selectable_are_refused() -> None:
     assert str(caught.value) == "field label not supported: spec.size"
     with pytest.raises(BadRequest, match=r"field label not supported: $"):
         supported(parse_field_selector("="), keys)
+    with pytest.raises(BadRequest) as caught:
+        supported(parse_field_selector("spec.size=3"), keys, native=True)
+    assert str(caught.value) == '"spec.size" is not a known field selector: only "metadata.name", "metadata.namespace"'

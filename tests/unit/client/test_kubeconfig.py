@@ -163,12 +163,12 @@ def test_a_context_that_is_not_there(tmp_path: Path) -> None:
 def test_a_plugin_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubeconfig, "READ_TIMEOUT", 0.01)
     with pytest.raises(CredentialsError, match=r"no credentials within 0\.01 seconds"):
-        load_kubeconfig(_write(tmp_path, CLUSTER, {}), now())
+        load_kubeconfig(_write(tmp_path, CLUSTER, {"exec": {"command": "true"}}), now())
 
 
 def test_the_package_and_its_files_stay_out_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
-    user = {"client-certificate-data": _b64(ME.pem), "client-key-data": _b64(ME.key_pem)}
+    user = {"client-certificate-data": _b64(ME.pem), "client-key-data": _b64(ME.key_pem), "username": "not plain"}
     load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
     assert list((tmp_path / "tmp").iterdir()) == []

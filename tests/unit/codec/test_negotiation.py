@@ -185,6 +185,22 @@ def test_unknown_request_formats(content_type: str) -> None:
     assert (status["code"], status["reason"]) == (415, "UnsupportedMediaType")
 
 
+def test_protobuf_is_read_where_a_resource_says_so() -> None:
+    assert request_format(_PROTOBUF, protobuf=True) == "protobuf"
+    assert request_format("Application/vnd.kubernetes.protobuf;stream=watch", protobuf=True) == "protobuf"
+    assert request_format("application/json", protobuf=True) == "json"
+    with pytest.raises(UnsupportedMediaType):
+        request_format("application/x-protobuf", protobuf=True)
+
+
+def test_strategic_merge_patches_are_taken_where_a_resource_says_so() -> None:
+    assert patch_type("application/strategic-merge-patch+json; x=y", strategic=True) == "strategic-merge-patch"
+    assert patch_type("application/json-patch+json", strategic=True) == "json-patch"
+    for content_type in ("text/plain", "application/apply-patch+yaml"):
+        with pytest.raises(UnsupportedMediaType, match="strategic-merge-patch"):
+            patch_type(content_type, strategic=True)
+
+
 def test_patch_types() -> None:
     assert patch_type("application/json-patch+json") == "json-patch"
     assert patch_type("application/merge-patch+json; charset=utf-8") == "merge-patch"

@@ -51,6 +51,36 @@ def test_definitions_carry_what_the_column_says() -> None:
     ]
 
 
+def test_a_cell_is_made_of_the_whole_object_where_no_path_can_say_it() -> None:
+    columns = Columns(
+        [
+            PrinterColumn("Toppings", "integer", "", cell=lambda obj: len(obj["spec"]["toppings"])),
+            PrinterColumn("Kind", "string", "", description="what it is", cell=lambda obj: obj["kind"].lower()),
+            PrinterColumn("Since", "date", "", cell=lambda obj: obj["metadata"]["creationTimestamp"]),
+        ]
+    )
+    assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", 2, "pizza", "5m30s"]
+    descriptions = [column["description"] for column in json.loads(columns.definitions)]
+    assert descriptions[1:] == ["", "what it is", ""]
+
+
+def test_a_cell_that_cannot_be_made_leaves_the_others() -> None:
+    columns = Columns(
+        [PrinterColumn("Bad", "string", "", cell=lambda obj: obj["no"]), PrinterColumn("C", "string", ".kind")]
+    )
+    assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", "<error>", "Pizza"]
+
+
+def test_a_column_called_name_stands_where_it_was_put() -> None:
+    # As the events of kube-apiserver: Last Seen first, the name last.
+    columns = Columns(
+        [PrinterColumn("Cost", "string", ".status.cost"), PrinterColumn("Name", "string", ".metadata.name")]
+    )
+    assert [column["name"] for column in json.loads(columns.definitions)] == ["Cost", "Name"]
+    assert columns.render(columns.raw_cells(PIZZA), NOW) == ["1.50", "x"]
+    assert columns.bookmark_cells() == ["", None]
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "cell"),
     [

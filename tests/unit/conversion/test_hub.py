@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from extapi.api.definition import Kind, Version
-from extapi.api.types import Object, Struct
+from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.conversion.hub import HubConverter
 from extapi.errors import InternalError
 
@@ -36,6 +36,14 @@ def to_hub(old: Old) -> Hub:
 def from_hub(hub: Hub) -> Old:
     assert hub.spec is not None
     return Old(size=str(hub.spec.size))
+
+
+class Inside(Struct):
+    size: int = 7
+
+
+class Crate(Object):
+    inside: Inside = Inside()
 
 
 KIND = Kind(
@@ -74,6 +82,14 @@ def test_an_object_without_metadata_gets_none() -> None:
         "kind": "Box",
         "spec": {"size": 3},
     }
+
+
+def test_parts_that_are_as_by_default_are_left_out_unless_the_whole_is_wanted() -> None:
+    converter = HubConverter(Kind("Crate", storage="v1", versions={"v1": Version(Crate)}), "example.com")
+    crate = Crate(metadata=ObjectMeta(name="a"))
+    short = {"apiVersion": "example.com/v1", "kind": "Crate", "metadata": {"name": "a"}}
+    assert converter.from_hub(crate, "v1") == short
+    assert converter.from_hub(crate, "v1", whole=True) == {**short, "inside": {}}
 
 
 def test_hub_objects_carry_the_metadata_whatever_the_author_does() -> None:

@@ -117,3 +117,13 @@ def test_another_process_may_be_faster() -> None:
     store = Contended(Clock())
     now(check_stored_versions(store, kind("v2", "v1", "v2")))
     assert recorded(store) == ["v1", "v2"]
+
+
+def test_the_core_group_has_a_place_of_its_own(store: MemoryBackend) -> None:
+    core = ServedKind(Kind("Thing", storage="v1", versions={"v1": Version(Thing)}), "")
+    assert core.prefix == b"/registry/core/things/"
+    now(store.commit(b"/extapi/storedversions/core/things", b'["v0"]', expected=0))
+    value = msgspec.json.encode({"apiVersion": "v0", "kind": "Thing", "metadata": {"name": "a"}})
+    now(store.commit(b"/registry/core/things/default/a", value, expected=0))
+    with pytest.raises(UnknownStoredVersion, match=r"the store holds objects of Thing in versions .*: 1 in v0;"):
+        now(check_stored_versions(store, core))

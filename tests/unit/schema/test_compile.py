@@ -14,6 +14,7 @@ from extapi.api import markers as m
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.compile import compile_type
 from extapi.schema.program import Schema
+from extapi.schema.structural import from_openapi
 
 Percent = NewType("Percent", int)
 
@@ -342,3 +343,27 @@ def test_what_check_finds_is_told_with_the_class() -> None:
             "entries must all be names of item properties"
         ),
     ]
+
+
+def test_merge_keys_are_published_but_no_manifest_may_have_them() -> None:
+    """What a strategic merge patch goes by is for the kinds of Kubernetes itself (``kube-openapi`` extensions)."""
+
+    class Merged(Object):
+        items: Annotated[list[Topping] | None, m.MergeKey("name")] = None
+        words: Annotated[list[str] | None, m.MergeKey()] = None
+
+    schema = compile_type(Merged)
+    written = schema.to_openapi()["properties"]
+    assert written["items"]["x-kubernetes-patch-merge-key"] == "name"
+    assert written["items"]["x-kubernetes-patch-strategy"] == "merge"
+    assert written["words"]["x-kubernetes-patch-strategy"] == "merge"
+    assert "x-kubernetes-patch-merge-key" not in written["words"]
+    assert from_openapi(schema.to_openapi()).properties["words"].unsupported == {"x-kubernetes-patch-strategy": "merge"}
+
+
+def test_only_lists_have_merge_keys() -> None:
+    class Wrong(Object):
+        name: Annotated[str, m.MergeKey("name")] = ""
+
+    with pytest.raises(TypeError, match=r"Wrong.name: MergeKey is for list\[\.\.\.\]"):
+        compile_type(Wrong)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi.api.definition import CLUSTER
-from extapi.schema.openapi import ResourceModel, openapi_v2, openapi_v3
+from extapi.schema.openapi import ResourceModel, SubresourceModel, TypeModel, openapi_v2, openapi_v3
 from extapi.schema.openapi_model import operation_name
 from extapi.schema.structural import from_openapi
 
@@ -289,6 +289,108 @@ def test_bodies_answers_and_media_types() -> None:
 )
 def test_names_in_operation_ids(text: str, name: str) -> None:
     assert operation_name(text) == name
+
+
+NATIVE = {"group": "", "version": "v1", "native": True}
+CORE = "/api/v1/namespaces/{namespace}/serviceaccounts"
+REQUEST = TypeModel(group="authentication.k8s.io", version="v1", kind="TokenRequest", native=True)
+
+
+def account(**more: Any) -> ResourceModel:
+    """A kind of the core group with a path that speaks a kind of another group."""
+    names = {"kind": "ServiceAccount", "list_kind": "ServiceAccountList", "plural": "serviceaccounts"}
+    token = SubresourceModel(path="token", verbs=["create"], type=REQUEST, structural=from_openapi(SCHEMA))
+    return model(**NATIVE, **names, status=False, subresources=[token], **more)
+
+
+def test_the_core_group_is_named_as_kubernetes_names_it() -> None:
+    """Paths, ids, tags and schemas as 1.36.3 publishes them."""
+    document = openapi_v3("", "v1", [account()])
+    found = {(path, method): operation["operationId"] for path, method, operation in operations(document)}
+    assert found[CORE, "post"] == "createCoreV1NamespacedServiceAccount"
+    assert found["/api/v1/serviceaccounts", "get"] == "listCoreV1ServiceAccountForAllNamespaces"
+    create = document["paths"][CORE]["post"]
+    assert create["tags"] == ["core_v1"]
+    assert create["x-kubernetes-group-version-kind"] == {"group": "", "version": "v1", "kind": "ServiceAccount"}
+    assert {"io.k8s.api.core.v1.ServiceAccount", "io.k8s.api.core.v1.ServiceAccountList"} <= document["components"][
+        "schemas"
+    ].keys()
+
+
+@pytest.mark.parametrize("more", [{}, {"native": False}])
+def test_other_groups_of_kubernetes_are_named_by_their_first_part(more: dict[str, bool]) -> None:
+    names = {"group": "rbac.authorization.k8s.io", "version": "v1", "kind": "Role", "plural": "roles", "native": True}
+    role = model(**{**names, **more})
+    create = openapi_v3(role.group, "v1", [role])["paths"][
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles"
+    ]["post"]
+    if role.native:
+        assert role.name == "io.k8s.api.rbac.v1.Role"
+        assert (create["operationId"], create["tags"]) == (
+            "createRbacAuthorizationV1NamespacedRole",
+            ["rbacAuthorization_v1"],
+        )
+    else:  # as a custom resource of the same group would be named
+        assert role.name == "io.k8s.authorization.rbac.v1.Role"
+        assert create["operationId"] == "createRbacAuthorizationK8sIoV1NamespacedRole"
+
+
+def test_a_subresource_speaks_its_own_kind() -> None:
+    """As 1.36.3 publishes serviceaccounts/token."""
+    name = "io.k8s.api.authentication.v1.TokenRequest"
+    document = openapi_v3("", "v1", [account()])
+    item = document["paths"][f"{CORE}/{{name}}/token"]
+    assert set(item) == {"parameters", "post"}
+    post = item["post"]
+    assert post["operationId"] == "createCoreV1NamespacedServiceAccountToken"
+    assert post["description"] == "create token of a ServiceAccount"
+    assert (post["x-kubernetes-action"], post["tags"]) == ("post", ["core_v1"])
+    assert post["x-kubernetes-group-version-kind"] == REQUEST.gvk
+    body = {"schema": {"$ref": f"#/components/schemas/{name}"}}
+    assert post["requestBody"]["content"] == {"*/*": body}
+    assert post["responses"]["201"]["content"]["application/json"] == body
+    assert document["components"]["schemas"][name]["x-kubernetes-group-version-kind"] == [REQUEST.gvk]
+    old = openapi_v2([account()])
+    assert old["paths"][f"{CORE}/{{name}}/token"]["post"]["x-kubernetes-group-version-kind"] == REQUEST.gvk
+    assert old["definitions"][name]["x-kubernetes-group-version-kind"] == [REQUEST.gvk]
+
+
+def test_a_subresource_that_is_part_of_the_object() -> None:
+    """As 1.36.3 publishes namespaces/finalize, and what other verbs would be called."""
+    of = TypeModel(group="", version="v1", kind="Namespace", native=True)
+    finalize = SubresourceModel(path="finalize", verbs=["get", "update", "patch", "delete"], type=of)
+    names = {"kind": "Namespace", "list_kind": "NamespaceList", "plural": "namespaces", "scope": CLUSTER}
+    document = openapi_v3("", "v1", [model(**NATIVE, **names, subresources=[finalize])])
+    item = document["paths"]["/api/v1/namespaces/{name}/finalize"]
+    assert {method: item[method]["operationId"] for method in item.keys() - {"parameters"}} == {
+        "get": "readCoreV1NamespaceFinalize",
+        "put": "replaceCoreV1NamespaceFinalize",
+        "patch": "patchCoreV1NamespaceFinalize",
+        "delete": "deleteCoreV1NamespaceFinalize",
+    }
+    assert item["put"]["description"] == "replace finalize of the specified Namespace"
+    assert item["get"]["description"] == "read finalize of the specified Namespace"
+    schemas = document["components"]["schemas"]
+    assert item["put"]["requestBody"]["content"]["*/*"]["schema"]["$ref"].endswith("/io.k8s.api.core.v1.Namespace")
+    assert [name for name in schemas if name.startswith("io.k8s.api.")] == [
+        "io.k8s.api.core.v1.Namespace",
+        "io.k8s.api.core.v1.NamespaceList",
+    ]
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+def test_what_cannot_be_listed_has_no_list(version: str) -> None:
+    """1.36.3 has no TokenReviewList; nor does it offer to watch what cannot be watched."""
+    only = [account(verbs=["create"])]
+    schemas = (
+        openapi_v2(only)["definitions"] if version == "v2" else openapi_v3("", "v1", only)["components"]["schemas"]
+    )
+    assert "io.k8s.api.core.v1.ServiceAccount" in schemas
+    assert "io.k8s.api.core.v1.ServiceAccountList" not in schemas
+    listed = openapi_v3("", "v1", [account(verbs=["list"])])["paths"]["/api/v1/serviceaccounts"]["get"]
+    parameters = {parameter["name"] for parameter in listed["parameters"]}
+    assert "limit" in parameters
+    assert "watch" not in parameters
 
 
 def test_articles() -> None:

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from extapi import Api, Group, Kind, Object, Version
-from extapi.testing import serve
+from extapi.testing import InMemoryServer, serve
+from tests.unit.server.cluster import AUTHENTICATION
 from tests.unit.verbs.sample import GROUP, V1, Shop, failure
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -191,3 +192,141 @@ def test_a_large_document_comes_whole() -> None:
         answer = server.request("GET", "/apis/a.example.com/v1")
     assert len(answer.body) > 64 * 1024
     assert len(answer.json()["resources"]) == 1200
+
+
+VERSIONS_OF_CORE = {
+    "kind": "APIVersions",
+    "versions": ["v1"],
+    "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:6443"}],
+}
+
+
+def test_the_versions_of_the_core_group(cluster_served: InMemoryServer) -> None:
+    """As 1.36.3 answers: the address is the one that the client came to."""
+    answer = cluster_served.request("GET", "/api", headers={"Host": "127.0.0.1:6443"})
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.json() == VERSIONS_OF_CORE
+    answer = cluster_served.request("GET", "/api/", headers={"Host": "127.0.0.1:6443", "Accept": "application/yaml"})
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/yaml")
+    assert yaml.safe_load(answer.body) == VERSIONS_OF_CORE
+
+
+def test_the_core_group_is_not_among_the_others(cluster_served: InMemoryServer) -> None:
+    groups = cluster_served.request("GET", "/apis").json()["groups"]
+    assert [group["name"] for group in groups] == [AUTHENTICATION]
+    items = cluster_served.request("GET", "/apis", headers={"Accept": V2}).json()["items"]
+    assert [item["metadata"] for item in items] == [{"name": AUTHENTICATION}]
+
+
+def test_the_resources_of_the_core_group(cluster_served: InMemoryServer) -> None:
+    """Entries, their order and the hashes as 1.36.3 has them; the list has no apiVersion."""
+    assert cluster_served.request("GET", "/api/v1").json() == {
+        "kind": "APIResourceList",
+        "groupVersion": "v1",
+        "resources": [
+            {
+                "name": "namespaces",
+                "singularName": "namespace",
+                "namespaced": False,
+                "kind": "Namespace",
+                "verbs": [verb for verb in ALL if verb != "deletecollection"],
+                "shortNames": ["ns"],
+                "storageVersionHash": "Q3oi5N2YM8M=",
+            },
+            {
+                "name": "namespaces/finalize",
+                "singularName": "",
+                "namespaced": False,
+                "kind": "Namespace",
+                "verbs": ["update"],
+            },
+            {
+                "name": "namespaces/status",
+                "singularName": "",
+                "namespaced": False,
+                "kind": "Namespace",
+                "verbs": ["get", "patch", "update"],
+            },
+            {
+                "name": "serviceaccounts",
+                "singularName": "serviceaccount",
+                "namespaced": True,
+                "kind": "ServiceAccount",
+                "verbs": ALL,
+                "storageVersionHash": "pbx9ZvyFpBE=",
+            },
+            {
+                "name": "serviceaccounts/token",
+                "singularName": "",
+                "namespaced": True,
+                "group": "authentication.k8s.io",
+                "version": "v1",
+                "kind": "TokenRequest",
+                "verbs": ["create"],
+            },
+        ],
+    }
+
+
+def test_a_kind_that_answers_itself_has_its_methods_and_no_storage_version(cluster_served: InMemoryServer) -> None:
+    """As 1.36.3 lists tokenreviews."""
+    assert cluster_served.request("GET", f"/apis/{AUTHENTICATION}/v1").json() == {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": "authentication.k8s.io/v1",
+        "resources": [
+            {
+                "name": "tokenreviews",
+                "singularName": "tokenreview",
+                "namespaced": False,
+                "kind": "TokenReview",
+                "verbs": ["create"],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(("accept", "version"), [(V2, "v2"), (V2BETA1, "v2beta1")])
+def test_aggregated_discovery_of_the_core_group(cluster_served: InMemoryServer, accept: str, version: str) -> None:
+    """1.36.3: one item, whose metadata is empty."""
+    answer = cluster_served.request("GET", "/api", headers={"Accept": accept})
+    assert answer.headers["content-type"] == accept
+    assert answer.headers["cache-control"] == "public"
+    document = answer.json()
+    assert (document["kind"], document["apiVersion"]) == ("APIGroupDiscoveryList", f"apidiscovery.k8s.io/{version}")
+    (item,) = document["items"]
+    assert item["metadata"] == {}
+    (served,) = item["versions"]
+    assert (served["version"], served["freshness"]) == ("v1", "Current")
+    accounts = served["resources"][1]
+    assert (accounts["resource"], accounts["responseKind"]["kind"]) == ("serviceaccounts", "ServiceAccount")
+    assert accounts["subresources"] == [
+        {
+            "subresource": "token",
+            "responseKind": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"},
+            "verbs": ["create"],
+        }
+    ]
+    again = cluster_served.request("GET", "/api", headers={"Accept": accept, "If-None-Match": answer.headers["etag"]})
+    assert again.status == 304
+
+
+def test_without_a_core_group_nothing_is_at_api(shop_served: Shop) -> None:
+    for path in ("/api", "/api/v1"):
+        answer = shop_served.request("GET", path)
+        assert answer.status == 404
+        assert "/api" not in answer.json()["paths"]
+
+
+def test_the_resources_of_the_core_group_as_yaml(cluster_served: InMemoryServer) -> None:
+    answer = cluster_served.request("GET", "/api/v1", headers={"Accept": "application/yaml"})
+    assert answer.headers["content-type"] == "application/yaml"
+    assert yaml.safe_load(answer.body)["groupVersion"] == "v1"
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis", "/api/v1"])
+def test_documents_may_be_indented(cluster_served: InMemoryServer, path: str) -> None:
+    """G7, as 1.36.3 answers curl."""
+    answer = cluster_served.request("GET", path, {"pretty": "1"})
+    assert answer.body.startswith(b'{\n  "')
+    assert answer.json() == cluster_served.request("GET", path).json()

@@ -7,6 +7,8 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
+from extapi.testing import InMemoryServer
+from tests.unit.server.cluster import REVIEWS
 from tests.unit.verbs.sample import GROUP, Shop
 
 PATH = f"/openapi/v3/apis/{GROUP}/v1"
@@ -79,3 +81,28 @@ def test_kubectl_finds_field_validation(shop_served: Shop) -> None:
     """Without the parameter kubectl apply asks for protobuf, and fails."""
     operation = shop_served.request("GET", PATH).json()["paths"][f"/apis/{GROUP}/v1/shelves"]["post"]
     assert "fieldValidation" in {parameter["name"] for parameter in operation["parameters"]}
+
+
+def test_the_documents_of_the_core_group(cluster_served: InMemoryServer) -> None:
+    """Where 1.36.3 has them, and what it calls things; a kind that only creates has nothing else."""
+    paths = cluster_served.request("GET", "/openapi/v3").json()["paths"]
+    assert set(paths) == {"api/v1", "apis/authentication.k8s.io/v1"}
+    core = cluster_served.request("GET", paths["api/v1"]["serverRelativeURL"].partition("?")[0]).json()
+    token = core["paths"]["/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"]
+    assert set(token) == {"parameters", "post"}
+    assert token["post"]["operationId"] == "createCoreV1NamespacedServiceAccountToken"
+    assert token["post"]["x-kubernetes-group-version-kind"]["kind"] == "TokenRequest"
+    assert "delete" not in core["paths"]["/api/v1/namespaces"]
+    assert set(core["paths"]["/api/v1/namespaces/{name}/finalize"]) == {"parameters", "put"}
+    patch = core["paths"]["/api/v1/namespaces/{name}"]["patch"]
+    assert list(patch["requestBody"]["content"]) == [
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+    ]
+    request = core["components"]["schemas"]["io.k8s.api.authentication.v1.TokenRequest"]
+    assert request["properties"]["spec"]["properties"]["audiences"]["type"] == "array"
+    reviews = cluster_served.request("GET", "/openapi/v3/apis/authentication.k8s.io/v1").json()
+    assert set(reviews["paths"]) == {REVIEWS}
+    assert set(reviews["paths"][REVIEWS]) == {"parameters", "post"}
+    assert "io.k8s.api.authentication.v1.TokenReviewList" not in reviews["components"]["schemas"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from extapi import Api, Group, Kind, Object, Version
-from extapi.testing import serve
+from extapi.testing import InMemoryServer, serve
+from tests.unit.server.cluster import ACCOUNTS, REVIEWS, account, namespace
 from tests.unit.verbs.sample import GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf
 
 NOT_FOUND = {"message": "the server could not find the requested resource", "reason": "NotFound", "details": {}}
@@ -158,3 +159,134 @@ def test_what_a_deprecation_says(versions: dict[str, Version], text: str) -> Non
     with serve(Api(Group("a.example.com", Kind("Thing", storage="v1", versions=versions)))) as server:
         answer = server.request("GET", "/apis/a.example.com/v1/things")
     assert answer.headers["warning"] == f'299 - "{text}"'
+
+
+def test_the_index_names_the_core_group(cluster_served: InMemoryServer) -> None:
+    paths = cluster_served.request("GET", "/").json()["paths"]
+    assert paths[:5] == ["/api", "/api/v1", "/apis", "/apis/authentication.k8s.io", "/apis/authentication.k8s.io/v1"]
+    assert "/openapi/v3/api/v1" in paths
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v2",
+        "/api/v2/namespaces",
+        "/apis/v1",
+        "/apis//v1",
+        "/apis//v1/namespaces",
+        "/api/v1/gadgets",
+        "/api/v1/namespaces/default/namespaces",
+        "/api/v1/namespaces/other/namespaces/default",
+        "/api/v1/serviceaccounts/default",
+        f"{ACCOUNTS}/x/gadgets",
+    ],
+)
+def test_what_the_core_group_does_not_have_is_404(cluster_served: InMemoryServer, path: str) -> None:
+    answer = cluster_served.request("GET", path)
+    assert answer.status == 404
+    assert failure(answer) == NOT_FOUND
+
+
+def test_objects_of_the_core_group(cluster_served: InMemoryServer) -> None:
+    """Their apiVersion is just the version; a namespace is found at its own path, and lists and watches show it."""
+    made = cluster_served.request("POST", "/api/v1/namespaces", body=namespace("blue"))
+    assert made.status == 201
+    assert (made.json()["apiVersion"], made.json()["metadata"]["name"]) == ("v1", "blue")
+    found = cluster_served.request("GET", "/api/v1/namespaces/blue").json()
+    assert (found["apiVersion"], found["kind"]) == ("v1", "Namespace")
+    listed = cluster_served.request("GET", "/api/v1/namespaces").json()
+    assert (listed["apiVersion"], listed["kind"], listed["items"]) == ("v1", "NamespaceList", [found])
+    for path in ("/api/v1/namespaces", "/api/v1/watch/namespaces", "/api/v1/watch/namespaces/blue"):
+        stream = cluster_served.watch(path, {"resourceVersion": "0"})
+        assert stream.events == [("ADDED", found)]
+        stream.close()
+
+
+def test_deleting_in_the_core_group(cluster_served: InMemoryServer) -> None:
+    """The Status names no group; what is missing is called by its bare resource."""
+    made = cluster_served.request("POST", "/api/v1/namespaces", body=namespace("blue")).json()
+    gone = cluster_served.request("DELETE", "/api/v1/namespaces/blue").json()
+    assert gone["details"] == {"name": "blue", "kind": "namespaces", "uid": made["metadata"]["uid"]}
+    assert failure(cluster_served.request("GET", "/api/v1/namespaces/blue")) == {
+        "message": 'namespaces "blue" not found',
+        "reason": "NotFound",
+        "details": {"name": "blue", "kind": "namespaces"},
+    }
+
+
+def test_parts_of_a_namespace(cluster_served: InMemoryServer) -> None:
+    cluster_served.request("POST", "/api/v1/namespaces", body=namespace("blue", spec={"finalizers": ["kubernetes"]}))
+    emptied = namespace("blue", spec={"finalizers": []}, status={"phase": "Terminating"})
+    answer = cluster_served.request("PUT", "/api/v1/namespaces/blue/finalize", body=emptied)
+    assert answer.status == 200
+    assert answer.json()["spec"]["finalizers"] == []
+    assert "status" not in answer.json()
+    marked = cluster_served.request("PUT", "/api/v1/namespaces/blue/status", body=emptied).json()
+    assert marked["status"] == {"phase": "Terminating"}
+
+
+def test_a_wrong_uid_is_told_with_the_key_that_kubernetes_has(cluster_served: InMemoryServer) -> None:
+    """E39: without a group there is no segment for it."""
+    uid = cluster_served.request("POST", ACCOUNTS, body=account("bot")).json()["metadata"]["uid"]
+    other = {**account("bot"), "metadata": {"name": "bot", "uid": "x"}}
+    answer = cluster_served.request("PUT", f"{ACCOUNTS}/bot", body=other)
+    assert answer.json()["message"] == (
+        'Operation cannot be fulfilled on serviceaccounts "bot": StorageError: invalid object, Code: 4, '
+        "Key: /registry/serviceaccounts/default/bot, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
+        f"UID in precondition: x, UID in object meta: {uid}"
+    )
+
+
+def test_what_answers_itself(cluster_served: InMemoryServer) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "secret"}}
+    answer = cluster_served.request("POST", REVIEWS, body=review)
+    assert answer.status == 201
+    assert answer.json()["status"] == {"authenticated": True}
+
+
+def test_a_subresource_that_speaks_a_kind_of_another_group(cluster_served: InMemoryServer) -> None:
+    cluster_served.request("POST", ACCOUNTS, body=account("bot"))
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["me"]}}
+    answer = cluster_served.request("POST", f"{ACCOUNTS}/bot/token", body=body)
+    assert answer.status == 201
+    made = answer.json()
+    assert (made["apiVersion"], made["kind"]) == ("authentication.k8s.io/v1", "TokenRequest")
+    assert made["status"]["token"] == "default/bot"
+    missing = cluster_served.request("POST", f"{ACCOUNTS}/nobody/token", body=body)
+    assert failure(missing)["message"] == 'serviceaccounts "nobody" not found'
+    # What is in the path is checked as for any other verb.
+    assert cluster_served.request("POST", f"{ACCOUNTS}/%25/token", body=body).status == 400
+
+
+NOT_ALLOWED = {
+    "message": "the server does not allow this method on the requested resource",
+    "reason": "MethodNotAllowed",
+    "details": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", REVIEWS),
+        ("DELETE", "/api/v1/namespaces"),
+        ("GET", f"{ACCOUNTS}/default/token"),
+        ("POST", f"{ACCOUNTS}/default"),
+        ("POST", "/api"),
+        ("POST", "/api/v1"),
+    ],
+)
+def test_what_kubernetes_own_kinds_do_not_allow(cluster_served: InMemoryServer, method: str, path: str) -> None:
+    """As 1.36.3 answers; custom resources have another text (C21)."""
+    answer = cluster_served.request(method, path)
+    assert answer.status == 405
+    assert failure(answer) == NOT_ALLOWED
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_what_has_no_verb_for_one_object_has_no_path_for_it(cluster_served: InMemoryServer, method: str) -> None:
+    """As 1.36.3 answers for tokenreviews/a."""
+    answer = cluster_served.request(method, f"{REVIEWS}/a")
+    assert answer.status == 404
+    assert failure(answer) == NOT_FOUND

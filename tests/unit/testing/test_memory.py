@@ -150,3 +150,13 @@ def test_a_store_outlives_a_server_that_is_not_stopped() -> None:
     second = InMemoryServer(shop(), backend=first.backend, clock=first.clock)
     second.start()
     assert second.request("GET", f"{WIDGETS}/w").status == 200
+
+
+def test_namespaces_are_made_up_unless_the_api_has_them() -> None:
+    with serve(shop()) as server:
+        server.namespaces.missing.add("gone")
+        path = WIDGETS.replace("/default/", "/gone/")
+        assert server.request("POST", path, body=widget()).status == 404
+    with serve(shop(), lifecycle=False) as server:
+        server.namespaces.missing.add("gone")
+        assert server.request("POST", path, body=widget()).status == 201

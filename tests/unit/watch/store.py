@@ -49,6 +49,7 @@ class Pizzas:
 
     def __init__(self) -> None:
         self.projected: list[str] = []
+        self.read: list[str] = []
 
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
         self.projected.append(version)
@@ -64,6 +65,10 @@ class Pizzas:
     def cells(self, value: bytes, version: str) -> tuple[Any, ...]:
         obj = decode(value).value
         return (obj["metadata"]["name"], obj["spec"]["size"])
+
+    def fields(self, value: bytes, version: str) -> dict[str, str]:
+        self.read.append(version)
+        return {"spec.size": str(decode(value).value["spec"]["size"])}
 
 
 class RecordingSink:

@@ -30,6 +30,9 @@ class Broken:
     def cells(self, value: bytes, version: str) -> tuple[Any, ...]:
         raise self.error
 
+    def fields(self, value: bytes, version: str) -> dict[str, str]:
+        raise self.error
+
 
 def test_name_and_namespace_come_from_the_key() -> None:
     found = entry(pizza("one"))
@@ -144,3 +147,22 @@ def test_entries_and_forms_are_nothing_to_the_garbage_collector() -> None:
     found = entry(pizza("one"))
     assert not gc.is_tracked(found)
     assert not gc.is_tracked(found.encoded("v1"))
+
+
+def test_selectable_fields_are_read_once_a_version_and_only_when_asked_for() -> None:
+    projector = Pizzas()
+    found = entry(pizza("one", size=3), projector=projector)
+    found.encoded("v1")
+    found.fields()
+    assert projector.read == []
+    assert found.fields_in("v1") == {"metadata.name": "one", "metadata.namespace": "a", "spec.size": "3"}
+    found.fields_in("v1")
+    found.fields_in("v2")
+    assert projector.read == ["v1", "v2"]
+
+
+def test_the_fields_of_what_cannot_be_shown_are_its_error() -> None:
+    found = entry(pizza("one", size=13))
+    with pytest.raises(InternalError, match="no such size in v2"):
+        found.fields_in("v2")
+    assert found.fields_in("v1")["spec.size"] == "13"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from extapi.api.selectors import parse_field_selector
 from extapi.watch.entry import Entry, Source
 from extapi.watch.selection import Selection
 from tests.unit.watch.store import PREFIX, Pizzas, pizza, select
@@ -63,3 +64,14 @@ def test_what_a_selection_says_of_itself() -> None:
     assert select(labels="x").by_selector is True
     assert select(fields="metadata.name=n").name == "n"
     assert select(fields="metadata.name!=n").name is None
+
+
+def test_fields_of_the_kind_are_read_in_the_version_of_the_selection() -> None:
+    one, two = entry("one", "a"), entry("two", "a")
+    fields = parse_field_selector("spec.size!=13,metadata.namespace=a")
+    test = Selection("a", fields=fields, version="v2").test(NAMESPACED)
+    assert test is not None
+    assert [test(one), test(two)] == [True, True]
+    common = Selection(fields=parse_field_selector("metadata.name!=one"), version="none").test(NAMESPACED)
+    assert common is not None
+    assert [common(one), common(two)] == [False, True]

@@ -1,0 +1,139 @@
+"""The values in protobuf messages that are no messages in JSON: scalars, times, quantities and the like.
+
+Responsible for: how each is read and what JSON shows of it. Must not know tables of messages.
+Source: ``apimachinery/pkg/apis/meta/v1`` Time and MicroTime, ``util/intstr``, ``api/resource``, ``runtime`` RawExtension.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from extapi.codec import strictjson
+from extapi.codec.wireformat import BYTES, VARINT, Budget, expect, fields, refuse
+
+__all__ = ["NUMBERS", "SCALARS", "SPECIAL", "text"]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def text(data: memoryview) -> str:
+    """A string; bytes that are no UTF-8 become U+FFFD, each of them, as Go's JSON encoder does."""
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError:
+        return _SURROGATES.sub("\ufffd", str(data, "utf-8", "surrogateescape"))
+
+
+def _signed(bits: int) -> Callable[[int], int]:
+    """Two's complement of the lowest bits."""
+    half, mask = 1 << (bits - 1), (1 << bits) - 1
+    return lambda value: ((value & mask) ^ half) - half
+
+
+SCALARS: Final[Mapping[str, tuple[int, Callable[[Any], Any]]]] = {
+    "string": (BYTES, text),
+    "bytes": (BYTES, lambda data: base64.b64encode(data).decode()),
+    "bool": (VARINT, bool),
+    "int32": (VARINT, _signed(32)),
+    "int64": (VARINT, _signed(64)),
+}
+"""Wire type and reader of each."""
+NUMBERS = frozenset({"bool", "int32", "int64"})
+
+
+def _numbers(data: memoryview, budget: Budget, kind: str, names: Mapping[int, tuple[str, str]]) -> dict[int, Any]:
+    """The scalars of a small message: for each number the Go name and the type."""
+    found: dict[int, Any] = {}
+    for number, wire, value in fields(kind, data, budget):
+        if number in names:
+            name, scalar = names[number]
+            wanted, read = SCALARS[scalar]
+            found[number] = read(expect(value, wire, wanted, name))
+    return found
+
+
+_TIMESTAMP = {1: ("Seconds", "int64"), 2: ("Nanos", "int32")}
+_ZERO_TIME = -62135596800
+"""Seconds of Go's zero time, the year 1: null in JSON."""
+
+
+def _time(data: memoryview, budget: Budget) -> str | None:
+    found = _moment(data, budget)
+    return None if found is None else found[0].strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+
+
+def _micro_time(data: memoryview, budget: Budget) -> str | None:
+    found = _moment(data, budget)
+    if found is None:
+        return None
+    moment, nanos = found
+    try:
+        moment += timedelta(microseconds=int(nanos / 1000))
+    except OverflowError:
+        refuse("proto: time is out of range")
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def _moment(data: memoryview, budget: Budget) -> tuple[datetime, int] | None:
+    """UTC to the second, and the nanoseconds; None: not set. Empty bytes are the zero time, not 1970."""
+    found = _numbers(data, budget, "Timestamp", _TIMESTAMP)
+    seconds, nanos = found.get(1, 0), found.get(2, 0)
+    if not data or (seconds == _ZERO_TIME and not nanos):
+        return None
+    try:
+        return datetime(1970, 1, 1) + timedelta(seconds=seconds), nanos  # noqa: DTZ001  all of it is UTC
+    except OverflowError:
+        refuse("proto: time is out of range")
+
+
+_INT_OR_STRING = {1: ("Type", "int64"), 2: ("IntVal", "int32"), 3: ("StrVal", "string")}
+
+
+def _int_or_string(data: memoryview, budget: Budget) -> int | str:
+    found = _numbers(data, budget, "IntOrString", _INT_OR_STRING)
+    kind: int = found.get(1, 0)
+    if kind not in (0, 1):
+        refuse("impossible IntOrString.Type")
+    value: int | str = found.get(3, "") if kind else found.get(2, 0)
+    return value
+
+
+def _quantity(data: memoryview, budget: Budget) -> str:
+    found: str = _numbers(data, budget, "Quantity", {1: ("String", "string")}).get(1) or "0"
+    return found
+
+
+def _extra_value(data: memoryview, budget: Budget) -> list[str]:
+    return [
+        text(expect(value, wire, BYTES, "Items"))
+        for number, wire, value in fields("ExtraValue", data, budget)
+        if number == 1
+    ]
+
+
+def _raw_json(data: memoryview, budget: Budget) -> Any:
+    """JSON within protobuf: its nesting is bounded as that of JSON bodies is."""
+    raw = b""
+    for number, wire, value in fields("RawExtension", data, budget):
+        if number == 1:
+            raw = bytes(expect(value, wire, BYTES, "Raw"))
+    try:
+        return strictjson.decode(raw).value if raw else None
+    except strictjson.JSONError as error:
+        refuse(str(error))
+
+
+SPECIAL: Final[Mapping[str, Callable[[memoryview, Budget], Any]]] = {
+    "Time": _time,
+    "MicroTime": _micro_time,
+    "IntOrString": _int_or_string,
+    "Quantity": _quantity,
+    "ExtraValue": _extra_value,
+    "FieldsV1": _raw_json,
+    "RawExtension": _raw_json,
+}
+"""Messages that are something else in JSON."""

@@ -1,0 +1,85 @@
+"""A server as the whole of a process: the reactor, signals, logs on standard error, and the exit status (spec H15).
+
+The one place that takes the reactor which Twisted has installed; everything else is handed it.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import click
+from twisted.internet.defer import Deferred
+
+from extapi.authentication.certificates import BundleError
+from extapi.authentication.configmap import LookupFailed
+from extapi.listener.acceptor import BindError
+from extapi.listener.service import OnFinished
+from extapi.listener.tls import CertificateError
+from extapi.registry.storedversions import UnknownStoredVersion
+from extapi.server.logs import AccessLog, configure_logs
+from extapi.storage.file import UnusableFile
+
+_EXPECTED = (BundleError, LookupFailed, BindError, CertificateError, UnknownStoredVersion, UnusableFile, ValueError)
+
+
+class Stoppable(Protocol):
+    """What fills a process, such as :class:`extapi.server.lifecycle.Process`."""
+
+    async def run(self) -> int:
+        """Work until stopped; the exit status."""
+        ...
+
+    def stop(self) -> None:
+        """Begin to end."""
+        ...
+
+
+def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[type[Exception], ...] = ()) -> int:
+    """Make it of the reactor and an access log, run it until SIGTERM or SIGINT; the exit status.
+
+    ``expected``: further errors that are somebody's mistake, and are told in one line without a traceback.
+    """
+    from twisted.internet import reactor as imported  # noqa: PLC0415, TID251 - for commands; importing installs it
+
+    reactor: Any = imported
+    configure_logs(sys.stderr.buffer)
+    expected = (*_EXPECTED, *expected)
+    statuses: list[int] = []
+    stopping: list[bool] = []
+    mistakes: list[str] = []
+
+    def failed(failure: Any) -> None:
+        if failure.check(*expected):
+            mistakes.append(failure.getErrorMessage())
+        else:
+            logging.getLogger("extapi").critical("the server failed", exc_info=failure.value)
+        statuses.append(1)
+
+    try:
+        process = make(reactor, AccessLog(sys.stderr.buffer, reactor.seconds))
+    except expected as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
+
+    def stop(*_: Any) -> None:
+        if statuses or stopping:
+            sys.exit(1)  # a second signal does not wait (spec H15)
+        stopping.append(True)
+        reactor.callFromThread(process.stop)
+
+    def begin() -> None:
+        signal.signal(signal.SIGTERM, stop)
+        signal.signal(signal.SIGINT, stop)
+        running = Deferred.fromCoroutine(process.run())
+        running.addCallbacks(statuses.append, failed)
+        running.addBoth(lambda _: reactor.stop())
+
+    reactor.callWhenRunning(begin)
+    reactor.run(installSignalHandlers=False)
+    for mistake in mistakes:  # the last words, after what Twisted says at the end
+        click.echo(f"Error: {mistake}", err=True)
+    return statuses[0] if statuses else 1

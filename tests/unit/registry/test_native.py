@@ -1,0 +1,113 @@
+"""What kinds of Kubernetes itself do otherwise than custom resources: :class:`extapi.api.definition.Native`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from extapi import Group, Kind, Version
+from extapi.api.definition import CLUSTER, Api, Native
+from extapi.api.names import dns1123_label, path_segment
+from extapi.testing import InMemoryServer, serve
+from tests.unit.verbs.sample import failure
+
+GROUP = "native.example.com"
+V1 = f"/apis/{GROUP}/v1"
+FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def native_kind(name: str, native: Native | None, **more: Any) -> Kind:
+    return Kind(name, storage="v1", scope=CLUSTER, versions={"v1": Version(FREE)}, native=native, **more)
+
+
+@pytest.fixture
+def server() -> Iterator[InMemoryServer]:
+    kinds = [
+        native_kind("Loose", Native(names=path_segment)),
+        native_kind("Strict", Native(unconditional_update=False, generation=True, names=dns1123_label)),
+        native_kind("Custom", None),
+    ]
+    with serve(Api(Group(GROUP, *kinds))) as server:
+        yield server
+
+
+def make(server: InMemoryServer, kind: str, /, **metadata: Any) -> Any:
+    body = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata}
+    return server.request("POST", f"{V1}/{kind.lower()}s", body=body)
+
+
+def put(server: InMemoryServer, kind: str, obj: dict[str, Any], **metadata: Any) -> Any:
+    body = {**obj, "metadata": {**obj["metadata"], **metadata}}
+    return server.request("PUT", f"{V1}/{kind.lower()}s/{obj['metadata']['name']}", body=body)
+
+
+def test_an_update_without_a_resource_version_replaces_what_is_there(server: InMemoryServer) -> None:
+    made = make(server, "Loose", name="a").json()
+    first = put(server, "Loose", {**made, "color": "red"}, resourceVersion="")
+    assert first.status == 200
+    second = put(server, "Loose", {**made, "color": "blue"}, resourceVersion="0")
+    assert second.status == 200
+    assert second.json()["color"] == "blue"
+    assert int(second.json()["metadata"]["resourceVersion"]) > int(first.json()["metadata"]["resourceVersion"])
+
+
+def test_a_resource_version_that_is_given_must_be_live(server: InMemoryServer) -> None:
+    made = make(server, "Loose", name="a").json()
+    put(server, "Loose", {**made, "color": "red"}, resourceVersion="")
+    assert put(server, "Loose", made).status == 409
+
+
+def test_the_status_may_be_replaced_unconditionally_too(server: InMemoryServer) -> None:
+    made = make(server, "Loose", name="a").json()
+    body = {**made, "status": {"ok": True}, "metadata": {"name": "a"}}
+    assert server.request("PUT", f"{V1}/looses/a/status", body=body).json()["status"] == {"ok": True}
+
+
+@pytest.mark.parametrize("name", ["Strict", "Custom"])
+def test_others_must_name_the_revision(server: InMemoryServer, name: str) -> None:
+    made = make(server, name, name="a").json()
+    answer = put(server, name, made, resourceVersion="")
+    assert answer.status == 422
+    assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in failure(answer)["message"]
+
+
+def test_nothing_is_created_by_an_update(server: InMemoryServer) -> None:
+    obj = {"apiVersion": f"{GROUP}/v1", "kind": "Loose", "metadata": {"name": "none"}}
+    assert put(server, "Loose", obj).status == 404
+
+
+def test_generations_are_counted_only_where_the_kind_has_them(server: InMemoryServer) -> None:
+    loose = make(server, "Loose", name="a", generation=7).json()
+    assert "generation" not in loose["metadata"]
+    changed = put(server, "Loose", {**loose, "color": "red"}, generation=9).json()
+    assert "generation" not in changed["metadata"]
+    strict = make(server, "Strict", name="a").json()
+    assert strict["metadata"]["generation"] == 1
+    assert put(server, "Strict", {**strict, "color": "red"}).json()["metadata"]["generation"] == 2
+
+
+def test_names_follow_the_rule_of_the_kind(server: InMemoryServer) -> None:
+    # Names of RBAC objects are any segment of a path (registry/rbac: path.ValidatePathSegmentName).
+    assert make(server, "Loose", name="system:Node").status == 201
+    answer = make(server, "Loose", name="a%b")
+    assert failure(answer)["message"] == (
+        f'Loose.{GROUP} "a%b" is invalid: metadata.name: Invalid value: "a%b": may not contain \'%\''
+    )
+    dotted = make(server, "Strict", name="a.b")
+    assert "must not contain dots" in failure(dotted)["message"]
+    assert make(server, "Custom", name="a.b").status == 201
+    assert make(server, "Custom", name="system:Node").status == 422
+
+
+def test_the_beginning_of_a_name_follows_it_too(server: InMemoryServer) -> None:
+    assert make(server, "Strict", generateName="a-").status == 201
+    answer = make(server, "Strict", generateName="a.")
+    causes = {cause["field"] for cause in failure(answer)["details"]["causes"]}
+    assert "metadata.generateName" in causes
+
+
+def test_a_name_is_checked_as_a_segment_on_update(server: InMemoryServer) -> None:
+    made = make(server, "Loose", name="system:Node").json()
+    assert put(server, "Loose", {**made, "color": "red"}).status == 200

@@ -1,0 +1,579 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from extapi import (
+    CLUSTER,
+    ApiError,
+    Column,
+    FieldError,
+    Group,
+    Kind,
+    Object,
+    Operation,
+    Review,
+    Strategy,
+    Struct,
+    User,
+    Version,
+)
+from extapi.api.definition import Api, Asked, Native, Subresource
+from extapi.registry.served import ServedKind
+from extapi.registry.virtual import VirtualResource, VirtualSubresource, subresource_kind
+from extapi.testing import InMemoryServer, serve
+from tests.unit.verbs.sample import Plugin, failure
+
+GROUP = "desk.example.com"
+V1 = f"/apis/{GROUP}/v1"
+QUESTIONS = f"{V1}/questions"
+WHISPERS = f"{V1}/namespaces/default/whispers"
+BOOKS = f"{V1}/namespaces/default/books"
+ALICE = User("alice", groups=("readers", "system:authenticated"))
+
+
+class QuestionSpec(Struct):
+    text: str
+    polite: bool = True
+
+
+class QuestionStatus(Struct):
+    answer: str = "none"
+
+
+class Question(Object):
+    spec: QuestionSpec
+    status: QuestionStatus = QuestionStatus()
+
+
+class AlphaQuestion(Object):
+    text: str = ""
+    answer: str = ""
+
+
+class Desk:
+    """Answers questions; knows nothing else."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.given: list[Any] = []
+        self.gives: Any = None
+
+    async def create(self, asked: Asked, question: Any) -> Any:
+        self.asked.append(asked)
+        self.given.append(question)
+        if self.gives is not None:
+            return self.gives
+        question.status.answer = f"{asked.user.name} asks {question.spec.text}"
+        return question
+
+
+def to_question(alpha: AlphaQuestion) -> Question:
+    return Question(spec=QuestionSpec(text=alpha.text), status=QuestionStatus(answer=alpha.answer))
+
+
+def from_question(question: Question) -> AlphaQuestion:
+    return AlphaQuestion(text=question.spec.text, answer=question.status.answer)
+
+
+class QuestionStrategy(Strategy):
+    def prepare(self, obj: Question, old: Question | None) -> None:
+        if obj.spec.text == "hello":
+            obj.spec.text = "hello?"
+
+    def validate(self, obj: Question, old: Question | None) -> Any:
+        if not obj.spec.text.endswith("?"):
+            yield FieldError.invalid("spec.text", obj.spec.text, "must be a question")
+
+    def warn(self, obj: Question, old: Question | None) -> Any:
+        if not obj.spec.polite:
+            yield "be polite"
+
+
+class Shelf:
+    """Keeps books in a dict: everything that a kind can do without a store."""
+
+    def __init__(self) -> None:
+        self.books: dict[str, dict[str, Any]] = {}
+        self.asked: list[tuple[str, Asked]] = []
+        self.stays = False
+
+    async def create(self, asked: Asked, obj: dict[str, Any]) -> Any:
+        self.asked.append(("create", asked))
+        obj["metadata"] |= {"uid": "u-1", "resourceVersion": "1"}
+        if not asked.dry_run:
+            self.books[obj["metadata"]["name"]] = obj
+        return obj
+
+    async def get(self, asked: Asked) -> Any:
+        self.asked.append(("get", asked))
+        return self.books.get(asked.name)
+
+    async def list(self, asked: Asked) -> Any:
+        self.asked.append(("list", asked))
+        return self.books.values()
+
+    async def update(self, asked: Asked, obj: dict[str, Any]) -> Any:
+        self.asked.append(("update", asked))
+        obj["metadata"]["resourceVersion"] = str(int(obj["metadata"]["resourceVersion"]) + 1)
+        if not asked.dry_run:
+            self.books[asked.name] = obj
+        return obj
+
+    async def delete(self, asked: Asked) -> Any:
+        self.asked.append(("delete", asked))
+        if self.stays:
+            return self.books[asked.name]
+        return self.books.pop(asked.name, None) and None
+
+
+class Bell:
+    """Can be rung, and nothing else but taken away."""
+
+    def __init__(self) -> None:
+        self.gone: list[str] = []
+
+    async def delete(self, asked: Asked) -> None:
+        self.gone.append(asked.name)
+
+
+class TicketSpec(Struct):
+    seats: int = 1
+
+
+class TicketStatus(Struct):
+    code: str
+
+
+class Ticket(Object):
+    spec: TicketSpec = TicketSpec()
+    status: TicketStatus | None = None
+
+
+class Counter:
+    """Sells tickets for what is on show."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+
+    async def create(self, asked: Asked, ticket: Ticket) -> Ticket:
+        self.asked.append(asked)
+        ticket.metadata.name = asked.name
+        ticket.status = TicketStatus(code=f"{asked.namespace}/{asked.name}/{ticket.spec.seats}")
+        return ticket
+
+
+BOOK = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {"pages": {"type": "integer"}, "author": {"type": "string", "default": "unknown"}},
+        }
+    },
+}
+
+
+class Library:
+    def __init__(self) -> None:
+        self.desk, self.shelf, self.counter, self.bell, self.plugin = Desk(), Shelf(), Counter(), Bell(), Plugin()
+        ticket = Subresource(serves=self.counter, group="tickets.example.com", version="v2", kind="Ticket", type=Ticket)
+        api = Api(
+            Group(
+                GROUP,
+                Kind(
+                    "Question",
+                    scope=CLUSTER,
+                    storage="v1",
+                    hub=Question,
+                    versions={
+                        "v1": Version(Question),
+                        "v1alpha1": Version(AlphaQuestion, to_hub=to_question, from_hub=from_question),
+                    },
+                    columns=[Column("Answer", ".status.answer")],
+                    strategy=QuestionStrategy(),
+                    serves=self.desk,
+                ),
+                Kind("Whisper", storage="v1", versions={"v1": Version(Question)}, serves=self.desk),
+                Kind(
+                    "Book",
+                    storage="v1",
+                    versions={"v1": Version(BOOK)},
+                    selectable=[".spec.author"],
+                    serves=self.shelf,
+                ),
+                Kind(
+                    "Bell", storage="v1", scope=CLUSTER, versions={"v1": Version({"type": "object"})}, serves=self.bell
+                ),
+                Kind(
+                    "Show",
+                    storage="v1",
+                    versions={"v1": Version({"type": "object"})},
+                    native=Native(),
+                    subresources={"ticket": ticket},
+                ),
+            ),
+            admission=[self.plugin],
+        )
+        self.api = api
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+@pytest.fixture
+def server(library: Library) -> Iterator[InMemoryServer]:
+    with serve(library.api) as server:
+        yield server
+
+
+def question(text: str = "who?", *, kind: str = "Question", **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {}, "spec": {"text": text, **spec}}
+
+
+def book(name: str = "b", **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": f"{GROUP}/v1", "kind": "Book", "metadata": {"name": name}, "spec": spec}
+
+
+# -- reviews
+
+
+def test_an_answer_comes_from_the_author_and_nothing_is_filled_in(library: Library, server: InMemoryServer) -> None:
+    answer = server.request("POST", QUESTIONS, body=question(), user=ALICE)
+    assert answer.status == 201
+    # As kube-apiserver 1.36.3 answers a SubjectAccessReview, but for managedFields: no uid, no creationTimestamp, no name.
+    assert answer.json() == {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Question",
+        "metadata": {},
+        "spec": {"text": "who?", "polite": True},
+        "status": {"answer": "alice asks who?"},
+    }
+    assert library.desk.asked == [Asked(ALICE, "v1")]
+
+
+def test_objects_reach_the_author_in_the_hub_form_and_leave_in_the_version_of_the_request(
+    library: Library, server: InMemoryServer
+) -> None:
+    body = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Question", "text": "who?"}
+    answer = server.request("POST", f"/apis/{GROUP}/v1alpha1/questions", body=body, user=ALICE)
+    assert answer.json() == {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "Question",
+        "metadata": {},
+        "text": "who?",
+        "answer": "alice asks who?",
+    }
+    assert isinstance(library.desk.given[0], Question)
+    assert library.desk.asked == [Asked(ALICE, "v1alpha1")]
+
+
+def test_a_dict_from_the_author_is_pruned_defaulted_and_named_after_the_kind(
+    library: Library, server: InMemoryServer
+) -> None:
+    library.desk.gives = {"spec": {"text": "me", "secret": 1}}
+    answer = server.request("POST", QUESTIONS, body=question())
+    assert answer.json() == {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Question",
+        "metadata": {},
+        "spec": {"text": "me", "polite": True},
+    }
+
+
+def test_a_part_that_is_as_by_default_is_shown_all_the_same(library: Library, server: InMemoryServer) -> None:
+    # A SubjectAccessReview that says no has a status (1.36.3: "status":{"allowed":false}).
+    library.desk.gives = Question(spec=QuestionSpec(text="me"))
+    assert server.request("POST", QUESTIONS, body=question()).json()["status"] == {"answer": "none"}
+
+
+def test_an_author_who_returns_nothing_is_told_in_the_log_and_the_client_gets_500(server: InMemoryServer) -> None:
+    class Silent:
+        async def create(self, asked: Asked, obj: Any) -> None:
+            return None
+
+    kind = Kind("Question", storage="v1", scope=CLUSTER, versions={"v1": Version(Question)}, serves=Silent())
+    with serve(Api(Group(GROUP, kind))) as other:
+        answer = other.request("POST", QUESTIONS, body=question())
+    assert answer.status == 500
+    assert "what serves questions gave no Question" in failure(answer)["message"]
+
+
+def test_the_schema_and_the_strategy_refuse_with_all_errors_at_once(library: Library, server: InMemoryServer) -> None:
+    answer = server.request("POST", QUESTIONS, body=question("tell me", polite="yes"))
+    assert answer.status == 422
+    assert failure(answer)["details"]["causes"] == [
+        {
+            "reason": "FieldValueTypeInvalid",
+            "message": 'Invalid value: "string": spec.polite in body must be of type boolean: "string"',
+            "field": "spec.polite",
+        }
+    ]
+    answer = server.request("POST", QUESTIONS, body=question("tell me"))
+    assert failure(answer)["message"] == (
+        f'Question.{GROUP} "" is invalid: spec.text: Invalid value: "tell me": must be a question'
+    )
+    assert library.desk.asked == []
+
+
+def test_the_strategy_prepares_and_warns(library: Library, server: InMemoryServer) -> None:
+    answer = server.request("POST", QUESTIONS, body=question("hello", polite=False))
+    assert answer.json()["spec"]["text"] == "hello?"
+    assert "be polite" in answer.headers["warning"]
+
+
+def test_admission_may_change_and_refuse_what_is_asked(library: Library, server: InMemoryServer) -> None:
+    async def change(review: Review) -> None:
+        review.object.spec.text = "changed?"
+
+    async def refuse(review: Review) -> None:
+        review.refuse("not today")
+
+    library.plugin.on_mutate = change
+    assert server.request("POST", QUESTIONS, body=question()).json()["spec"]["text"] == "changed?"
+    assert library.plugin.seen == [("mutate", Operation.CREATE), ("validate", Operation.CREATE)]
+    library.plugin.on_validate = refuse
+    answer = server.request("POST", QUESTIONS, body=question())
+    assert answer.status == 403
+    assert failure(answer)["message"] == f'questions.{GROUP} "Unknown" is forbidden: not today'
+
+
+def test_a_dry_run_is_told(library: Library, server: InMemoryServer) -> None:
+    server.request("POST", QUESTIONS, {"dryRun": "All"}, body=question())
+    assert library.desk.asked[0].dry_run
+
+
+def test_a_namespaced_question_gets_the_namespace_of_the_path(library: Library, server: InMemoryServer) -> None:
+    answer = server.request("POST", WHISPERS, body=question(kind="Whisper"))
+    # As LocalSubjectAccessReview has it on 1.36.3.
+    assert answer.json()["metadata"] == {"namespace": "default"}
+    assert library.desk.asked[0].namespace == "default"
+
+
+def test_unknown_fields_are_refused_as_of_stored_kinds(server: InMemoryServer) -> None:
+    answer = server.request("POST", QUESTIONS, {"fieldValidation": "Strict"}, body=question(loud=True))
+    assert answer.status == 400
+    assert 'unknown field "spec.loud"' in failure(answer)["message"]
+
+
+def test_the_answer_comes_as_a_table_to_those_who_want_one(server: InMemoryServer) -> None:
+    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    table = server.request("POST", QUESTIONS, headers=accept, body=question(), user=ALICE).json()
+    assert table["metadata"] == {}
+    assert table["rows"][0]["cells"] == ["", "alice asks who?"]
+
+
+def test_what_has_only_create_answers_only_that(server: InMemoryServer) -> None:
+    assert server.request("GET", QUESTIONS).status == 405
+    assert server.request("DELETE", QUESTIONS).status == 405
+    resources = {one["name"]: one for one in server.request("GET", V1).json()["resources"]}
+    assert resources["questions"]["verbs"] == ["create"]
+    assert resources["bells"]["verbs"] == ["delete"]
+    assert resources["books"]["verbs"] == ["create", "delete", "deletecollection", "get", "list", "patch", "update"]
+
+
+# -- objects that an author keeps
+
+
+def test_books_are_made_and_read(library: Library, server: InMemoryServer) -> None:
+    made = server.request("POST", BOOKS, body=book(pages=3)).json()
+    assert made["spec"] == {"pages": 3, "author": "unknown"}
+    assert made["metadata"] == {"name": "b", "namespace": "default", "uid": "u-1", "resourceVersion": "1"}
+    assert server.request("GET", f"{BOOKS}/b", user=ALICE).json() == made
+    assert library.shelf.asked[-1] == ("get", Asked(ALICE, "v1", "default", "b"))
+
+
+def test_what_the_author_does_not_find_is_not_found(server: InMemoryServer) -> None:
+    for method in ("GET", "PUT", "DELETE"):
+        answer = server.request(method, f"{BOOKS}/none", body=book("none") if method == "PUT" else None)
+        assert answer.status == 404
+        assert failure(answer)["message"] == f'books.{GROUP} "none" not found'
+
+
+def test_a_list_has_no_revision_and_passes_the_selectors(library: Library, server: InMemoryServer) -> None:
+    library.shelf.books = {
+        "a": {"metadata": {"name": "a", "namespace": "default", "labels": {"old": "yes"}}, "spec": {"author": "poe"}},
+        "b": {"metadata": {"name": "b", "namespace": "default"}, "spec": {}},
+    }
+
+    def names(**query: str) -> list[str]:
+        return [item["metadata"]["name"] for item in server.request("GET", BOOKS, query).json()["items"]]
+
+    whole = server.request("GET", BOOKS, user=ALICE).json()
+    assert whole["kind"] == "BookList"
+    assert whole["metadata"] == {"continue": "", "resourceVersion": ""}
+    assert [item["spec"]["author"] for item in whole["items"]] == ["poe", "unknown"]
+    assert all(item["kind"] == "Book" and item["apiVersion"] == f"{GROUP}/v1" for item in whole["items"])
+    assert library.shelf.asked[-1] == ("list", Asked(ALICE, "v1", "default"))
+    assert names(labelSelector="old=yes") == ["a"]
+    assert names(fieldSelector="metadata.name=b") == ["b"]
+    assert names(fieldSelector="spec.author=unknown") == ["b"]
+    assert names(fieldSelector="metadata.namespace!=default") == []
+    table = server.request("GET", BOOKS, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}).json()
+    assert len(table["rows"]) == 2
+
+
+def test_updates_reach_the_author_by_put_and_patch(library: Library, server: InMemoryServer) -> None:
+    made = server.request("POST", BOOKS, body=book(pages=3)).json()
+    changed = server.request("PUT", f"{BOOKS}/b", body={**made, "spec": {"pages": 4}}).json()
+    assert changed["spec"] == {"pages": 4, "author": "unknown"}
+    assert changed["metadata"]["resourceVersion"] == "2"
+    patched = server.request(
+        "PATCH",
+        f"{BOOKS}/b",
+        {"dryRun": "All"},
+        {"Content-Type": "application/merge-patch+json"},
+        {"spec": {"pages": 5}},
+    )
+    assert patched.json()["spec"]["pages"] == 5
+    assert library.shelf.asked[-1][1].dry_run
+    assert library.shelf.books["b"]["spec"]["pages"] == 4
+    stale = server.request("PUT", f"{BOOKS}/b", body=made)
+    assert stale.status == 409
+    assert "the object has been modified" in failure(stale)["message"]
+    bad = server.request("PUT", f"{BOOKS}/b", body={**changed, "spec": {"pages": "many"}})
+    assert bad.status == 422
+
+
+def test_a_delete_tells_that_the_object_is_gone_or_what_is_left(library: Library, server: InMemoryServer) -> None:
+    server.request("POST", BOOKS, body=book())
+    library.shelf.stays = True
+    left = server.request("DELETE", f"{BOOKS}/b")
+    assert (left.status, left.json()["kind"]) == (200, "Book")
+    library.shelf.stays = False
+    wrong = server.request("DELETE", f"{BOOKS}/b", body={"preconditions": {"uid": "other"}})
+    assert wrong.status == 409
+    gone = server.request("DELETE", f"{BOOKS}/b")
+    assert gone.json()["details"] == {"name": "b", "group": GROUP, "kind": "books", "uid": "u-1"}
+    assert library.plugin.seen[-2:] == [("mutate", Operation.DELETE), ("validate", Operation.DELETE)]
+    assert library.shelf.books == {}
+
+
+def test_a_collection_is_deleted_one_by_one(library: Library, server: InMemoryServer) -> None:
+    for name in ("a", "b"):
+        server.request("POST", BOOKS, body=book(name))
+    assert server.request("DELETE", BOOKS).status == 200
+    assert library.shelf.books == {}
+
+
+def test_what_can_only_be_deleted_needs_no_get(library: Library, server: InMemoryServer) -> None:
+    assert server.request("DELETE", f"{V1}/bells/big").status == 200
+    assert library.bell.gone == ["big"]
+
+
+# -- subresources
+
+
+def ticket(**more: Any) -> dict[str, Any]:
+    return {"apiVersion": "tickets.example.com/v2", "kind": "Ticket", **more}
+
+
+def a_show(server: InMemoryServer, name: str = "hamlet") -> str:
+    shows = f"{V1}/namespaces/default/shows"
+    body = {"apiVersion": f"{GROUP}/v1", "kind": "Show", "metadata": {"name": name}}
+    assert server.request("POST", shows, body=body).status == 201
+    return f"{shows}/{name}/ticket"
+
+
+def test_a_subresource_speaks_its_own_kind_and_knows_the_name_in_the_path(
+    library: Library, server: InMemoryServer
+) -> None:
+    path = a_show(server)
+    answer = server.request("POST", path, {"dryRun": "All"}, body=ticket(spec={"seats": 2}), user=ALICE)
+    assert answer.status == 201
+    assert answer.json() == {
+        "apiVersion": "tickets.example.com/v2",
+        "kind": "Ticket",
+        "metadata": {"name": "hamlet", "namespace": "default"},
+        "spec": {"seats": 2},
+        "status": {"code": "default/hamlet/2"},
+    }
+    assert library.counter.asked == [Asked(ALICE, "v1", "default", "hamlet", dry_run=True)]
+
+
+def test_admission_sees_a_subresource_as_of_its_parent(library: Library, server: InMemoryServer) -> None:
+    path = a_show(server)
+    server.request("POST", path, body=ticket())
+    review = library.plugin.reviews[-1]
+    assert (review.group, review.resource, review.subresource, review.name) == (GROUP, "shows", "ticket", "hamlet")
+    assert review.kind.name == "Ticket"
+
+
+def test_a_missing_parent_is_not_found(library: Library, server: InMemoryServer) -> None:
+    path = a_show(server).replace("hamlet", "lear")
+    answer = server.request("POST", path, body=ticket())
+    # 1.36.3: serviceaccounts "nobody" not found
+    assert answer.status == 404
+    assert failure(answer)["message"] == f'shows.{GROUP} "lear" not found'
+    assert library.counter.asked == []
+
+
+def test_the_errors_of_a_subresource_name_its_kind_and_the_name_in_the_path(server: InMemoryServer) -> None:
+    answer = server.request("POST", a_show(server), body=ticket(spec={"seats": "two"}))
+    assert answer.status == 422
+    assert failure(answer)["message"].startswith('Ticket.tickets.example.com "hamlet" is invalid: spec.seats')
+
+
+def test_a_body_of_another_kind_is_refused(server: InMemoryServer) -> None:
+    answer = server.request("POST", a_show(server), body={**ticket(), "apiVersion": f"{GROUP}/v1"})
+    assert answer.status == 400
+
+
+def test_only_the_methods_that_are_there_answer(server: InMemoryServer) -> None:
+    assert server.request("GET", a_show(server)).status == 405
+
+
+def test_a_subresource_without_a_kind_speaks_that_of_its_parent() -> None:
+    class Peek:
+        async def get(self, asked: Asked) -> Any:
+            return {"metadata": {"name": asked.name}, "spec": {"pages": 7}}
+
+    kind = Kind(
+        "Book",
+        storage="v1",
+        versions={"v1": Version(BOOK)},
+        serves=Shelf(),
+        subresources={"peek": Subresource(serves=Peek())},
+    )
+    with serve(Api(Group(GROUP, kind))) as server:
+        found = server.request("GET", f"{BOOKS}/x/peek").json()
+    assert (found["kind"], found["spec"]) == ("Book", {"pages": 7, "author": "unknown"})
+
+
+def test_what_a_subresource_speaks_is_a_kind_of_the_versions_of_its_parent_unless_it_says_which() -> None:
+    served = ServedKind(Kind("Show", storage="v1", versions={"v1": Version({"type": "object"})}), GROUP)
+    own = subresource_kind(served, Subresource(serves=Counter(), kind="Ticket", type=Ticket))
+    assert (own.group, list(own.versions)) == (GROUP, ["v1"])
+
+
+# -- mistakes of authors
+
+
+def test_what_serves_nothing_is_refused_at_once() -> None:
+    kind = Kind("Book", storage="v1", versions={"v1": Version(BOOK)}, serves=object())
+    with pytest.raises(ValueError, match="kind Book: what serves it has none of the methods create, get, list, update"):
+        VirtualResource(ServedKind(kind, GROUP))
+
+
+def test_an_update_without_a_get_is_refused_at_once() -> None:
+    class Half:
+        async def update(self, asked: Asked, obj: Any) -> Any:
+            return obj
+
+    served = ServedKind(Kind("Book", storage="v1", versions={"v1": Version(BOOK)}), GROUP)
+    with pytest.raises(ValueError, match=r"subresource books/half: .* a method update but no method get"):
+        VirtualSubresource(served, "half", Subresource(serves=Half()), None)
+
+
+def test_what_an_author_refuses_reaches_the_client(library: Library) -> None:
+    class Closed:
+        async def create(self, asked: Asked, obj: Any) -> Any:
+            raise ApiError("come back tomorrow")
+
+    kind = Kind("Question", storage="v1", scope=CLUSTER, versions={"v1": Version(Question)}, serves=Closed())
+    with serve(Api(Group(GROUP, kind))) as server:
+        assert failure(server.request("POST", QUESTIONS, body=question()))["message"] == "come back tomorrow"

@@ -1,6 +1,6 @@
 """TLS towards one server: which authorities may vouch for it, and which certificate the client shows.
 
-Nothing here switches verification off.
+Nothing switches verification off but an APIService that says so.
 """
 
 from __future__ import annotations
@@ -10,10 +10,22 @@ from typing import Any
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from OpenSSL import crypto
+from OpenSSL import SSL, crypto
 from twisted.internet import ssl
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+from zope.interface import implementer
 
 from extapi.client.credentials import Credentials, CredentialsError
+
+_PARTIAL_CHAIN = 0x80000
+"""``X509_V_FLAG_PARTIAL_CHAIN``."""
+
+_PROBLEMS = {
+    9: "certificate is not valid yet",
+    10: "certificate has expired or is not yet valid",
+    26: "certificate specifies an incompatible key usage",
+}
+"""OpenSSL's verification errors, in words."""
 
 
 class TlsPolicy:
@@ -43,3 +55,58 @@ def _trust(pem: bytes) -> Any:
     certificates = x509.load_pem_x509_certificates(pem)
     roots = [untyped.Certificate(crypto.X509.from_cryptography(each)) for each in certificates]
     return untyped.trustRootFromCertificates(roots)
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class UpstreamTls:
+    """TLS towards a server that an object names, as kube-aggregator does it (spec D5).
+
+    ``ca``: PEM of the roots, intermediates among them; None: the system's. ``insecure``: trust whoever answers, because
+    the object says so; then no name is checked either. Raises :class:`CredentialsError` for bad PEM.
+    """
+
+    def __init__(self, server_name: str, *, ca: bytes | None, certificate: bytes, key: bytes, insecure: bool) -> None:
+        self.server_name = server_name
+        self.insecure = insecure
+        self.problem = ""
+        """What was wrong with the last certificate that was refused."""
+        self._context = context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+        context.set_min_proto_version(SSL.TLS1_2_VERSION)
+        context.set_alpn_protos([b"http/1.1"])
+        try:
+            first, *others = x509.load_pem_x509_certificates(certificate)
+            context.use_certificate(first)
+            for each in others:
+                context.add_extra_chain_cert(each)
+            context.use_privatekey(serialization.load_pem_private_key(key, None))  # type: ignore[arg-type]  # the kinds of keys that have certificates
+            roots = [] if ca is None or insecure else x509.load_pem_x509_certificates(ca)
+        except (ValueError, TypeError, UnsupportedAlgorithm, SSL.Error) as error:
+            raise CredentialsError(f"no usable PEM for {server_name}: {error}") from error
+        context.set_verify(SSL.VERIFY_NONE if insecure else SSL.VERIFY_PEER, self._verified)
+        if ca is None:
+            context.set_default_verify_paths()
+        store: Any = context.get_cert_store()
+        store.set_flags(_PARTIAL_CHAIN)  # Go takes any certificate of the bundle for a root
+        for root in roots:
+            store.add_cert(crypto.X509.from_cryptography(root))
+
+    def clientConnectionForTLS(self, _protocol: Any) -> SSL.Connection:  # noqa: N802 - Twisted's name
+        """A connection that is to be secured."""
+        connection = SSL.Connection(self._context, None)
+        connection.set_tlsext_host_name(self.server_name.encode("ascii"))
+        return connection
+
+    def mismatch(self, leaf: x509.Certificate | None) -> str:
+        """Why the server's certificate is for another name (Go's ``x509.HostnameError``)."""
+        try:
+            names: Any = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value if leaf else []
+        except (x509.ExtensionNotFound, ValueError):
+            names = []
+        found = ", ".join(name.value for name in names if isinstance(name, x509.DNSName))
+        if not found:
+            return f"certificate is not valid for any names, but wanted to match {self.server_name}"
+        return f"certificate is valid for {found}, not {self.server_name}"
+
+    def _verified(self, _connection: Any, _certificate: Any, error: int, _depth: int, good: int) -> bool:
+        self.problem = "" if good else _PROBLEMS.get(error, "certificate signed by unknown authority")
+        return bool(good)

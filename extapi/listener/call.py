@@ -139,8 +139,37 @@ class Sink(Protocol):
         ...
 
 
+class Duplex(Sink, Protocol):
+    """A connection after 101: a sink, and what the peer sends."""
+
+    def receive(self, receiver: Callable[[bytes], None]) -> None:
+        """Have ``receiver`` called with what the peer sends from now on; at once with what came already."""
+        ...
+
+    def pause(self) -> None:
+        """Have the peer wait."""
+        ...
+
+    def resume(self) -> None:
+        """Go on reading."""
+        ...
+
+
 Streaming = Callable[[Sink], Awaitable[None]]
 """Produces a body; when it returns, the body ends cleanly. If it raises, the connection is aborted."""
+
+
+class Upgraded:
+    """The body of a 101: ``run`` has the connection until it returns. Only for a request that asked to upgrade."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: Callable[[Duplex], Awaitable[None]]) -> None:
+        self._run = run
+
+    async def __call__(self, sink: Any) -> None:
+        """As :data:`Streaming`; the listener hands in a :class:`Duplex`."""
+        await self._run(sink)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import socket
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from OpenSSL import SSL
 from twisted.logger import Logger
 
 from extapi.errors import BadRequest
-from extapi.listener.body import RequestBody
+from extapi.listener.body import AHEAD, RequestBody
 from extapi.listener.call import Peer
 from extapi.listener.calling import audit_id
 from extapi.listener.exchange import HIGH, Exchange
@@ -38,6 +39,8 @@ class Connection:
         self._incoming: Exchange | None = None  # whose body is arriving
         self._advancing = False
         self._closing = False
+        self._early = b""  # what came before the answer to a request to upgrade
+        self._diverted: Callable[[bytes], None] | None = None
         self._fresh = True  # no request has been answered yet
         self._since = 0.0  # when it became idle, or the head of a request began to arrive
         self._in_head = False
@@ -55,7 +58,14 @@ class Connection:
 
     def received(self, data: bytes) -> None:
         """Parse, answer what is complete, and hold the peer back if it is ahead of us."""
-        self._parser.feed(data)
+        if self._diverted is not None:
+            self._diverted(data)
+            return
+        if self._parser.upgrading:
+            self._early += data
+        else:
+            self._parser.feed(data)
+            self._early = self._parser.rest
         # Not from within the parser's callbacks: the reader may answer, and end the connection.
         current = self._current
         if current is not None and current.body is not None:
@@ -132,6 +142,14 @@ class Connection:
         body.discard()
         self._regulate()
 
+    def divert(self, receiver: Callable[[bytes], None]) -> None:
+        """The connection speaks another protocol now: ``receiver`` gets what comes."""
+        self._diverted = receiver
+        early, self._early = self._early, b""
+        if early:
+            receiver(early)
+        self._regulate()
+
     # -- what the listener tells
 
     def drain(self) -> None:
@@ -165,7 +183,8 @@ class Connection:
     def _regulate(self) -> None:
         """Read on, or not: at most one read's worth of requests waits, and :data:`.body.AHEAD` of a body."""
         incoming = self._incoming
-        if self._queue or (incoming is not None and incoming.body is not None and incoming.body.full):
+        full = incoming is not None and incoming.body is not None and incoming.body.full
+        if self._queue or full or len(self._early) > AHEAD:
             self.stream.pause()
         else:
             self.stream.resume()

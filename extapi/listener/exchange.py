@@ -17,11 +17,11 @@ from twisted.python.failure import Failure
 
 from extapi.errors import BadRequest, Timeout
 from extapi.listener.body import NoBody, RequestBody
-from extapi.listener.call import PIECE, Call, Response, Streaming
+from extapi.listener.call import PIECE, Call, Response, Streaming, Upgraded
 from extapi.listener.calling import audit_id, make_call
 from extapi.listener.parsing import Head
 from extapi.listener.requestinfo import NoRequestInfo
-from extapi.listener.sink import StreamSink
+from extapi.listener.sink import DuplexSink, StreamSink
 from extapi.listener.target import BadTarget
 from extapi.listener.writing import (
     LAST_CHUNK,
@@ -216,6 +216,9 @@ class Exchange:
             return
         head, status = self.head, response.status
         self._status = status
+        if isinstance(body, Upgraded):
+            self._upgrade(response, body)
+            return
         arrived = self.body is None or self.body.complete
         keep_alive = head.keep_alive and arrived and not response.close and not self.connection.service.draining
         bodiless = head.method == "HEAD" or status in (204, 304) or status < 200
@@ -282,6 +285,19 @@ class Exchange:
     def _stream(self, producer: Streaming) -> None:
         self._sink = sink = StreamSink(self.connection.stream, chunked=self._chunked)
         self._drive(producer(sink), self._produced, self._not_produced)
+
+    def _upgrade(self, response: Response, body: Upgraded) -> None:
+        """Hand the connection over; no deadline from now on, and nothing follows."""
+        connection = self.connection
+        self._stop_timer()
+        if self.call is not None:
+            self.call.deadline = float("inf")
+        start = connection.service.writer.head(
+            response, self.audit_id, length=None, chunked=False, keep_alive=True, http10=False
+        )
+        connection.stream.write(start)
+        self._sink = sink = DuplexSink(connection.stream, connection.divert)
+        self._drive(body(sink), self._produced, self._not_produced)
 
     def _produced(self, _result: None) -> None:
         sink = self._sink

@@ -84,6 +84,10 @@ class RequestParser:
         """The headers of a request are complete, its body is not."""
         self.done = False
         """What comes further is ignored."""
+        self.upgrading = False
+        """The last request asks to go on in another protocol; what follows it is not HTTP."""
+        self.rest = b""
+        """What followed that request's head in the piece that ended it."""
 
     @property
     def in_head(self) -> bool:
@@ -98,9 +102,10 @@ class RequestParser:
         self._progress = False
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            # Nothing is ever upgraded: the request is answered as if it had not asked, and the connection ends.
-            self.done = True
+        except httptools.HttpParserUpgrade as upgrade:
+            # Unless the answer is a 101, the request is answered as if it had not asked, and the connection ends.
+            self.done = self.upgrading = True
+            self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
             if not self.done:  # if it is done, this is only data after the last request
                 self._refuse(error)

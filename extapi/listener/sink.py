@@ -94,3 +94,25 @@ class StreamSink:
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             one.callback(None)
+
+
+class DuplexSink(StreamSink):
+    """:class:`extapi.listener.call.Duplex`; ``divert`` has the connection hand over what the peer sends."""
+
+    __slots__ = ("_divert",)
+
+    def __init__(self, stream: TLSStream, divert: Callable[[Callable[[bytes], None]], None]) -> None:
+        super().__init__(stream, chunked=False)
+        self._divert = divert
+
+    def receive(self, receiver: Callable[[bytes], None]) -> None:
+        """Have ``receiver`` called with what the peer sends from now on; at once with what came already."""
+        self._divert(receiver)
+
+    def pause(self) -> None:
+        """Have the peer wait."""
+        self._stream.pause()
+
+    def resume(self) -> None:
+        """Go on reading."""
+        self._stream.resume()

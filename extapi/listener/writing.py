@@ -15,6 +15,7 @@ from extapi.listener.call import Response
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
+SWITCHING = 101
 
 PANIC = "This request caused apiserver to panic. Look in the logs for details."
 TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
@@ -66,7 +67,9 @@ class HeadWriter:
             lines.append(f"Content-Length: {length}\r\n")
         elif chunked:
             lines.append("Transfer-Encoding: chunked\r\n")
-        if not keep_alive:
+        if response.status == SWITCHING:
+            lines.append("Connection: Upgrade\r\n")
+        elif not keep_alive:
             lines.append("Connection: close\r\n")
         elif http10:
             lines.append("Connection: keep-alive\r\n")

@@ -13,7 +13,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.errors import ApiError
-from extapi.listener.call import Call, Chunk, Response, Sink
+from extapi.listener.call import Call, Chunk, Duplex, Response, Sink, Upgraded
 from extapi.listener.listener import Listener
 from extapi.listener.service import Limits
 from extapi.listener.tls import ServingCertificate
@@ -121,6 +121,31 @@ class Echo:
             self.ended.append("producer")
 
         return Response(200, [("Content-Type", "application/json")], produce)
+
+    async def at_upgrade(self, call: Call) -> Response:
+        """Gives back what it gets, in capitals, once its gate is open; a full stop ends it."""
+
+        async def run(peer: Duplex) -> None:
+            self.sinks.append(peer)
+            end: Deferred[None] = Deferred()
+
+            def ended() -> None:
+                if not end.called:
+                    end.callback(None)
+
+            def received(data: bytes) -> None:
+                peer.write(Chunk(data.upper()))
+                if b"." in data:
+                    ended()
+
+            peer.on_closed(ended)
+            peer.receive(received)
+            await end
+            self.ended.append("upgraded")
+
+        if call.first("wait"):
+            await self.gate()
+        return Response(101, [("Upgrade", "shout"), ("Connection", "x")], Upgraded(run))
 
     async def at_apis(self, call: Call) -> Response:
         """A watch that ends when its sink does."""

@@ -25,6 +25,8 @@ AUTHORITY_LIFE = dt.timedelta(days=3650)
 LEAF_LIFE = dt.timedelta(days=365)
 RENEWAL = dt.timedelta(days=30)
 """A set of which something expires within this time is made anew."""
+NAME_LIMIT = 64
+"""Characters in the name of a user or a group (RFC 5280, ub-common-name and ub-organization-name)."""
 _BACKDATED = dt.timedelta(minutes=5)
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1")
 _APISERVER_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
@@ -117,9 +119,26 @@ def make_server(authority: Signed, name: str, hosts: Sequence[str], *, now: dt.d
     return _make_leaf(authority, _name(name, ()), ExtendedKeyUsageOID.SERVER_AUTH, names, now)
 
 
-def make_client(authority: Signed, user: str, groups: Sequence[str], *, now: dt.datetime) -> Signed:
-    """A certificate for a client: Kubernetes reads the user from CN and the groups from O."""
-    return _make_leaf(authority, _name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, now)
+def make_client(
+    authority: Signed, user: str, groups: Sequence[str], *, now: dt.datetime, life: dt.timedelta = LEAF_LIFE
+) -> Signed:
+    """A certificate for a client: Kubernetes reads the user from CN and the groups from O.
+
+    :raises ValueError: a name is empty, or longer than :data:`NAME_LIMIT`.
+    """
+    return _make_leaf(authority, _name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, now, life)
+
+
+def read(certificates: Certificates, name: str) -> Signed:
+    """The certificate ``name`` and its key, out of their files.
+
+    :raises OSError: they cannot be read.
+    :raises ValueError: they are not what :func:`ensure` has written.
+    """
+    key = serialization.load_pem_private_key(certificates.key(name).read_bytes(), None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError(f"{certificates.key(name)} is no EC key")  # noqa: TRY004 - a wrong file
+    return Signed(x509.load_pem_x509_certificate(certificates.certificate(name).read_bytes()), key)
 
 
 def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
@@ -190,9 +209,10 @@ def _make_leaf(
     usage: x509.ObjectIdentifier,
     names: x509.SubjectAlternativeName | None,
     now: dt.datetime,
+    life: dt.timedelta = LEAF_LIFE,
 ) -> Signed:
     key = _new_key()
-    builder = _builder(subject, authority.certificate.subject, key, now, LEAF_LIFE)
+    builder = _builder(subject, authority.certificate.subject, key, now, life)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
     builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)

@@ -5,19 +5,15 @@ Knows their command lines and when each is ready; knows nothing of extension ser
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from extapi.dev.access import FRONT_PROXY_USER, ISSUER, Access
 from extapi.dev.build import Programs
 from extapi.dev.certificates import Certificates
-from extapi.dev.directory import StateDirectory, write_secret
-from extapi.dev.kube import KubeClient, kubeconfig
+from extapi.dev.directory import StateDirectory
 from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 
-FRONT_PROXY_USER = "front-proxy-client"
 _NOWHERE = "http://127.0.0.1:2379"
 """What etcd advertises has to be a host and a port; nobody looks it up in a cluster of one member."""
-_ISSUER = "https://kubernetes.default.svc.cluster.local"
 _CONTROLLERS = (
     # What users and an extension server meet. There are no nodes, so nothing that runs pods.
     "clusterrole-aggregation-controller",
@@ -30,7 +26,7 @@ _CONTROLLERS = (
 )
 
 
-class Cluster:
+class Cluster(Access):
     """One control plane in one directory. ``port`` is kube-apiserver's; nothing else listens on TCP."""
 
     def __init__(
@@ -44,16 +40,8 @@ class Cluster:
         durable: bool = True,
     ) -> None:
         """:param durable: whether etcd waits for the disk; tests need not survive a power cut."""
-        self.port = port
-        self.client = KubeClient(
-            port,
-            ca=certificates.certificate("cluster-ca"),
-            certificate=certificates.certificate("admin"),
-            key=certificates.key("admin"),
-        )
-        self._state = state
+        super().__init__(state=state, port=port, certificates=certificates)
         self._programs = programs
-        self._certificates = certificates
         self._processes = processes
         self._durable = durable
 
@@ -62,8 +50,22 @@ class Cluster:
 
         :raises DevFailure: one of them cannot be started, ended, or is not ready in time.
         """
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Start etcd and kube-apiserver; returns when etcd listens.
+
+        :raises DevFailure: one of them cannot be started, or etcd ended.
+        """
         self._start_etcd()
         self._processes.start("kube-apiserver", self._apiserver_command(), directory=self._state.etcd)
+
+    def wait_ready(self) -> None:
+        """Return when ``/readyz`` says ok.
+
+        :raises DevFailure: one of them ended, or is not ready in time.
+        """
         self._processes.wait_until(lambda: self.client.problem("/readyz"), "kube-apiserver to be ready", seconds=90)
 
     def start_controller_manager(self) -> bool:
@@ -85,19 +87,6 @@ class Cluster:
         ]
         self._processes.start("kube-controller-manager", command)
         return True
-
-    def write_kubeconfig(self, leaf: str, path: Path | None = None) -> Path:
-        """The kubeconfig of the client whose certificate is ``leaf``, written to ``path`` or beside the others."""
-        path = path or self._state.credentials(leaf)
-        text = kubeconfig(
-            self.port,
-            user=leaf,
-            ca=self._certificates.certificate("cluster-ca"),
-            certificate=self._certificates.certificate(leaf),
-            key=self._certificates.key(leaf),
-        )
-        write_secret(path, text)
-        return path
 
     def _start_etcd(self) -> None:
         """Start etcd on Unix sockets: they need no port and obey the permissions of DIR, where TCP would ask nobody.
@@ -144,7 +133,7 @@ class Cluster:
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             f"--proxy-client-cert-file={certificate(FRONT_PROXY_USER)}",
             f"--proxy-client-key-file={key(FRONT_PROXY_USER)}",
-            f"--service-account-issuer={_ISSUER}",
+            f"--service-account-issuer={ISSUER}",
             f"--service-account-key-file={self._certificates.service_account_public}",
             f"--service-account-signing-key-file={key('service-account')}",
             f"--cert-dir={self._state.root / 'kube-apiserver'}",

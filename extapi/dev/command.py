@@ -14,10 +14,11 @@ from typing import Any
 
 import click
 
-from extapi.dev import certificates, extension, ports, registration, signals
+from extapi.dev import certificates, extension, forking, ports, registration, signals, users
 from extapi.dev.build import programs
+from extapi.dev.builtin import BuiltinCluster
 from extapi.dev.cluster import Cluster
-from extapi.dev.directory import StateDirectory, opened
+from extapi.dev.directory import StateDirectory, opened, write_secret
 from extapi.dev.failure import DevFailure
 from extapi.dev.kube import KubeError
 from extapi.dev.processes import Processes
@@ -25,6 +26,14 @@ from extapi.dev.registration import GroupVersions
 from extapi.server.loading import load_api
 
 _WATCH_INTERVAL = 0.2
+_SHARED = {
+    "builtin": ("extapi.controlplane.process", "extapi.server.lifecycle", "extapi.server.reactor"),
+    "kube": ("extapi.server.lifecycle", "extapi.server.reactor"),
+}
+"""What the servers consist of: imported once, for all of them."""
+_NO_CLUSTER = """\
+this is a local control plane for development, on 127.0.0.1 only. It is no cluster: no nodes, pods, garbage collection,
+quota, CRDs or admission webhooks (--control-plane kube is the real kube-apiserver)"""
 _PORT = click.IntRange(0, 65535)
 
 
@@ -50,26 +59,33 @@ class Options:
     show_default=True,
     help="Where certificates, data, logs and the kubeconfig are kept.",
 )
-@click.option("--port", type=_PORT, default=0, help="Port of kube-apiserver on loopback.  [default: a free one]")
+@click.option("--port", type=_PORT, default=0, help="Port of the control plane on loopback.  [default: a free one]")
 @click.option(
     "--serve-port", type=_PORT, default=0, help="Port of the extension server on loopback.  [default: a free one]"
 )
 @click.option("--storage", metavar="URL", help="Store of the extension server.  [default: an SQLite file in DIR]")
 @click.option(
     "--control-plane",
-    type=click.Choice(["kube"]),
-    default="kube",
+    type=click.Choice(["builtin", "kube"]),
+    default="builtin",
     show_default=True,
-    help="Which control plane: kube is the real one, compiled on first use.",
+    help="Which control plane: builtin is in Python and starts at once; kube is the real one, compiled on first use.",
 )
-def dev(**options: Any) -> None:
+@click.option("--user", metavar="NAME", help="Print a kubeconfig for this user of what runs in DIR, and exit.")
+@click.option("--group", "groups", metavar="NAME", multiple=True, help="A group of --user; may be repeated.")
+def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
     """Run a local control plane with the API at MODULE:NAME beside it, until Ctrl-C.
 
     MODULE:NAME names an extapi.Api; without it the worked example, extapi.pizza:api, is served.
     """
+    if groups and user is None:
+        raise click.UsageError("--group needs --user")
     try:
-        with signals.as_exception():
-            _run(Options(**options))
+        if user is not None:
+            click.echo(users.kubeconfig_for(options["directory"], user, groups, now=dt.datetime.now(dt.UTC)), nl=False)
+            return
+        with signals.as_exception() as stop:
+            _run(Options(**options), stop)
     except signals.StopRequested:
         click.echo("stopped")
     except DevFailure as failure:
@@ -79,20 +95,24 @@ def dev(**options: Any) -> None:
         raise click.ClickException(f"{where}{error.strerror or error}") from error
 
 
-def _run(options: Options) -> None:
+def _run(options: Options, stop: signals.Stop) -> None:
     """Start everything, then watch it until somebody asks to stop."""
+    started = time.monotonic()
     groups = _load(options.target)
     with opened(options.directory) as state:
         port = ports.choose(options.port, "--port")
         serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
-        processes = Processes(state.logs)
+        fork = forking.prepare(_SHARED[options.control_plane])
+        processes = Processes(state.logs, fork=fork, private=[state.lock], meanwhile=stop.check)
         try:
             _start(replace(options, port=port, serve_port=serve_port), state, groups, processes)
+            click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
             while True:
                 processes.check()
                 time.sleep(_WATCH_INTERVAL)
         finally:
             processes.stop()
+            state.port.unlink(missing_ok=True)
 
 
 def _load(target: str) -> list[GroupVersions]:
@@ -106,13 +126,19 @@ def _load(target: str) -> list[GroupVersions]:
 
 def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersions], processes: Processes) -> None:
     """Bring everything up in the order in which it needs each other, telling the user of each step."""
-    started = time.monotonic()
     now = dt.datetime.now(dt.UTC)
-    found = programs(click.echo)
+    found = programs(click.echo) if options.control_plane == "kube" else None
     keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
-    cluster = Cluster(state=state, port=options.port, programs=found, certificates=keys, processes=processes)
-    click.echo("starting etcd and kube-apiserver")
+    cluster: Cluster | BuiltinCluster
+    if found is None:
+        click.echo(_NO_CLUSTER)
+        click.echo("starting the control plane")
+        cluster = BuiltinCluster(state=state, port=options.port, certificates=keys, processes=processes)
+    else:
+        click.echo("starting etcd and kube-apiserver")
+        cluster = Cluster(state=state, port=options.port, programs=found, certificates=keys, processes=processes)
     cluster.start()
+    write_secret(state.port, f"{options.port}\n")
     try:
         registration.authorize(cluster.client)
         click.echo(f"starting the extension server for {options.target}")
@@ -134,9 +160,8 @@ def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersio
         resources = registration.first_resources(cluster.client, groups)
     except (KubeError, OSError) as error:
         processes.check()  # a process that has ended is the better explanation
-        raise DevFailure(f"kube-apiserver did not do what it was asked: {error}") from error
+        raise DevFailure(f"the control plane did not do what it was asked: {error}") from error
     _tell(state, groups, resources)
-    click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
 
 
 def _tell(state: StateDirectory, groups: Sequence[GroupVersions], resources: Sequence[str]) -> None:

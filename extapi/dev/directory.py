@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from extapi.dev.failure import DevFailure
@@ -17,6 +17,8 @@ class StateDirectory:
     """The paths in DIR. All are absolute, since the children have working directories of their own."""
 
     root: Path
+    lock: int = field(default=-1, compare=False)
+    """The file descriptor that keeps others out; whoever inherits it keeps them out as well."""
 
     @property
     def certificates(self) -> Path:
@@ -32,6 +34,16 @@ class StateDirectory:
     def etcd(self) -> Path:
         """The data of etcd and its sockets."""
         return self.root / "etcd"
+
+    @property
+    def objects(self) -> Path:
+        """The database of the built-in control plane."""
+        return self.root / "controlplane.sqlite"
+
+    @property
+    def port(self) -> Path:
+        """Which port the control plane has that runs here now."""
+        return self.root / "port"
 
     @property
     def kubeconfig(self) -> Path:
@@ -69,9 +81,34 @@ def opened(path: Path) -> Iterator[StateDirectory]:
             raise DevFailure(f"another run (process {owner}) already uses the directory {path}") from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        yield StateDirectory(root)
+        yield StateDirectory(root, lock)
     finally:
         os.close(lock)
+
+
+def running_port(path: Path) -> int:
+    """The port of the control plane that runs in DIR right now.
+
+    :raises DevFailure: none does.
+    """
+    state = StateDirectory(path.absolute())
+    nothing = DevFailure(f"no control plane runs in the directory {path}: start one with extapi dev --dir {path}")
+    try:
+        lock = os.open(state.root / "lock", os.O_RDWR)
+    except OSError:
+        raise nothing from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pass  # somebody has it
+    else:
+        raise nothing
+    finally:
+        os.close(lock)
+    try:
+        return int(state.port.read_text())
+    except (OSError, ValueError):
+        raise DevFailure(f"the control plane in the directory {path} is still starting") from None
 
 
 def write_secret(path: Path, text: str) -> None:

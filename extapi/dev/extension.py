@@ -5,7 +5,6 @@ It gets its own identity and serving key, and neither the keys of any authority 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,8 +25,7 @@ def start(
     :param kubeconfig: its identity towards kube-apiserver.
     :raises DevFailure: it cannot be started, ended, or is not ready in time.
     """
-    command = [
-        *(sys.executable, "-m", "extapi", "serve", target),
+    flags = [
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         f"--tls-cert-file={certificates.certificate('extension-server')}",
@@ -37,9 +35,11 @@ def start(
         f"--authorization-kubeconfig={kubeconfig}",
         f"--storage={storage}",
     ]
-    processes.start("extension-server", command)
+    processes.start_python("extension-server", "extapi", ["serve", target, *flags])
     client = KubeClient(port, ca=certificates.certificate("serving-ca"))
-    processes.wait_until(lambda: client.problem("/readyz"), "the extension server to be ready", seconds=60)
+    processes.wait_until(
+        lambda: client.problem("/readyz"), "the extension server to be ready", seconds=60, interval=0.03
+    )
 
 
 def wait_available(client: KubeClient, groups: Sequence[GroupVersions], processes: Processes) -> None:
@@ -47,4 +47,4 @@ def wait_available(client: KubeClient, groups: Sequence[GroupVersions], processe
 
     :raises DevFailure: a process ended, or a version is not available in time.
     """
-    processes.wait_until(lambda: unavailable(client, groups), "the API to be available", seconds=60)
+    processes.wait_until(lambda: unavailable(client, groups), "the API to be available", seconds=60, interval=0.03)

@@ -60,9 +60,17 @@ class KubeClient:
         return json.loads(self.request("GET", path))
 
     def apply(self, path: str, obj: dict[str, Any]) -> None:
-        """Create or change the object at ``path`` to what ``obj`` says (server-side apply, by force)."""
-        query = f"?fieldManager={FIELD_MANAGER}&force=true"
-        self.request("PATCH", path + query, obj, "application/apply-patch+yaml")
+        """Create the object at ``path``; if it is there, change in it what ``obj`` says, and leave the rest.
+
+        By create and merge patch, which every control plane has; lists are replaced as a whole.
+        """
+        query = f"?fieldManager={FIELD_MANAGER}"
+        try:
+            self.request("POST", path.rpartition("/")[0] + query, obj)
+        except KubeError as error:
+            if error.code != 409:
+                raise
+            self.request("PATCH", path + query, obj, "application/merge-patch+json")
 
     def delete(self, path: str) -> None:
         """Delete the object at ``path`` if it is there."""
@@ -81,12 +89,12 @@ class KubeClient:
         return None
 
 
-def kubeconfig(port: int, *, user: str, ca: Path, certificate: Path, key: Path) -> str:
-    """A kubeconfig for kube-apiserver on loopback with everything inside, so that the file can be copied."""
+def kubeconfig(port: int, *, user: str, ca: bytes, certificate: bytes, key: bytes) -> str:
+    """A kubeconfig for a control plane on loopback with everything (PEM) inside, so that the file can be copied."""
     import yaml  # noqa: PLC0415 - only here, and start-up counts
 
-    def data(path: Path) -> str:
-        return base64.b64encode(path.read_bytes()).decode()
+    def data(pem: bytes) -> str:
+        return base64.b64encode(pem).decode()
 
     cluster = {"server": f"https://{LOOPBACK}:{port}", "certificate-authority-data": data(ca)}
     credentials = {"client-certificate-data": data(certificate), "client-key-data": data(key)}

@@ -10,14 +10,39 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from extapi.dev import forking
 from extapi.dev.failure import DevFailure
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+
+
+class Running(Protocol):
+    """A process we have started: ``subprocess.Popen``, or a fork."""
+
+    @property
+    def pid(self) -> int:
+        """Its id, and that of its process group."""
+        ...
+
+    def poll(self) -> int | None:
+        """Its exit status, negative for a signal; None as long as it runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status. Raises ``subprocess.TimeoutExpired`` after ``timeout`` seconds."""
+        ...
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -25,7 +50,7 @@ class Child:
     """One running program: its name for messages, and the file that holds its output."""
 
     name: str
-    process: subprocess.Popen[bytes]
+    process: Running
     log: Path
 
     def check(self) -> None:
@@ -50,8 +75,23 @@ class Child:
 class Processes:
     """The children of one control plane, in the order they were started."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(
+        self,
+        logs: Path,
+        *,
+        fork: bool = False,
+        private: Sequence[int] = (),
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        """:param fork: whether Python programs are forks of this process (``forking`` says when that is safe).
+
+        :param private: file descriptors that such a fork closes at once.
+        :param meanwhile: called with each :meth:`check`, also while something is waited for.
+        """
         self._logs = logs
+        self._fork = fork
+        self._private = private
+        self._meanwhile = meanwhile
         self._children: list[Child] = []
 
     def start(self, name: str, command: Sequence[str], *, directory: Path | None = None) -> Child:
@@ -63,20 +103,44 @@ class Processes:
         :param directory: its working directory; ours if None.
         :raises DevFailure: it cannot be started, or its log cannot be written.
         """
+
+        def popen(output: int) -> Running:
+            return subprocess.Popen(  # noqa: S603 - programs we have built or found
+                list(command),
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+                # It only makes two system calls, and this program has no threads at that time.
+                preexec_fn=_death_follows(os.getpid()),  # noqa: PLW1509
+            )
+
+        return self._add(name, popen)
+
+    def start_python(self, name: str, module: str, arguments: Sequence[str]) -> Child:
+        """Start ``python -m module arguments``, as :meth:`start` does; as a fork of this process where that is wanted.
+
+        :raises DevFailure: it cannot be started, or its log cannot be written.
+        """
+        if not self._fork:
+            return self.start(name, [sys.executable, "-m", module, *arguments])
+        follow = _death_follows(os.getpid(), name)
+
+        def begin() -> None:
+            follow()
+            for descriptor in self._private:
+                os.close(descriptor)
+
+        return self._add(name, lambda output: forking.fork(module, arguments, output=output, begin=begin))
+
+    def _add(self, name: str, start: Callable[[int], Running]) -> Child:
+        """``start`` is given the file descriptor of the log."""
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
             with log.open("wb") as output:
-                process = subprocess.Popen(  # noqa: S603 - programs we have built or found
-                    list(command),
-                    cwd=directory,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    process_group=0,
-                    # It only makes two system calls, and this program has no threads at that time.
-                    preexec_fn=_death_follows(os.getpid()),  # noqa: PLW1509
-                )
+                process = start(output.fileno())
         except OSError as error:
             raise DevFailure(f"{name} cannot be started: {error.filename or log}: {error.strerror}") from error
         child = Child(name, process, log)
@@ -88,6 +152,7 @@ class Processes:
 
         :raises DevFailure: one of the children has ended.
         """
+        self._meanwhile()
         for child in self._children:
             child.check()
 
@@ -118,7 +183,7 @@ class Processes:
             self._children.pop()
 
 
-def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
+def _end(process: Running, seconds: float) -> None:
     """Ask it to end, and kill its whole group when it has not ended in time."""
     if process.poll() is None:
         process.terminate()
@@ -130,13 +195,18 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     process.wait()
 
 
-def _death_follows(parent: int) -> Callable[[], None]:
-    """What a child does before it becomes its program: ask Linux to be killed when ``parent`` dies."""
+def _death_follows(parent: int, name: str = "") -> Callable[[], None]:
+    """What a child does before it becomes its program: ask Linux to be killed when ``parent`` dies.
+
+    ``name``: what it is called in lists of processes from then on; as it was if empty.
+    """
     prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
 
     def ask() -> None:
         if prctl is not None:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if name:
+                prctl(_PR_SET_NAME, name.encode())
             if os.getppid() != parent:  # it died before we asked
                 os._exit(1)
 

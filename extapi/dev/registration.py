@@ -82,7 +82,7 @@ def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | No
                         return f"{version}.{group.group}: {condition['message']}"
                 client.get(f"/apis/{group.group}/{version}")
                 if f"apis/{group.group}/{version}" not in client.get("/openapi/v3")["paths"]:
-                    return f"{version}.{group.group}: kube-apiserver has not published its schemas yet"
+                    return f"{version}.{group.group}: its schemas have not been published yet"
             except (KubeError, OSError) as error:
                 return f"{version}.{group.group}: {error}"
     return None

@@ -14,19 +14,32 @@ class StopRequested(BaseException):
     """Somebody asks us to end. Like KeyboardInterrupt it is no error."""
 
 
+class Stop:
+    """What has been asked for so far."""
+
+    def __init__(self) -> None:
+        self._requested = False
+
+    def check(self) -> None:
+        """Raise :class:`StopRequested` again where Python has dropped it: it does that with what comes up in a finalizer."""
+        if self._requested:
+            raise StopRequested
+
+    def _first(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._requested = True
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise StopRequested
+
+
 @contextlib.contextmanager
-def as_exception() -> Iterator[None]:
+def as_exception() -> Iterator[Stop]:
     """Raise :class:`StopRequested` where the program is when the first of the signals comes; ignore further ones."""
-    before = {number: signal.signal(number, _first) for number in _SIGNALS}
+    stop = Stop()
+    before = {number: signal.signal(number, stop._first) for number in _SIGNALS}  # noqa: SLF001 - ours
     try:
-        yield
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _first(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    for each in _SIGNALS:
-        signal.signal(each, signal.SIG_IGN)
-    raise StopRequested

@@ -45,8 +45,14 @@ class Recorder:
         """Code and body."""
         self.requests.append((method, path))
         path, _, query = path.partition("?")
+        if method == "POST":
+            obj = json.loads(body)
+            path = f"{path}/{obj['metadata']['name']}"
+            if path in self.objects:
+                return 409, json.dumps({"kind": "Status", "message": f"{path} already exists"}).encode()
+            self.objects[path] = obj
         if method == "PATCH":
-            self.objects[path] = json.loads(body)
+            self.objects[path] |= json.loads(body)
         if query.startswith("labelSelector"):
             items = [obj for name, obj in self.objects.items() if name.startswith(path + "/")]
             return 200, json.dumps({"items": items}).encode()
@@ -75,7 +81,7 @@ def recorder(directory: Path) -> Iterator[Recorder]:
             self.end_headers()
             self.wfile.write(answer)
 
-        do_GET = do_PATCH = do_DELETE = do  # noqa: N815 - the names the base class looks for
+        do_GET = do_POST = do_PATCH = do_DELETE = do  # noqa: N815 - the names the base class looks for
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name it has in the base class
             pass

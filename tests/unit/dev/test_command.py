@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from extapi.dev import command
 from extapi.dev.directory import opened
+from extapi.dev.kube import KubeClient
 from tests.unit.dev.test_processes import lives, wait_for
 
 AUTHORS_API = """
@@ -53,8 +60,8 @@ class Place:
         }
 
     @contextmanager
-    def dev(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        line = [sys.executable, "-m", "extapi", "dev", "authors_api:api", *arguments]
+    def dev(self, *arguments: str, control_plane: str = "kube") -> Iterator[subprocess.Popen[str]]:
+        line = [sys.executable, "-m", "extapi", "dev", "authors_api:api", "--control-plane", control_plane, *arguments]
         with subprocess.Popen(line, **self.options()) as process:  # type: ignore[call-overload]  # its options in a dict
             try:
                 yield process
@@ -69,6 +76,17 @@ class Place:
         assert error.count("\n") == 1
         return str(error).removesuffix("\n")
 
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """``extapi dev`` in the same place, to its end."""
+        line = [sys.executable, "-m", "extapi", "dev", *arguments]
+        return subprocess.run(line, cwd=self.root, check=False, capture_output=True, text=True, timeout=30)
+
+    def kubeconfig(self, *arguments: str) -> Any:
+        """What it prints for another user."""
+        result = self.run(*arguments)
+        assert (result.returncode, result.stderr) == (0, "")
+        return yaml.safe_load(result.stdout)
+
     def etcd(self) -> int:
         """The process id of the script that runs as etcd, once it does."""
         path = self.root / ".extapi/dev/etcd/pid"
@@ -79,6 +97,80 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+def call(config: Any, method: str, path: str, body: Any = None) -> Any:
+    """The answer to the user of a kubeconfig."""
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    with tempfile.TemporaryDirectory() as directory:
+        files = {}
+        for name, text in {"ca": cluster["certificate-authority-data"], "crt": user["client-certificate-data"],
+                           "key": user["client-key-data"]}.items():  # fmt: skip
+            files[name] = Path(directory) / name
+            files[name].write_bytes(base64.b64decode(text))
+        port = int(cluster["server"].rpartition(":")[2])
+        client = KubeClient(port, ca=files["ca"], certificate=files["crt"], key=files["key"])
+        return json.loads(client.request(method, path, body))
+
+
+def post(config: Any, path: str, body: Any) -> Any:
+    """Create something."""
+    return call(config, "POST", path, body)
+
+
+def until_ready(process: subprocess.Popen[str]) -> list[str]:
+    """What it says until it is ready."""
+    assert process.stdout is not None
+    lines: list[str] = []
+    while not (lines and lines[-1].startswith("ready after ")):
+        line = process.stdout.readline()
+        assert line, "it ended early:\n" + "".join(lines)
+        lines.append(line)
+    return lines
+
+
+def test_the_default_is_a_control_plane_that_says_what_it_is_not() -> None:
+    result = CliRunner().invoke(command.dev, ["--help"], terminal_width=200)
+    assert "[builtin|kube]" in result.output
+    assert "[default: builtin]" in result.output
+
+
+def test_from_start_to_stop_with_another_user_and_a_second_start(place: Place) -> None:
+    state = place.root / ".extapi/dev"
+    with place.dev(control_plane="builtin") as process:
+        said = "".join(until_ready(process))
+        assert said.startswith(
+            "this is a local control plane for development, on 127.0.0.1 only. It is no cluster: no nodes, pods, "
+            "garbage collection,\nquota, CRDs or admission webhooks (--control-plane kube is the real kube-apiserver)\n"
+        )
+        assert f"export KUBECONFIG={state}/kubeconfig\n" in said
+        config = place.kubeconfig("--user", "alice", "--group", "cooks")
+        review = post(config, "/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
+        user = review["status"]["userInfo"]
+        assert (user["username"], user["groups"]) == ("alice", ["cooks", "system:authenticated"])
+        admin = yaml.safe_load((state / "kubeconfig").read_text())
+        path = "/apis/things.example.com/v1/namespaces/default/things"
+        post(admin, path, {"apiVersion": "things.example.com/v1", "kind": "Thing", "metadata": {"name": "kept"}})
+        post(admin, "/api/v1/namespaces", {"metadata": {"name": "kept"}})
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    with place.dev(control_plane="builtin") as process:
+        until_ready(process)
+        admin = yaml.safe_load((state / "kubeconfig").read_text())
+        assert call(admin, "GET", f"{path}/kept")["metadata"]["name"] == "kept"
+        assert call(admin, "GET", "/api/v1/namespaces/kept")["status"] == {"phase": "Active"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    assert not (state / "port").exists()
+
+
+def test_a_user_needs_something_that_runs_and_a_group_needs_a_user(place: Place) -> None:
+    failed = place.run("--user", "alice")
+    message = "no control plane runs in the directory .extapi/dev: start one with extapi dev --dir .extapi/dev"
+    assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", f"Error: {message}\n")
+    wrong = place.run("--group", "cooks")
+    assert wrong.returncode == 2
+    assert "--group needs --user" in wrong.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -18,12 +18,21 @@ def server(tmp_path: Path) -> Iterator[Recorder]:
         yield running
 
 
-def test_an_object_is_applied_by_force_and_read_again(server: Recorder) -> None:
+def test_an_object_is_applied_and_read_again(server: Recorder) -> None:
     client = server.client()
-    client.apply("/api/v1/namespaces/a", {"kind": "Namespace"})
-    assert client.get("/api/v1/namespaces/a") == {"kind": "Namespace"}
-    assert server.requests[0] == ("PATCH", "/api/v1/namespaces/a?fieldManager=extapi-dev&force=true")
-    assert "application/apply-patch+yaml" in server.types
+    obj = {"kind": "Namespace", "metadata": {"name": "a"}}
+    client.apply("/api/v1/namespaces/a", obj)
+    assert client.get("/api/v1/namespaces/a") == obj
+    assert server.requests[0] == ("POST", "/api/v1/namespaces?fieldManager=extapi-dev")
+
+
+def test_an_object_that_is_there_gets_what_is_applied_and_keeps_the_rest(server: Recorder) -> None:
+    server.objects["/api/v1/namespaces/a"] = {"kind": "Namespace", "spec": {"finalizers": ["kubernetes"]}}
+    obj = {"kind": "Namespace", "metadata": {"name": "a"}}
+    server.client().apply("/api/v1/namespaces/a", obj)
+    assert server.objects["/api/v1/namespaces/a"] == {**obj, "spec": {"finalizers": ["kubernetes"]}}
+    assert server.requests[-1] == ("PATCH", "/api/v1/namespaces/a?fieldManager=extapi-dev")
+    assert "application/merge-patch+json" in server.types
 
 
 def test_an_error_has_the_code_and_the_message_of_its_status(server: Recorder) -> None:
@@ -76,9 +85,9 @@ def test_a_kubeconfig_holds_everything_that_a_client_needs(server: Recorder) -> 
     text = kubeconfig(
         6443,
         user="admin",
-        ca=keys.certificate("cluster-ca"),
-        certificate=keys.certificate("admin"),
-        key=keys.key("admin"),
+        ca=keys.certificate("cluster-ca").read_bytes(),
+        certificate=keys.certificate("admin").read_bytes(),
+        key=keys.key("admin").read_bytes(),
     )
     config = yaml.safe_load(text)
     context = {item["name"]: item["context"] for item in config["contexts"]}[config["current-context"]]

@@ -73,7 +73,7 @@ def test_an_api_is_available_when_each_version_is_and_answers(server: Recorder) 
         server.objects[f"/apis/{PIZZAS.group}/{version}"] = {"resources": []}
     server.objects["/openapi/v3"] = {"paths": {"apis/restaurant.example.com/v1beta1": {}}}
     assert unavailable(server.client(), [PIZZAS]) == (
-        "v1alpha1.restaurant.example.com: kube-apiserver has not published its schemas yet"
+        "v1alpha1.restaurant.example.com: its schemas have not been published yet"
     )
     server.objects["/openapi/v3"]["paths"]["apis/restaurant.example.com/v1alpha1"] = {}
     assert unavailable(server.client(), [PIZZAS]) is None

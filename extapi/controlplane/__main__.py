@@ -1,0 +1,8 @@
+"""``python -m extapi.controlplane``: the control plane as a process of its own."""
+
+from __future__ import annotations
+
+from extapi.controlplane.command import control_plane
+
+if __name__ == "__main__":
+    control_plane(prog_name="python -m extapi.controlplane")

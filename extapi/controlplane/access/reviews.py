@@ -1,0 +1,269 @@
+"""The reviews that ask what somebody may do, and who is asking: nothing of them is stored.
+
+Objects come and go in whatever form their kinds have; in here they are the JSON that travels. Source:
+``pkg/registry/authorization``, ``pkg/apis/authorization/validation`` and ``pkg/registry/authentication/selfsubjectreview``
+of Kubernetes. Must not know how decisions are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from extapi import FieldError, User
+from extapi.api.definition import Asked
+from extapi.api.labelselectors import operator_problems, requirement_problems
+from extapi.api.selectors import parse_field_selector, parse_label_selector
+from extapi.api.timestamp import format_timestamp
+from extapi.api.types import Obj
+from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Decision, Verdict
+from extapi.client.clock import Clock
+from extapi.controlplane.access.rbac import RBAC
+from extapi.controlplane.access.rules import Rule
+from extapi.errors import BadRequest, Invalid, aggregate
+
+AUTHORIZATION = "authorization.k8s.io"
+
+T = TypeVar("T")
+
+
+class SubjectAccessReviews:
+    """Answers SubjectAccessReviews by asking ``authorizer``."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def create(self, asked: Asked, obj: T) -> T:
+        """The review with its status. Raises Invalid."""
+        review = as_json(obj)
+        spec: Obj = review.get("spec") or {}
+        problems = [*_problems(spec), *self._more_problems(asked, review, spec)]
+        if problems:
+            # Kubernetes forgets which kind it was.
+            raise Invalid.of("", AUTHORIZATION, "", problems)
+        attributes, ignored = _attributes(spec)
+        errors = []
+        try:
+            decision = await self._authorizer.authorize(self._user(asked, spec), attributes)
+        except AuthorizationError as error:
+            decision = Decision(Verdict.NO_OPINION)
+            errors.append(str(error))
+        status: Obj = {"allowed": decision.verdict is Verdict.ALLOW}
+        if decision.verdict is Verdict.DENY:
+            status["denied"] = True
+        if decision.reason:
+            status["reason"] = decision.reason
+        if errors or ignored:
+            status["evaluationError"] = "; ".join([*errors, *ignored])
+        return in_form_of(obj, {**review, "status": status})
+
+    def _user(self, asked: Asked, spec: Obj) -> User:
+        del asked
+        extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
+        return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
+
+    def _more_problems(self, asked: Asked, review: Obj, spec: Obj) -> Iterator[FieldError]:
+        del asked
+        yield from _somebody(spec)
+        yield from _without_metadata(review)
+
+
+class LocalSubjectAccessReviews(SubjectAccessReviews):
+    """The same within one namespace, for those who may ask only about that."""
+
+    def _more_problems(self, asked: Asked, review: Obj, spec: Obj) -> Iterator[FieldError]:
+        yield from _somebody(spec)
+        yield from _without_metadata(review, "namespace")
+        resource = spec.get("resourceAttributes")
+        if resource is not None and resource.get("namespace", "") != asked.namespace:
+            path = "spec.resourceAttributes.namespace"
+            yield FieldError.invalid(path, resource.get("namespace", ""), "must match metadata.namespace")
+        if spec.get("nonResourceAttributes") is not None:
+            path = "spec.nonResourceAttributes"
+            yield FieldError.invalid(path, _internal(spec), "disallowed on this kind of request")
+
+
+class SelfSubjectAccessReviews(SubjectAccessReviews):
+    """The same about whoever asks."""
+
+    def _user(self, asked: Asked, spec: Obj) -> User:
+        del spec
+        return asked.user
+
+    def _more_problems(self, asked: Asked, review: Obj, spec: Obj) -> Iterator[FieldError]:
+        del asked, spec
+        yield from _without_metadata(review)
+
+
+class SelfSubjectRulesReviews:
+    """Lists the rules that apply to whoever asks, in one namespace."""
+
+    def __init__(self, rbac: RBAC) -> None:
+        self._rbac = rbac
+
+    async def create(self, asked: Asked, obj: T) -> T:
+        """The rules as the status. Raises BadRequest without a namespace."""
+        review = as_json(obj)
+        namespace = (review.get("spec") or {}).get("namespace", "")
+        if not namespace:
+            raise BadRequest("no namespace on request")
+        rules, unresolved = self._rbac.rules_for(asked.user, namespace)
+        status: Obj = {
+            "resourceRules": [_resource_rule(rule) for rule in rules if rule.resources],
+            "nonResourceRules": [
+                {"verbs": list(rule.verbs), "nonResourceURLs": list(rule.non_resource_urls)}
+                for rule in rules
+                if rule.non_resource_urls
+            ],
+            "incomplete": False,
+        }
+        if unresolved:
+            status["evaluationError"] = aggregate(ref.unresolved() for ref in unresolved)
+        return in_form_of(obj, {**review, "metadata": {}, "spec": {}, "status": status})
+
+
+class SelfSubjectReviews:
+    """Tells whoever asks who they are."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def create(self, asked: Asked, obj: T) -> T:
+        """The user as the status; what was sent does not matter."""
+        metadata = {"creationTimestamp": format_timestamp(self._clock.seconds())}
+        status = {"userInfo": user_info(asked.user)}
+        return in_form_of(obj, {**as_json(obj), "metadata": metadata, "status": status})
+
+
+def as_json(obj: Any) -> Obj:
+    """An object, of whatever form, as it travels."""
+    made: Obj = msgspec.to_builtins(obj)
+    return made
+
+
+def in_form_of(obj: T, made: Obj) -> T:
+    """``made`` in the form in which ``obj`` came."""
+    return msgspec.convert(made, type(obj))
+
+
+def user_info(user: User) -> Obj:
+    """A user as ``authentication.k8s.io`` has it, without what is empty."""
+    extra = {key: list(values) for key, values in user.extra.items()}
+    members = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+    return {key: value for key, value in members.items() if value}
+
+
+def _resource_rule(rule: Rule) -> Obj:
+    made = {"verbs": list(rule.verbs), "apiGroups": list(rule.api_groups), "resources": list(rule.resources)}
+    if rule.resource_names:
+        made["resourceNames"] = list(rule.resource_names)
+    return made
+
+
+_SYSTEM_FIELDS = frozenset({"managedFields", "creationTimestamp", "uid", "resourceVersion", "generation", "selfLink"})
+
+
+def _somebody(spec: Obj) -> Iterator[FieldError]:
+    if not spec.get("user") and not spec.get("groups"):
+        yield FieldError.invalid("spec.user", "", "at least one of user or group must be specified")
+
+
+def _without_metadata(review: Obj, but: str = "") -> Iterator[FieldError]:
+    metadata = {key: value for key, value in (review.get("metadata") or {}).items() if key not in _SYSTEM_FIELDS}
+    if any(value for key, value in metadata.items() if key != but):
+        why = "must be empty" + (f" except for {but}" if but else "")
+        yield FieldError.invalid("metadata", metadata, why)
+
+
+def _internal(spec: Obj) -> Obj:
+    """The nonResourceAttributes as Kubernetes prints them: with the names of Go."""
+    found = spec["nonResourceAttributes"]
+    return {"Path": found.get("path", ""), "Verb": found.get("verb", "")}
+
+
+def _problems(spec: Obj) -> Iterator[FieldError]:
+    resource = spec.get("resourceAttributes")
+    other = spec.get("nonResourceAttributes")
+    if resource is not None and other is not None:
+        why = "cannot be specified in combination with resourceAttributes"
+        yield FieldError.invalid("spec.nonResourceAttributes", _internal(spec), why)
+    if resource is None and other is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        yield FieldError.invalid("spec.resourceAttributes", None, why)
+    for name in ("fieldSelector", "labelSelector"):
+        if resource is not None and resource.get(name) is not None:
+            yield from _selector_problems(resource[name], f"spec.resourceAttributes.{name}", labels=name[0] == "l")
+
+
+def _selector_problems(selector: Obj, path: str, *, labels: bool) -> Iterator[FieldError]:
+    raw, requirements = selector.get("rawSelector", ""), selector.get("requirements") or []
+    if raw and requirements:
+        yield FieldError.invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")
+    if not raw and not requirements:
+        why = f"when {path} is specified, requirements or rawSelector is required"
+        yield FieldError.required(f"{path}.requirements", why)
+    for index, requirement in enumerate(requirements):
+        where = f"{path}.requirements[{index}]"
+        if not labels and not requirement.get("key"):
+            yield FieldError.required(f"{where}.key", "must be specified")
+        # An operator of a later release is no mistake: it is left out of the question.
+        problems = requirement_problems if labels else operator_problems
+        yield from problems(requirement, where, any_operator=True)
+
+
+def _attributes(spec: Obj) -> tuple[Attributes, list[str]]:
+    """What is asked, and what of it is left out since it is not understood: the question is then a broader one."""
+    resource: Mapping[str, Any] | None = spec.get("resourceAttributes")
+    if resource is None:
+        other = spec["nonResourceAttributes"]
+        return Attributes(other.get("verb", ""), other.get("path", "")), []
+    ignored = []
+    texts = {}
+    for name, parse, written in (
+        ("fieldSelector", parse_field_selector, _field_text),
+        ("labelSelector", parse_label_selector, _label_text),
+    ):
+        selector = resource.get(name) or {}
+        terms = [written(requirement) for requirement in selector.get("requirements") or ()]
+        texts[name] = ",".join(term for term in terms if term) if terms else selector.get("rawSelector", "")
+        try:
+            parse(texts[name])
+            unknown = "" in terms
+        except BadRequest:
+            texts[name], unknown = "", True
+        if unknown:
+            how = "partially ignored" if texts[name] else "ignored"
+            ignored.append(f"spec.resourceAttributes.{name} {how} due to parse error")
+    attributes = Attributes(
+        resource.get("verb", ""),
+        is_resource=True,
+        group=resource.get("group", ""),
+        version=resource.get("version") or "*",
+        namespace=resource.get("namespace", ""),
+        resource=resource.get("resource", ""),
+        subresource=resource.get("subresource", ""),
+        name=resource.get("name", ""),
+        field_selector=texts["fieldSelector"],
+        label_selector=texts["labelSelector"],
+    )
+    return attributes, ignored
+
+
+_ESCAPED = str.maketrans({"\\": "\\\\", ",": "\\,", "=": "\\="})
+
+
+def _field_text(requirement: Obj) -> str:
+    """A term of a field selector; empty for what none can say."""
+    sign = {"In": "=", "NotIn": "!="}.get(requirement.get("operator", ""))
+    values: list[str] = requirement.get("values") or []
+    return f"{requirement['key']}{sign}{values[0].translate(_ESCAPED)}" if sign and len(values) == 1 else ""
+
+
+def _label_text(requirement: Obj) -> str:
+    """A term of a label selector; empty for an operator that is not known."""
+    key: str = requirement["key"]
+    values = ",".join(requirement.get("values") or ())
+    texts = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key, "DoesNotExist": f"!{key}"}
+    return texts.get(requirement.get("operator", ""), "")

@@ -1,0 +1,125 @@
+"""The rules of roles: what one allows, and whether some cover others.
+
+Pure: knows neither bindings nor requests. Source: ``k8s.io/component-helpers/auth/rbac/validation``, and in Kubernetes
+``pkg/apis/rbac/v1`` (what a rule matches) and ``pkg/registry/rbac/validation`` (how missing rules are printed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from extapi.authorization.base import Attributes
+from extapi.errors import go_quote
+
+Strings = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One PolicyRule of a role. Empty ``resource_names``: all names."""
+
+    verbs: Strings = ()
+    api_groups: Strings = ()
+    resources: Strings = ()
+    resource_names: Strings = ()
+    non_resource_urls: Strings = ()
+
+    def allows(self, asked: Attributes) -> bool:
+        """Whether the rule lets pass what is asked."""
+        if not ("*" in self.verbs or asked.verb in self.verbs):
+            return False
+        if not asked.is_resource:
+            return any(_path_covers(own, asked.path) for own in self.non_resource_urls)
+        resources = {"*", asked.resource}
+        if asked.subresource:
+            resources = {"*", f"{asked.resource}/{asked.subresource}", f"*/{asked.subresource}"}
+        return (
+            ("*" in self.api_groups or asked.group in self.api_groups)
+            and not resources.isdisjoint(self.resources)
+            and (not self.resource_names or asked.name in self.resource_names)
+        )
+
+    def covers(self, other: Rule) -> bool:
+        """Whether this rule alone allows all that ``other`` does."""
+        return (
+            ("*" in self.verbs or set(self.verbs).issuperset(other.verbs))
+            and ("*" in self.api_groups or set(self.api_groups).issuperset(other.api_groups))
+            and all(not _covering(resource).isdisjoint(self.resources) for resource in other.resources)
+            and (not self.resource_names or set() < set(other.resource_names) <= set(self.resource_names))
+            and all(any(_path_covers(own, path) for own in self.non_resource_urls) for path in other.non_resource_urls)
+        )
+
+    def parts(self) -> Iterator[Rule]:
+        """The same in rules of one verb, group, resource and name each, or of one verb and path."""
+        names: list[Strings] = [(name,) for name in self.resource_names] or [()]
+        for group, resource, verb, name in product(self.api_groups, self.resources, self.verbs, names):
+            yield Rule((verb,), (group,), (resource,), name)
+        for path, verb in product(self.non_resource_urls, self.verbs):
+            yield Rule((verb,), non_resource_urls=(path,))
+
+    def size(self) -> int:
+        """How many :meth:`parts` there are."""
+        resources = len(self.api_groups) * len(self.resources) * max(1, len(self.resource_names))
+        return len(self.verbs) * (resources + len(self.non_resource_urls))
+
+    def __str__(self) -> str:
+        """As error messages print it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}``."""
+        members = (
+            ("APIGroups", self.api_groups),
+            ("Resources", self.resources),
+            ("NonResourceURLs", self.non_resource_urls),
+            ("ResourceNames", self.resource_names),
+            ("Verbs", self.verbs),
+        )
+        return "{" + ", ".join(f"{name}:{quoted(values)}" for name, values in members if values) + "}"
+
+
+FULL_AUTHORITY = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
+"""What somebody who may do everything has."""
+
+
+PARTS, COMPARISONS = 10_000, 1_000_000
+"""What :func:`missing` looks at, at most, and how often: about a second. The bootstrap roles have some hundreds of parts."""
+
+
+def rules_of(role: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """The rules of a Role or ClusterRole, as it travels."""
+    names = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    return tuple(Rule(*(tuple(rule.get(name) or ()) for name in names)) for rule in role.get("rules") or ())
+
+
+def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+    """The parts of ``wanted`` that no rule of ``owned`` covers. Raises OverflowError for more than can be compared."""
+    whole = [rule for rule in wanted if not any(own.covers(rule) for own in owned)]
+    parts = sum(rule.size() for rule in whole)
+    if parts > PARTS or parts * len(owned) > COMPARISONS:
+        raise OverflowError("the rules allow more than can be compared with what the user may do")
+    return [part for rule in whole for part in rule.parts() if not any(own.covers(part) for own in owned)]
+
+
+def printed(parts: Iterable[Rule]) -> str:
+    """What is missing, a line for each resource with its verbs, sorted."""
+    together: dict[Rule, Strings] = {}
+    for part in parts:
+        # Paths stay apart; what differs only by verb becomes one line.
+        key = part if part.non_resource_urls else replace(part, verbs=())
+        together[key] = part.verbs if part.non_resource_urls else (*together.get(key, ()), *part.verbs)
+    return "\n".join(sorted({str(replace(key, verbs=verbs)) for key, verbs in together.items()}))
+
+
+def quoted(texts: Iterable[str]) -> str:
+    """Strings as Go's ``%q`` prints a slice of them: ``["a" "b"]``."""
+    return f"[{' '.join(go_quote(text) for text in texts)}]"
+
+
+def _covering(resource: str) -> set[str]:
+    """Which resources of a rule stand for this one: ``pods/log`` is also one of ``*/log``."""
+    _, slash, subresource = resource.partition("/")
+    return {"*", resource, f"*/{subresource}"} if slash else {"*", resource}
+
+
+def _path_covers(own: str, path: str) -> bool:
+    return own == path or (own.endswith("*") and path.startswith(own.rstrip("*")))

@@ -1,0 +1,166 @@
+"""Merged OpenAPI: v3 as an index over the servers that publish, v2 as one document (spec D14-D16, C18-C20).
+
+Documents of other servers are kept as compressed bytes, never as trees, and merged when somebody asks. One that is broken
+is left out, and the rest stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from isal import isal_zlib
+from twisted.logger import Logger
+
+from extapi.api.user import User
+from extapi.client.base import TransportError
+from extapi.client.origin import Origin
+from extapi.codec.negotiation import negotiate
+from extapi.controlplane.aggregator.proxy import Proxy
+from extapi.controlplane.aggregator.remote import Remote
+from extapi.controlplane.aggregator.services import APIService
+from extapi.listener.call import Call, Response
+from extapi.server.discovery import Document
+from extapi.server.documents import document
+
+READER = User("system:aggregator")
+SECONDS = 60.0
+"""Seconds for a document."""
+V3 = "/openapi/v3/"
+
+_REFERENCE = re.compile(rb'"#/definitions/([^"]+)"')
+_JSON = ("Accept", "application/json")
+
+
+class Swagger(msgspec.Struct):
+    """What of an OpenAPI v2 document is merged; what it holds stays text."""
+
+    paths: dict[str, msgspec.Raw] = {}
+    definitions: dict[str, msgspec.Raw] = {}
+
+
+class OpenAPI:
+    """``local(path, accept)``: a document of the router below. ``remotes``: by the names of their APIServices."""
+
+    _log = Logger()
+
+    def __init__(self, local: Callable[[str, str], Awaitable[bytes]], remotes: Mapping[str, Remote]) -> None:
+        self._local = local
+        self._remotes = remotes
+        self._below: dict[str, Any] | None = None
+        self._made: dict[str, Document] = {}
+
+    def forget(self) -> None:
+        """Something has changed."""
+        self._made.clear()
+
+    def served(self, path: str) -> Remote | None:
+        """Who publishes the document of a group version at this path."""
+        if not path.startswith(V3 + "apis/"):
+            return None
+        group, _, version = path.removeprefix(V3 + "apis/").partition("/")
+        remote = self._remotes.get(f"{version}.{group}")
+        return remote if remote is not None and remote.schemas is not None else None
+
+    async def answer(self, call: Call, path: str) -> Response | None:
+        """The response for a path that has to be merged; None for others."""
+        if path in ("/openapi/v2", "/openapi/v3"):
+            negotiate(call.header("accept"), transforms=frozenset())
+            if path not in self._made:
+                self._made[path] = await (self._index() if path == "/openapi/v3" else self._swagger())
+            return document(call, self._made[path], "application/json", etag=True)
+        if path.startswith(V3) and path.removeprefix(V3) not in (await self._lower())["paths"]:
+            return Response(404)
+        return None
+
+    async def read(self, proxy: Proxy, origin: Origin, remote: Remote) -> bool:
+        """Ask a server for its documents; whether something is new. Raises :class:`TransportError`."""
+        status, _, body = await proxy.fetch(origin, "/openapi/v3", READER, _JSON, seconds=SECONDS)
+        schemas = _entry(body, remote.service.path) if status == 200 else None
+        new = schemas != remote.schemas
+        remote.schemas = schemas
+        kept = (("If-None-Match", remote.swagger_etag),) if remote.swagger_etag else ()
+        status, answer, body = await proxy.fetch(origin, "/openapi/v2", READER, _JSON, *kept, seconds=SECONDS)
+        if status == 200:
+            try:
+                found = part_of(body, remote.service)
+            except (msgspec.DecodeError, RecursionError) as error:
+                self._log.warn("the OpenAPI of {name} is left out: {error}", name=remote.service.name, error=str(error))
+                return new
+            remote.swagger = isal_zlib.compress(msgspec.json.encode(found), 1)
+            remote.swagger_etag = answer.header("etag")
+            return True
+        if status == 404 and remote.swagger is not None:
+            remote.swagger, remote.swagger_etag, new = None, "", True
+        return new
+
+    async def _lower(self) -> dict[str, Any]:
+        if self._below is None:
+            below: dict[str, Any] = msgspec.json.decode(await self._local("/openapi/v3", "application/json"))
+            self._below = below
+        return self._below
+
+    async def _index(self) -> Document:
+        paths = dict((await self._lower())["paths"])
+        for remote in self._remotes.values():
+            if remote.schemas is not None:
+                paths[remote.service.path.removeprefix("/")] = remote.schemas
+        return Document({"paths": paths})
+
+    async def _swagger(self) -> Document:
+        raw = await self._local("/openapi/v2", "application/json")
+        merged = msgspec.json.decode(raw, type=Swagger)
+        for name in sorted(self._remotes):
+            packed = self._remotes[name].swagger
+            if packed is not None:
+                merge(merged, isal_zlib.decompress(packed))
+        document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        return Document({**document_, "paths": merged.paths, "definitions": merged.definitions})
+
+
+def part_of(body: bytes, service: APIService) -> Swagger:
+    """The paths of one group version, and the definitions that they use. Raises ``msgspec.DecodeError``."""
+    whole = msgspec.json.decode(body, type=Swagger)
+    prefix = service.path + "/"
+    paths = {path: raw for path, raw in whole.paths.items() if path.startswith(prefix)}
+    used: set[str] = set()
+    fresh = _references(paths.values())
+    while fresh:
+        used |= fresh
+        fresh = _references(whole.definitions[name] for name in fresh if name in whole.definitions) - used
+    return Swagger(paths, {name: raw for name, raw in whole.definitions.items() if name in used})
+
+
+def merge(into: Swagger, raw: bytes) -> None:
+    """Add one server's part. What is there stays; a definition of the same name that says otherwise gets another name."""
+    part = msgspec.json.decode(raw, type=Swagger)
+    renamed: dict[bytes, bytes] = {}
+    for name, content in part.definitions.items():
+        known = into.definitions.get(name)
+        if known is not None and msgspec.json.decode(known) != msgspec.json.decode(content):
+            count = 2
+            while f"{name}_v{count}" in into.definitions or f"{name}_v{count}" in part.definitions:
+                count += 1
+            renamed[name.encode()] = f"{name}_v{count}".encode()
+    if renamed:
+        raw = _REFERENCE.sub(lambda found: b'"#/definitions/%b"' % renamed.get(found[1], found[1]), raw)
+        part = msgspec.json.decode(raw, type=Swagger)
+    for name, content in part.definitions.items():
+        into.definitions.setdefault(renamed.get(name.encode(), name.encode()).decode(), content)
+    for path, content in part.paths.items():
+        into.paths.setdefault(path, content)
+
+
+def _references(texts: Any) -> set[str]:
+    return {name.decode() for text in texts for name in _REFERENCE.findall(bytes(text))}
+
+
+def _entry(body: bytes, path: str) -> dict[str, Any] | None:
+    """The entry of a group version in an index of OpenAPI v3."""
+    try:
+        entry = msgspec.json.decode(body)["paths"][path.removeprefix("/")]
+        return {"serverRelativeURL": str(entry["serverRelativeURL"])}
+    except (msgspec.DecodeError, RecursionError, KeyError, TypeError, TransportError):
+        return None

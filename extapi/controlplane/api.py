@@ -1,0 +1,62 @@
+"""What the control plane serves itself: groups, admission and controllers, put together."""
+
+from __future__ import annotations
+
+from extapi import Api, Group
+from extapi.authorization.base import Authorizer
+from extapi.client.clock import Clock
+from extapi.controlplane.access import reviews
+from extapi.controlplane.access.escalation import Escalation
+from extapi.controlplane.access.rbac import RBAC
+from extapi.controlplane.access.tokens import Tokens
+from extapi.controlplane.controllers.accounts import AccountController
+from extapi.controlplane.controllers.namespaces import NamespaceController
+from extapi.controlplane.controllers.roles import RoleAggregationController
+from extapi.controlplane.kinds import (
+    apiregistration,
+    authentication,
+    authorization,
+    core,
+    events,
+    leases,
+    rbac as access,
+    services,
+)
+
+
+def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock, root_ca: str) -> Api:
+    """The API. ``root_ca``: PEM of the authority that has signed the control plane's serving certificate."""
+    return Api(
+        Group(
+            "",
+            core.NAMESPACE,
+            core.CONFIG_MAP,
+            core.SECRET,
+            core.service_account(tokens.token_request),
+            services.SERVICE,
+            events.EVENT,
+        ),
+        Group("coordination.k8s.io", leases.LEASE),
+        Group(
+            "rbac.authorization.k8s.io",
+            access.ROLE,
+            access.CLUSTER_ROLE,
+            access.ROLE_BINDING,
+            access.CLUSTER_ROLE_BINDING,
+        ),
+        Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
+        Group(
+            "authentication.k8s.io",
+            authentication.token_review(tokens.token_review),
+            authentication.self_subject_review(reviews.SelfSubjectReviews(clock)),
+        ),
+        Group(
+            "authorization.k8s.io",
+            authorization.subject_access_review(reviews.SubjectAccessReviews(authorizer)),
+            authorization.local_subject_access_review(reviews.LocalSubjectAccessReviews(authorizer)),
+            authorization.self_subject_access_review(reviews.SelfSubjectAccessReviews(authorizer)),
+            authorization.self_subject_rules_review(reviews.SelfSubjectRulesReviews(roles)),
+        ),
+        admission=[Escalation(roles)],
+        controllers=[NamespaceController(), AccountController(root_ca), RoleAggregationController()],
+    )

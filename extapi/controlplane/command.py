@@ -1,0 +1,54 @@
+"""The command line of the control plane: the flags of kube-apiserver that it has, under their names there.
+
+It listens on 127.0.0.1 and nowhere else; no flag changes that.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extapi.controlplane.options import Options
+from extapi.storage.url import parse_url
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _storage(_context: click.Context, _option: click.Parameter, url: str) -> str:
+    try:
+        parse_url(url)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return url
+
+
+def _names(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for value in values for name in value.split(",") if name)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--secure-port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="Port on 127.0.0.1."
+)
+@click.option("--storage", metavar="URL", default="memory:", callback=_storage, help="memory: or sqlite:///PATH.")
+@click.option("--tls-cert-file", type=_FILE, required=True, help="Its serving certificate.")
+@click.option("--tls-private-key-file", type=_FILE, required=True, help="The key of --tls-cert-file.")
+@click.option(
+    "--client-ca-file", type=_FILE, required=True, help="The CA of clients; it has signed --tls-cert-file, too."
+)
+@click.option("--proxy-client-cert-file", type=_FILE, required=True, help="Shown to extension servers.")
+@click.option("--proxy-client-key-file", type=_FILE, required=True, help="The key of --proxy-client-cert-file.")
+@click.option("--requestheader-client-ca-file", type=_FILE, required=True, help="The CA of --proxy-client-cert-file.")
+@click.option("--requestheader-allowed-names", multiple=True, callback=_names, help="Common names of front proxies.")
+@click.option("--service-account-key-file", type=_FILE, required=True, help="Private EC key that signs tokens.")
+@click.option("--service-account-issuer", required=True, help="Who issues the tokens.")
+def control_plane(**flags: Any) -> None:
+    """Run a local control plane for development, until SIGTERM. It is no cluster, and listens on loopback only."""
+    from extapi.controlplane.process import Process  # noqa: PLC0415 - mistakes and --help answer at once
+    from extapi.server.reactor import run_process  # noqa: PLC0415
+
+    options = Options(**flags)
+    sys.exit(run_process(lambda reactor, log: Process(options, reactor, log)))

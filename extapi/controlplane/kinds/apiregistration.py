@@ -1,0 +1,140 @@
+"""APIServices: which group and version is served by whom. Their status is the aggregator's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from extapi import CLUSTER, Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
+from extapi.api.names import dns1035_label, dns1123_subdomain, path_segment
+from extapi.controlplane.kinds.parts import (
+    AGE,
+    Base64,
+    Conditions,
+    Int32,
+    Text,
+    byte_count,
+    canonical,
+    native,
+    port_problems,
+    spelled,
+)
+from extapi.errors import go_quote
+
+
+class ServiceReference(Struct):
+    """The service that serves the API."""
+
+    namespace: Annotated[Text, Description("The namespace of the service.")] = None
+    name: Annotated[Text, Description("The name of the service.")] = None
+    port: Annotated[Int32 | None, Description("The port of the service; by default 443.")] = None
+
+
+class APIServiceSpec(Struct, rename=spelled):
+    """Where a group and version is served."""
+
+    service: Annotated[ServiceReference | None, Description("Left out: this server itself serves it.")] = None
+    group: Annotated[Text, Description("The API group.")] = None
+    version: Annotated[Text, Description("The version of the group.")] = None
+    insecure_skip_tls_verify: Annotated[bool | None, Description("Do not look at the server's certificate.")] = None
+    ca_bundle: Annotated[Base64 | None, Description("PEM, in base64: who signs the server's certificate.")] = None
+    group_priority_minimum: Annotated[Int32, Description("Groups with higher ones come first.")] = 0
+    version_priority: Annotated[Int32, Description("Versions of the group with higher ones come first.")] = 0
+
+
+class APIServiceStatus(Struct):
+    """Whether the API is there."""
+
+    conditions: Conditions = []
+
+
+class APIService(Object):
+    """A group and version, and the server that serves it. Its name is VERSION.GROUP."""
+
+    spec: APIServiceSpec = APIServiceSpec()
+    status: APIServiceStatus = APIServiceStatus()
+
+
+class APIServiceStrategy(Strategy):
+    """An APIService is named after what it serves, and says how the server is to be trusted (spec D17)."""
+
+    def prepare(self, obj: APIService, old: APIService | None) -> None:
+        """Fill in the port; read the certificates."""
+        del old
+        obj.spec.ca_bundle = canonical("APIService", obj.spec.ca_bundle or "") or None
+        if obj.spec.service is not None and obj.spec.service.port is None:
+            obj.spec.service.port = 443
+
+    def validate(self, obj: APIService, old: APIService | None) -> Iterable[FieldError]:
+        """``ValidateAPIService``; and the words of conditions, which only a write of status can change."""
+        del old
+        spec, group, version = obj.spec, obj.spec.group or "", obj.spec.version or ""
+        wanted = f"{version}.{group}"
+        if obj.metadata.name != wanted and not path_segment(obj.metadata.name):
+            why = f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}'
+            yield FieldError.invalid("metadata.name", obj.metadata.name, why)
+        if not group and version != "v1":
+            yield FieldError.required("spec.group", "only v1 may have an empty group and it better be legacy kube")
+        for problem in dns1123_subdomain(group) if group else ():
+            yield FieldError.invalid("spec.group", group, problem)
+        for problem in dns1035_label(version):
+            yield FieldError.invalid("spec.version", version, problem)
+        if not 0 < spec.group_priority_minimum <= 20000:
+            why = "must be positive and less than 20000"
+            yield FieldError.invalid("spec.groupPriorityMinimum", spec.group_priority_minimum, why)
+        if not 0 < spec.version_priority <= 1000:
+            why = "must be positive and less than 1000"
+            yield FieldError.invalid("spec.versionPriority", spec.version_priority, why)
+        yield from _broken_trust(spec)
+        for index, condition in enumerate(obj.status.conditions):
+            if condition.status not in {"True", "False", "Unknown"}:
+                path = f"status.conditions[{index}].status"
+                yield FieldError.not_supported(path, condition.status, ["True", "False", "Unknown"])
+
+
+def _broken_trust(spec: APIServiceSpec) -> Iterable[FieldError]:
+    """Which server it is, and how it is recognised."""
+    bundle, insecure = spec.ca_bundle or "", bool(spec.insecure_skip_tls_verify)
+    if spec.service is None:
+        if bundle:
+            why = "local APIServices may not have a caBundle"
+            yield FieldError.invalid("spec.caBundle", f"{byte_count(bundle)} bytes", why)
+        if insecure:
+            why = "local APIServices may not have insecureSkipTLSVerify"
+            yield FieldError.invalid("spec.insecureSkipTLSVerify", insecure, why)
+        return
+    if not spec.service.namespace:
+        yield FieldError.required("spec.service.namespace")
+    if not spec.service.name:
+        yield FieldError.required("spec.service.name")
+    port = spec.service.port or 0
+    if problems := port_problems(port):
+        yield FieldError.invalid("spec.service.port", port, f"port is not valid: {', '.join(problems)}")
+    if insecure and bundle:
+        yield FieldError.invalid("spec.insecureSkipTLSVerify", insecure, "may not be true if caBundle is present")
+
+
+def _service(obj: dict[str, Any]) -> str:
+    service = obj["spec"].get("service")
+    return "Local" if service is None else f"{service.get('namespace', '')}/{service.get('name', '')}"
+
+
+def _available(obj: dict[str, Any]) -> str:
+    """True, or another verdict with its reason."""
+    for condition in obj.get("status", {}).get("conditions", ()):
+        if condition["type"] == "Available":
+            reason = "" if condition["status"] == "True" else condition.get("reason", "")
+            return f"{condition['status']} ({reason})" if reason else str(condition["status"])
+    return "Unknown"
+
+
+API_SERVICE = Kind(
+    "APIService",
+    versions={"v1": Version(APIService)},
+    storage="v1",
+    scope=CLUSTER,
+    categories=["api-extensions"],
+    columns=[Column("Service", cell=_service), Column("Available", cell=_available), AGE],
+    strategy=APIServiceStrategy(),
+    native=native(names=path_segment, unconditional_update=False, finalizers=False),
+)

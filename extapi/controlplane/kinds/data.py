@@ -1,0 +1,164 @@
+"""Config maps and secrets: data by key."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import msgspec
+
+from extapi import Column, Description, FieldError, Kind, Object, Strategy, Version
+from extapi.controlplane.kinds.parts import AGE, Base64, byte_count, canonical, native
+
+LARGEST = 1024 * 1024
+"""Bytes of all values together."""
+_KEY = "[-._a-zA-Z0-9]+"
+
+Immutable = Annotated[bool | None, Description("If true, the data cannot be changed any more; only metadata can.")]
+
+
+class ConfigMap(Object):
+    """Configuration data for others to read."""
+
+    immutable: Immutable = None
+    data: Annotated[dict[str, str], Description("Texts by key.")] = {}
+    binary_data: Annotated[dict[str, Base64], Description("Bytes by key; no key may stand in data too.")] = {}
+
+
+class Secret(Object):
+    """Data that not everybody may read."""
+
+    immutable: Immutable = None
+    data: Annotated[dict[str, Base64], Description("Bytes by key.")] = {}
+    string_data: Annotated[dict[str, str], Description("Texts that are put into data on writing; never read.")] = {}
+    type: Annotated[str, Description("What the data is for; cannot be changed.")] = "Opaque"
+
+
+def key_problems(key: str) -> Iterator[str]:
+    """What is wrong with a key (``IsConfigMapKey``)."""
+    if len(key) > 253:
+        yield "must be no more than 253 characters"
+    if not re.fullmatch(_KEY, key):
+        yield (
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
+            f"(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_KEY}')"
+        )
+    if key in {".", ".."}:
+        yield f"must not be '{key}'"
+    elif key.startswith(".."):
+        yield "must not start with '..'"
+
+
+def _frozen(new: ConfigMap | Secret, old: ConfigMap | Secret | None, fields: dict[str, str]) -> Iterator[FieldError]:
+    """What was declared immutable stays; ``fields``: wire names and attributes."""
+    if old is None or not old.immutable:
+        return
+    changed = [name for name, attribute in fields.items() if getattr(new, attribute) != getattr(old, attribute)]
+    for name in ["immutable", *changed] if not new.immutable else changed:
+        yield FieldError.forbidden(name, "field is immutable when `immutable` is set")
+
+
+class ConfigMapStrategy(Strategy):
+    """Each key stands once, and all of it is not too large. Source: ``ValidateConfigMap``."""
+
+    def prepare(self, obj: ConfigMap, old: ConfigMap | None) -> None:
+        """Read the base64."""
+        del old
+        obj.binary_data = {key: canonical("ConfigMap", text) for key, text in obj.binary_data.items()}
+
+    def validate(self, obj: ConfigMap, old: ConfigMap | None) -> Iterable[FieldError]:
+        """Check immutability, keys and size."""
+        yield from _frozen(obj, old, {"data": "data", "binaryData": "binary_data"})
+        for key in obj.data:
+            for problem in key_problems(key):
+                yield FieldError.invalid(f"data[{key}]", key, problem)
+            if key in obj.binary_data:
+                yield FieldError.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+        for key in obj.binary_data:
+            for problem in key_problems(key):
+                yield FieldError.invalid(f"binaryData[{key}]", key, problem)
+        size = sum(len(text.encode()) for text in obj.data.values()) + sum(map(byte_count, obj.binary_data.values()))
+        if size > LARGEST:
+            yield FieldError.too_long("[]", LARGEST)  # the whole object, as kube-apiserver prints a path without a name
+
+
+class SecretStrategy(Strategy):
+    """A secret keeps its type, and has the keys that the type asks for. Source: ``ValidateSecret``."""
+
+    def prepare(self, obj: Secret, old: Secret | None) -> None:
+        """Put texts into data."""
+        del old
+        obj.type = obj.type or "Opaque"
+        obj.data = {key: canonical("Secret", text) for key, text in obj.data.items()}
+        obj.data |= {key: base64.b64encode(text.encode()).decode() for key, text in obj.string_data.items()}
+        obj.string_data = {}
+
+    def validate(self, obj: Secret, old: Secret | None) -> Iterable[FieldError]:
+        """Check immutability, keys, size and type."""
+        if old is not None and obj.type != old.type:
+            yield FieldError.invalid("type", obj.type, "field is immutable")
+        yield from _frozen(obj, old, {"data": "data"})
+        for key in obj.data:
+            for problem in key_problems(key):
+                yield FieldError.invalid(f"data[{key}]", key, problem)
+        if sum(map(byte_count, obj.data.values())) > LARGEST:
+            yield FieldError.too_long("data", LARGEST)
+        yield from _typed(obj)
+
+
+def _typed(secret: Secret) -> Iterator[FieldError]:
+    """What the type of a secret asks for."""
+    data = secret.data
+    match secret.type:
+        case "kubernetes.io/service-account-token":
+            name = "kubernetes.io/service-account.name"
+            if not secret.metadata.annotations.get(name):
+                yield FieldError.required(f"metadata.annotations[{name}]")
+        case "kubernetes.io/dockercfg":
+            yield from _json(data, ".dockercfg")
+        case "kubernetes.io/dockerconfigjson":
+            yield from _json(data, ".dockerconfigjson")
+        case "kubernetes.io/basic-auth":
+            if "username" not in data and "password" not in data:
+                yield FieldError.required("data[username]")
+                yield FieldError.required("data[password]")
+        case "kubernetes.io/ssh-auth":
+            if not data.get("ssh-privatekey"):
+                yield FieldError.required("data[ssh-privatekey]")
+        case "kubernetes.io/tls":
+            yield from (FieldError.required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data)
+
+
+def _json(data: dict[str, str], key: str) -> Iterator[FieldError]:
+    """The value has to be there, and a JSON object."""
+    if key not in data:
+        yield FieldError.required(f"data[{key}]")
+        return
+    try:
+        msgspec.json.decode(base64.b64decode(data[key]), type=dict)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        yield FieldError.invalid(f"data[{key}]", "<secret contents redacted>", str(error))
+
+
+CONFIG_MAP = Kind(
+    "ConfigMap",
+    versions={"v1": Version(ConfigMap)},
+    storage="v1",
+    status=False,
+    short_names=["cm"],
+    columns=[Column("Data", type="integer", cell=lambda obj: len(obj.get("data", ())) + len(obj.get("binaryData", ()))), AGE],
+    strategy=ConfigMapStrategy(),
+    native=native(),
+)
+SECRET = Kind(
+    "Secret",
+    versions={"v1": Version(Secret)},
+    storage="v1",
+    status=False,
+    columns=[Column("Type", ".type"), Column("Data", type="integer", cell=lambda obj: len(obj.get("data", ()))), AGE],
+    selectable=[".type"],
+    strategy=SecretStrategy(),
+    native=native(),
+)

@@ -1,0 +1,53 @@
+"""Leases: how several processes agree which of them works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from extapi import Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
+from extapi.controlplane.kinds.parts import AGE, Int32, Text, Time, native
+
+
+class LeaseSpec(Struct):
+    """Who holds a lease, and until when."""
+
+    holder_identity: Annotated[Text, Description("Who holds it.")] = None
+    lease_duration_seconds: Annotated[Int32 | None, Description("How long after renewTime others wait.")] = None
+    acquire_time: Annotated[Time, Description("When the holder took it.")] = None
+    renew_time: Annotated[Time, Description("When the holder was last heard of.")] = None
+    lease_transitions: Annotated[Int32 | None, Description("How often the holder changed.")] = None
+    strategy: Annotated[Text, Description("How a coordinated election picks the holder.")] = None
+    preferred_holder: Annotated[Text, Description("Who should take it over.")] = None
+
+
+class Lease(Object):
+    """Held by one process at a time."""
+
+    spec: LeaseSpec = LeaseSpec()
+
+
+class LeaseStrategy(Strategy):
+    """Numbers are not negative. Source: ``ValidateLeaseSpec``."""
+
+    def validate(self, obj: Lease, old: Lease | None) -> Iterable[FieldError]:
+        """Check durations and counts."""
+        del old
+        spec = obj.spec
+        if spec.lease_duration_seconds is not None and spec.lease_duration_seconds <= 0:
+            path = "spec.leaseDurationSeconds"
+            yield FieldError.invalid(path, spec.lease_duration_seconds, "must be greater than 0")
+        if spec.lease_transitions is not None and spec.lease_transitions < 0:
+            path = "spec.leaseTransitions"
+            yield FieldError.invalid(path, spec.lease_transitions, "must be greater than or equal to 0")
+
+
+LEASE = Kind(
+    "Lease",
+    versions={"v1": Version(Lease)},
+    storage="v1",
+    status=False,
+    columns=[Column("Holder", ".spec.holderIdentity"), AGE],
+    strategy=LeaseStrategy(),
+    native=native(unconditional_update=False, finalizers=False),
+)

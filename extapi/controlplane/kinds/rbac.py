@@ -1,0 +1,209 @@
+"""Roles and their bindings: who may do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+import msgspec
+
+from extapi import CLUSTER, Atomic, Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
+from extapi.api.labelselectors import selector_problems
+from extapi.api.names import dns1123_subdomain, path_segment
+from extapi.controlplane.kinds.parts import AGE, CREATED_AT, Selector, Text, native, spelled
+
+GROUP = "rbac.authorization.k8s.io"
+
+Words = Annotated[list[str], Atomic()]
+
+
+class PolicyRule(Struct, rename=spelled):
+    """What a role allows; * stands for all."""
+
+    verbs: Annotated[Words, Description("Verbs; * stands for all.")] = []
+    api_groups: Annotated[Words, Description('API groups; "" is the core group, * stands for all.')] = []
+    resources: Annotated[Words, Description("Resources; * stands for all.")] = []
+    resource_names: Annotated[list[str], Atomic(), Description("Only these objects; empty: all.")] = []
+    non_resource_urls: Annotated[list[str], Atomic(), Description("Paths that are no resources; * ends one.")] = []
+
+
+class Subject(Struct):
+    """Who is meant: a user, a group or a service account."""
+
+    kind: Annotated[str, Description("User, Group or ServiceAccount.")] = ""
+    api_group: Annotated[Text, Description("rbac.authorization.k8s.io; of service accounts empty.")] = None
+    name: Annotated[str, Description("The name of the user, group or service account.")] = ""
+    namespace: Annotated[Text, Description("Of a service account.")] = None
+
+
+class RoleRef(Struct):
+    """The role that is bound."""
+
+    api_group: Annotated[str, Description("rbac.authorization.k8s.io.")] = ""
+    kind: Annotated[str, Description("Role or ClusterRole.")] = ""
+    name: Annotated[str, Description("The name of the role.")] = ""
+
+
+class AggregationRule(Struct):
+    """Which other cluster roles a cluster role is made of."""
+
+    cluster_role_selectors: Annotated[list[Selector], Atomic(), Description("Each selects some of them.")] = []
+
+
+class Role(Object):
+    """Rights in one namespace."""
+
+    rules: Annotated[list[PolicyRule], Atomic(), Description("What is allowed.")] = []
+
+
+class ClusterRole(Object):
+    """Rights everywhere, or wherever it is bound."""
+
+    rules: Annotated[list[PolicyRule], Atomic(), Description("What is allowed.")] = []
+    aggregation_rule: Annotated[AggregationRule | None, Description("Fills the rules from other cluster roles.")] = None
+
+
+class RoleBinding(Object):
+    """Gives a role's rights in one namespace."""
+
+    subjects: Annotated[list[Annotated[Subject, Atomic()]], Atomic(), Description("Who gets the rights.")] = []
+    role_ref: Annotated[RoleRef, Atomic(), Description("The role; cannot be changed.")] = RoleRef()
+
+
+class ClusterRoleBinding(Object):
+    """Gives a cluster role's rights everywhere."""
+
+    subjects: Annotated[list[Annotated[Subject, Atomic()]], Atomic(), Description("Who gets the rights.")] = []
+    role_ref: Annotated[RoleRef, Atomic(), Description("The cluster role; cannot be changed.")] = RoleRef()
+
+
+def _broken_rules(rules: list[PolicyRule], *, namespaced: bool) -> Iterator[FieldError]:
+    """``ValidatePolicyRule``, for each."""
+    for index, rule in enumerate(rules):
+        path = f"rules[{index}]"
+        if not rule.verbs:
+            yield FieldError.required(f"{path}.verbs", "verbs must contain at least one value")
+        if rule.non_resource_urls:
+            urls = f"{path}.nonResourceURLs"
+            if namespaced:
+                why = "namespaced rules cannot apply to non-resource URLs"
+                yield FieldError.invalid(urls, rule.non_resource_urls, why)
+            if rule.api_groups or rule.resources or rule.resource_names:
+                why = "rules cannot apply to both regular resources and non-resource URLs"
+                yield FieldError.invalid(urls, rule.non_resource_urls, why)
+            continue
+        if not rule.api_groups:
+            yield FieldError.required(f"{path}.apiGroups", "resource rules must supply at least one api group")
+        if not rule.resources:
+            yield FieldError.required(f"{path}.resources", "resource rules must supply at least one resource")
+
+
+class RoleStrategy(Strategy):
+    """Each rule says whom it is about. Source: ``ValidateRole``, ``ValidateClusterRole``."""
+
+    def validate(self, obj: Role | ClusterRole, old: Role | ClusterRole | None) -> Iterable[FieldError]:
+        """Check rules, and what a cluster role is made of."""
+        del old
+        yield from _broken_rules(obj.rules, namespaced=isinstance(obj, Role))
+        if isinstance(obj, Role) or obj.aggregation_rule is None:
+            return
+        path = "aggregationRule.clusterRoleSelectors"
+        if not obj.aggregation_rule.cluster_role_selectors:
+            yield FieldError.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
+        for index, selector in enumerate(obj.aggregation_rule.cluster_role_selectors):
+            problems = list(selector_problems(msgspec.to_builtins(selector), f"{path}[{index}]"))
+            yield from problems
+            if problems:
+                yield FieldError.invalid(f"{path}[{index}]", None, "invalid label selector.")
+
+
+def _broken_subject(subject: Subject, path: str, *, namespaced: bool) -> Iterator[FieldError]:
+    """``ValidateRoleBindingSubject``."""
+    if not subject.name:
+        yield FieldError.required(f"{path}.name")
+    group = subject.api_group or ""
+    match subject.kind:
+        case "ServiceAccount":
+            for problem in dns1123_subdomain(subject.name) if subject.name else ():
+                yield FieldError.invalid(f"{path}.name", subject.name, problem)
+            if group:
+                yield FieldError.not_supported(f"{path}.apiGroup", group, [""])
+            if not namespaced and not subject.namespace:
+                yield FieldError.required(f"{path}.namespace")
+        case "User" | "Group":
+            if group != GROUP:
+                yield FieldError.not_supported(f"{path}.apiGroup", group, [GROUP])
+        case kind:
+            yield FieldError.not_supported(f"{path}.kind", kind, ["ServiceAccount", "User", "Group"])
+
+
+class BindingStrategy(Strategy):
+    """A binding keeps its role, and binds it to subjects that can be. Source: ``ValidateRoleBinding`` and the other."""
+
+    def prepare(self, obj: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding | None) -> None:
+        """Fill in API groups (``SetDefaults_Subject``, ``SetDefaults_RoleBinding``)."""
+        del old
+        obj.role_ref.api_group = obj.role_ref.api_group or GROUP
+        for subject in obj.subjects:
+            if subject.kind in {"User", "Group"}:
+                subject.api_group = subject.api_group or GROUP
+
+    def validate(
+        self, obj: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding | None
+    ) -> Iterable[FieldError]:
+        """Check role and subjects."""
+        namespaced = isinstance(obj, RoleBinding)
+        role = obj.role_ref
+        kinds = ["Role", "ClusterRole"] if namespaced else ["ClusterRole"]
+        if role.api_group != GROUP:
+            yield FieldError.not_supported("roleRef.apiGroup", role.api_group, [GROUP])
+        if role.kind not in kinds:
+            yield FieldError.not_supported("roleRef.kind", role.kind, kinds)
+        if not role.name:
+            yield FieldError.required("roleRef.name")
+        for problem in path_segment(role.name):
+            yield FieldError.invalid("roleRef.name", role.name, problem)
+        for index, subject in enumerate(obj.subjects):
+            yield from _broken_subject(subject, f"subjects[{index}]", namespaced=namespaced)
+        if old is not None and old.role_ref != role:
+            shown = {"APIGroup": role.api_group, "Kind": role.kind, "Name": role.name}  # the names of Go's fields
+            yield FieldError.invalid("roleRef", shown, "cannot change roleRef")
+
+
+def _subjects(kind: str) -> Any:
+    """The cell that names the subjects of a kind; service accounts with their namespace."""
+
+    def cell(obj: dict[str, Any]) -> str:
+        found = [each for each in obj.get("subjects", ()) if each["kind"] == kind]
+        accounts = kind == "ServiceAccount"
+        names = (f"{each.get('namespace', '')}/{each['name']}" if accounts else each["name"] for each in found)
+        return ", ".join(names)
+
+    return cell
+
+
+_NATIVE = native(names=path_segment)
+_BINDING: dict[str, Any] = {
+    "storage": "v1",
+    "status": False,
+    "columns": [
+        Column("Role", cell=lambda obj: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"),
+        AGE,
+        *(Column(f"{kind}s", cell=_subjects(kind), priority=1) for kind in ("User", "Group", "ServiceAccount")),
+    ],
+    "strategy": BindingStrategy(),
+    "native": _NATIVE,
+}
+_ROLE: dict[str, Any] = {
+    "storage": "v1",
+    "status": False,
+    "columns": [CREATED_AT],
+    "strategy": RoleStrategy(),
+    "native": _NATIVE,
+}
+ROLE = Kind("Role", versions={"v1": Version(Role)}, **_ROLE)
+CLUSTER_ROLE = Kind("ClusterRole", versions={"v1": Version(ClusterRole)}, scope=CLUSTER, **_ROLE)
+ROLE_BINDING = Kind("RoleBinding", versions={"v1": Version(RoleBinding)}, **_BINDING)
+CLUSTER_ROLE_BINDING = Kind(
+    "ClusterRoleBinding", versions={"v1": Version(ClusterRoleBinding)}, scope=CLUSTER, **_BINDING
+)

@@ -1,0 +1,265 @@
+"""Services. There is no network here: they are kept, and the aggregator reads where they point to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+from extapi import (
+    Atomic,
+    Column,
+    Description,
+    FieldError,
+    IntOrString,
+    Kind,
+    ListMap,
+    Object,
+    Strategy,
+    Struct,
+    Version,
+)
+from extapi.api.markers import MergeKey
+from extapi.api.names import dns1123_label, dns1123_subdomain, qualified_name
+from extapi.controlplane.kinds.parts import AGE, Condition, Int32, Text, native, port_problems, spelled
+
+_EXPOSED = ("NodePort", "LoadBalancer")
+
+
+class ServicePort(Struct):
+    """A port that a service offers."""
+
+    name: Annotated[Text, Description("Must be there and unique where a service has several ports.")] = None
+    protocol: Annotated[str, Description("TCP, UDP or SCTP.")] = "TCP"
+    app_protocol: Annotated[Text, Description("What is spoken on the port, such as kubernetes.io/h2c.")] = None
+    port: Annotated[Int32, Description("The number of the port.")] = 0
+    target_port: Annotated[int | str | None, IntOrString(), Description("Number or name; by default port.")] = None
+    node_port: Annotated[Int32 | None, Description("The port on each node; there are no nodes here.")] = None
+
+
+class ClientIPConfig(Struct):
+    """How long a client stays with one endpoint."""
+
+    timeout_seconds: Annotated[Int32 | None, Description("For how long, in seconds.")] = None
+
+
+class SessionAffinityConfig(Struct, rename=spelled):
+    """Settings of session affinity."""
+
+    client_ip: ClientIPConfig | None = None
+
+
+class ServiceSpec(Struct, rename=spelled):
+    """Where a service is to be found."""
+
+    ports: Annotated[list[ServicePort], ListMap("port", "protocol"), MergeKey("port"), Description("Its ports.")] = []
+    selector: Annotated[dict[str, str], Atomic(), Description("Labels of the pods that answer.")] = {}
+    cluster_ip: Annotated[Text, Description("Kept as given: nothing is allocated.")] = None
+    cluster_ips: Annotated[list[str], Atomic(), Description("One address of each family.")] = []
+    type: Annotated[str, Description("ExternalName, ClusterIP, NodePort or LoadBalancer.")] = "ClusterIP"
+    external_ips: Annotated[list[str], Atomic(), Description("Further addresses that lead to it.")] = []
+    session_affinity: Annotated[str, Description("ClientIP or None.")] = "None"
+    load_balancer_ip: Annotated[Text, Description("Deprecated: the address that a load balancer is asked for.")] = None
+    load_balancer_source_ranges: Annotated[list[str], Atomic(), Description("Who may use the load balancer.")] = []
+    external_name: Annotated[Text, Description("The DNS name that an ExternalName service stands for.")] = None
+    external_traffic_policy: Annotated[Text, Description("Cluster or Local: where traffic from outside goes.")] = None
+    health_check_node_port: Annotated[Int32 | None, Description("The port of health checks on nodes.")] = None
+    publish_not_ready_addresses: Annotated[bool | None, Description("Count endpoints that are not ready.")] = None
+    session_affinity_config: Annotated[SessionAffinityConfig | None, Description("Its settings.")] = None
+    ip_families: Annotated[list[str], Atomic(), Description("IPv4, IPv6 or both.")] = []
+    ip_family_policy: Annotated[Text, Description("SingleStack, PreferDualStack or RequireDualStack.")] = None
+    allocate_load_balancer_node_ports: Annotated[bool | None, Description("Whether it needs ports on nodes.")] = None
+    load_balancer_class: Annotated[Text, Description("Which implementation makes the load balancer.")] = None
+    internal_traffic_policy: Annotated[Text, Description("Cluster or Local: where traffic from inside goes.")] = None
+    traffic_distribution: Annotated[Text, Description("Which endpoints are preferred.")] = None
+
+
+class PortStatus(Struct):
+    """A port of a load balancer."""
+
+    port: Annotated[Int32, Description("The number of the port.")] = 0
+    protocol: Annotated[str, Description("TCP, UDP or SCTP.")] = ""
+    error: Annotated[Text, Description("What went wrong with it.")] = None
+
+
+class LoadBalancerIngress(Struct):
+    """A point at which a load balancer takes traffic."""
+
+    ip: Annotated[Text, Description("Its address, where it has one.")] = None
+    hostname: Annotated[Text, Description("Its name, where it has one.")] = None
+    ip_mode: Annotated[Text, Description("VIP or Proxy: how traffic to the address arrives.")] = None
+    ports: Annotated[list[PortStatus], Atomic(), Description("Its ports.")] = []
+
+
+class LoadBalancerStatus(Struct):
+    """What the load balancer of a service is."""
+
+    ingress: Annotated[list[LoadBalancerIngress], Atomic(), Description("The points at which it takes traffic.")] = []
+
+
+class ServiceCondition(Condition):
+    """One aspect of the state of a service."""
+
+    observed_generation: Annotated[int | None, Description("The generation that the condition is about.")] = None
+
+
+class ServiceStatus(Struct):
+    """What became of a service."""
+
+    load_balancer: LoadBalancerStatus | None = None
+    conditions: Annotated[list[ServiceCondition], ListMap("type"), MergeKey("type"), Description("Its state.")] = []
+
+
+class Service(Object):
+    """A name for something that answers on the network."""
+
+    spec: ServiceSpec = ServiceSpec()
+    status: ServiceStatus = ServiceStatus()
+
+
+class ServiceStrategy(Strategy):
+    """A service says where it is. Source: ``SetDefaults_Service``, ``validateService``; what only a network needs is let pass."""
+
+    def prepare(self, obj: Service, old: Service | None) -> None:
+        """Fill in what depends on other fields; take out what the type has no use for any more."""
+        obj.status.load_balancer = obj.status.load_balancer or LoadBalancerStatus()
+        spec = obj.spec
+        spec.type = spec.type or "ClusterIP"
+        if spec.type == "ExternalName" and old is not None and spec.cluster_ips == old.spec.cluster_ips:
+            spec.cluster_ip, spec.cluster_ips = None, []
+        if spec.cluster_ip and (not spec.cluster_ips or (old is not None and spec.cluster_ips == old.spec.cluster_ips)):
+            spec.cluster_ips = [spec.cluster_ip]
+        spec.session_affinity = spec.session_affinity or "None"
+        if spec.session_affinity == "None":
+            spec.session_affinity_config = None
+        elif spec.session_affinity == "ClientIP" and spec.session_affinity_config is None:
+            spec.session_affinity_config = SessionAffinityConfig(client_ip=ClientIPConfig(timeout_seconds=10800))
+        for port in spec.ports:
+            port.protocol = port.protocol or "TCP"
+            port.target_port = port.target_port or port.port
+        if spec.type != "ExternalName":
+            spec.internal_traffic_policy = spec.internal_traffic_policy or "Cluster"
+        exposed = spec.type in _EXPOSED or (spec.type == "ClusterIP" and bool(spec.external_ips))
+        if exposed:
+            spec.external_traffic_policy = spec.external_traffic_policy or "Cluster"
+        elif old is not None and spec.external_traffic_policy == old.spec.external_traffic_policy:
+            spec.external_traffic_policy = None
+        if spec.type == "LoadBalancer" and spec.allocate_load_balancer_node_ports is None:
+            spec.allocate_load_balancer_node_ports = True
+
+    def validate(self, obj: Service, old: Service | None) -> Iterable[FieldError]:
+        """Check type, ports and policies."""
+        del old
+        spec = obj.spec
+        if not spec.ports and spec.cluster_ips != ["None"] and spec.type != "ExternalName":
+            yield FieldError.required("spec.ports")
+        if spec.type == "ExternalName":
+            yield from _broken_external_name(spec)
+        names: set[str] = set()
+        for index, port in enumerate(spec.ports):
+            path = f"spec.ports[{index}]"
+            yield from _broken_port(port, path, names, named=len(spec.ports) > 1)
+            if port.node_port and spec.type == "ClusterIP":
+                yield FieldError.forbidden(f"{path}.nodePort", "may not be used when `type` is 'ClusterIP'")
+        yield from _unknown("spec.sessionAffinity", spec.session_affinity, ["ClientIP", "None"])
+        yield from _unknown("spec.type", spec.type, ["ClusterIP", "ExternalName", *sorted(_EXPOSED)])
+        policies = ["Cluster", "Local"]
+        yield from _unknown("spec.externalTrafficPolicy", spec.external_traffic_policy, policies)
+        yield from _unknown("spec.internalTrafficPolicy", spec.internal_traffic_policy, policies)
+
+
+def _unknown(path: str, value: str | None, known: list[str]) -> Iterator[FieldError]:
+    if value and value not in known:
+        yield FieldError.not_supported(path, value, known)
+
+
+def _broken_external_name(spec: ServiceSpec) -> Iterator[FieldError]:
+    """Such a service is a DNS name and nothing else."""
+    for name, value in (
+        ("clusterIPs", spec.cluster_ips),
+        ("ipFamilies", spec.ip_families),
+        ("ipFamilyPolicy", spec.ip_family_policy),
+    ):
+        if value:
+            yield FieldError.forbidden(f"spec.{name}", "may not be set for ExternalName services")
+    name = (spec.external_name or "").removesuffix(".")
+    if not name:
+        yield FieldError.required("spec.externalName")
+    for problem in dns1123_subdomain(name) if name else ():
+        yield FieldError.invalid("spec.externalName", name, problem)
+
+
+def _broken_port(port: ServicePort, path: str, names: set[str], *, named: bool) -> Iterator[FieldError]:
+    """``validateServicePort``; ``names``: of the ports before, to which this one's is added."""
+    if named and not port.name:
+        yield FieldError.required(f"{path}.name")
+    elif port.name:
+        yield from (FieldError.invalid(f"{path}.name", port.name, problem) for problem in dns1123_label(port.name))
+        if port.name in names:
+            yield FieldError.duplicate(f"{path}.name", port.name)
+        names.add(port.name)
+    yield from (FieldError.invalid(f"{path}.port", port.port, problem) for problem in port_problems(port.port))
+    yield from _unknown(f"{path}.protocol", port.protocol, ["SCTP", "TCP", "UDP"])
+    target = port.target_port
+    problems = _port_name_problems(target) if isinstance(target, str) else port_problems(target or 0)
+    yield from (FieldError.invalid(f"{path}.targetPort", target, problem) for problem in problems)
+    for problem in qualified_name(port.app_protocol) if port.app_protocol is not None else ():
+        yield FieldError.invalid(f"{path}.appProtocol", port.app_protocol, problem)
+
+
+def _port_name_problems(name: str) -> list[str]:
+    """What is wrong with the name of a port (``IsValidPortName``)."""
+    rules = {
+        "must be no more than 15 characters": len(name) <= 15,
+        "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)": re.fullmatch("[-a-z0-9]+", name),
+        "must contain at least one letter (a-z)": re.search("[a-z]", name),
+        "must not contain consecutive hyphens": "--" not in name,
+        "must not begin or end with a hyphen": name == name.strip("-"),
+    }
+    return [text for text, holds in rules.items() if not holds]
+
+
+def _external(obj: dict[str, Any]) -> str:
+    """The cell External-IP."""
+    spec = obj["spec"]
+    if spec["type"] == "ExternalName":
+        return str(spec.get("externalName", ""))
+    points = obj.get("status", {}).get("loadBalancer", {}).get("ingress", ()) if spec["type"] == "LoadBalancer" else ()
+    found = sorted({point.get("ip") or point.get("hostname", "") for point in points} - {""})
+    none = "<pending>" if spec["type"] == "LoadBalancer" else "<none>"
+    return ",".join([*found, *spec.get("externalIPs", ())]) or none
+
+
+def _ports(obj: dict[str, Any]) -> str:
+    """The cell Port(s)."""
+    shown = (
+        f"{each['port']}:{each['nodePort']}/{each['protocol']}"
+        if each.get("nodePort")
+        else f"{each['port']}/{each['protocol']}"
+        for each in obj["spec"].get("ports", ())
+    )
+    return ",".join(shown) or "<none>"
+
+
+def _selector(obj: dict[str, Any]) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted(obj["spec"].get("selector", {}).items())) or "<none>"
+
+
+SERVICE = Kind(
+    "Service",
+    versions={"v1": Version(Service)},
+    storage="v1",
+    short_names=["svc"],
+    categories=["all"],
+    columns=[
+        Column("Type", ".spec.type"),
+        Column("Cluster-IP", cell=lambda obj: obj["spec"].get("clusterIPs", ["<none>"])[0]),
+        Column("External-IP", cell=_external),
+        Column("Port(s)", cell=_ports),
+        AGE,
+        Column("Selector", cell=_selector, priority=1),
+    ],
+    strategy=ServiceStrategy(),
+    selectable=[".spec.clusterIP", ".spec.type"],
+    native=native(names=dns1123_label, returns_deleted=True),
+)

@@ -1,0 +1,175 @@
+"""From start to stop of the control plane: its parts put together around one server on loopback.
+
+Ready once what every cluster has is there, and the access rules are known. Knows how the parts fit, and none of their
+rules.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from extapi.admission.base import Review
+from extapi.admission.namespaces import NamespaceLifecycle
+from extapi.authentication.bearer import Bearer, WebsocketBearer
+from extapi.authentication.files import BundleFile
+from extapi.authentication.loopback import Loopback
+from extapi.authentication.requestheader import RequestHeader
+from extapi.authentication.settings import HeaderNames, Settings
+from extapi.authentication.union import Union as AuthenticatorUnion
+from extapi.authentication.x509 import ClientCertificate
+from extapi.authorization.groups import AlwaysAllowGroups
+from extapi.authorization.union import Union as AuthorizerUnion
+from extapi.client.kube import ResourceName
+from extapi.controlplane.access.rbac import RBAC
+from extapi.controlplane.access.tokens import Tokens
+from extapi.controlplane.aggregator.aggregator import Aggregator
+from extapi.controlplane.api import control_plane_api
+from extapi.controlplane.bootstrap import Bootstrap
+from extapi.controlplane.options import Options
+from extapi.listener.service import OnFinished
+from extapi.listener.tls import ServingCertificate
+from extapi.server.controllers import Context
+from extapi.server.generic import Server
+from extapi.server.health import NamedCheck
+from extapi.server.serving import Serving, name_authorities
+from extapi.server.version import version_info
+from extapi.storage.url import open_backend
+
+NAMESPACES = ResourceName("", "v1", "namespaces")
+_READY = frozenset({"readyz"})
+LOOPBACK = "127.0.0.1"
+HEADERS = HeaderNames(username=("x-remote-user",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",))
+"""In which the front proxy names a user."""
+
+
+class NamespacesKnown:
+    """NamespaceLifecycle on the server's own namespaces."""
+
+    def __init__(self) -> None:
+        self._plugin: NamespaceLifecycle | None = None
+
+    async def start(self, context: Context) -> None:
+        """Follow the namespaces."""
+        cache = context.informer("", "v1", "namespaces")
+        self._plugin = NamespaceLifecycle(
+            cache=cache, live=lambda name: context.client.get(NAMESPACES, name), clock=context.clock
+        )
+
+    async def mutate(self, review: Review) -> None:
+        """Refuse what must not happen in a namespace."""
+        if self._plugin is not None:
+            await self._plugin.mutate(review)
+
+
+class Started:
+    """The last of the server's parts to be started: the server is ready when that has come to it."""
+
+    def __init__(self) -> None:
+        self._yes = False
+
+    async def start(self, context: Context) -> None:
+        """All others have been started."""
+        del context
+        self._yes = True
+
+    def check(self) -> str | None:
+        """The readiness check."""
+        return None if self._yes else "not all parts have been started"
+
+
+class Process:
+    """One control plane: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then."""
+
+    def __init__(self, options: Options, reactor: Any, access_log: OnFinished) -> None:
+        """Raises what is wrong with the files: BundleError, CertificateError, UnusableFile, ValueError."""
+        secret = secrets.token_hex(32)
+        settings = Settings()
+        settings.use_names(replace(HEADERS, allowed=options.requestheader_allowed_names))
+        self._files = [
+            BundleFile(options.client_ca_file, settings.trust_clients, reactor),
+            BundleFile(options.requestheader_client_ca_file, settings.trust_proxies, reactor),
+        ]
+        tls = ServingCertificate(options.tls_cert_file, options.tls_private_key_file)
+        name_authorities(tls, settings)
+        client_ca = _read(options.client_ca_file).decode(errors="replace")
+        bootstrap = Bootstrap(
+            client_ca=client_ca,
+            proxy_ca=_read(options.requestheader_client_ca_file).decode(errors="replace"),
+            proxy_names=options.requestheader_allowed_names,
+            port=options.secure_port,
+        )
+        self._started = Started()
+        rbac = RBAC()
+        authorizer = AuthorizerUnion([AlwaysAllowGroups(), rbac])
+        tokens = _tokens(options, reactor)
+        self._aggregator = Aggregator(
+            certificate=options.proxy_client_cert_file, key=options.proxy_client_key_file, reactor=reactor
+        )
+        api = control_plane_api(
+            authorizer=authorizer,
+            roles=rbac,
+            tokens=tokens,
+            clock=reactor,
+            root_ca=client_ca,
+        )
+        server = Server(
+            api,
+            open_backend(options.storage, reactor),
+            reactor,
+            authenticator=AuthenticatorUnion(
+                [
+                    Loopback(secret),
+                    RequestHeader(settings, reactor),
+                    ClientCertificate(settings, reactor),
+                    Bearer(tokens),
+                    WebsocketBearer(tokens),
+                ]
+            ),
+            settings=settings,
+            authorizer=authorizer,
+            secret=secret,
+            version=version_info(),
+            builtin=[NamespacesKnown(), bootstrap, rbac, tokens, self._aggregator, self._started],
+            checks=[
+                NamedCheck("poststarthook/bootstrap", self._started.check, _READY),
+                NamedCheck("poststarthook/apiservice-registration-controller", self._aggregator.ready, _READY),
+            ],
+            front=self._aggregator.front,
+            pool=reactor.getThreadPool(),
+        )
+        self._serving = Serving(
+            server, reactor, tls=tls, interface=LOOPBACK, port=options.secure_port, access_log=access_log
+        )
+
+    async def run(self) -> int:
+        """Serve until stopped; the exit status."""
+        for file in self._files:
+            file.load()
+            file.start()
+        try:
+            return await self._serving.run()
+        finally:
+            self._aggregator.stop()
+            for file in self._files:
+                file.stop()
+
+    def stop(self) -> None:
+        """Begin to end, in order."""
+        self._serving.stop()
+
+
+def _tokens(options: Options, clock: Any) -> Tokens:
+    try:
+        return Tokens(_read(options.service_account_key_file), options.service_account_issuer, clock)
+    except ValueError as error:
+        raise ValueError(f"--service-account-key-file: {error}") from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,45 @@
+"""How a local control plane is reached, whichever it is: its port, its administrator, the kubeconfigs for its clients.
+
+Knows certificates and files; knows nothing of the programs behind the port.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from extapi.dev.certificates import Certificates
+from extapi.dev.directory import StateDirectory, write_secret
+from extapi.dev.kube import KubeClient, kubeconfig
+
+FRONT_PROXY_USER = "front-proxy-client"
+"""Who proxies to extension servers: the common name of that certificate."""
+ISSUER = "https://kubernetes.default.svc.cluster.local"
+"""Of the tokens of service accounts; the name that clusters have by default."""
+
+
+class Access:
+    """The way to one control plane on loopback. ``port`` is that of its API, ``client`` its administrator."""
+
+    def __init__(self, *, state: StateDirectory, port: int, certificates: Certificates) -> None:
+        self.port = port
+        self.client = KubeClient(
+            port,
+            ca=certificates.certificate("cluster-ca"),
+            certificate=certificates.certificate("admin"),
+            key=certificates.key("admin"),
+        )
+        self._state = state
+        self._certificates = certificates
+
+    def write_kubeconfig(self, leaf: str, path: Path | None = None) -> Path:
+        """The kubeconfig of the client whose certificate is ``leaf``, written to ``path`` or beside the others."""
+        path = path or self._state.credentials(leaf)
+        text = kubeconfig(
+            self.port,
+            user=leaf,
+            ca=self._certificates.certificate("cluster-ca").read_bytes(),
+            certificate=self._certificates.certificate(leaf).read_bytes(),
+            key=self._certificates.key(leaf).read_bytes(),
+        )
+        write_secret(path, text)
+        return path

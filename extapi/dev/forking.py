@@ -1,0 +1,133 @@
+"""A Python program as a fork of this process: it begins with everything imported, on memory that both share.
+
+Two servers of one library cost little more than one that way, and neither waits for imports. Only where this process has
+one thread and no reactor: neither survives a fork. A fork also has in memory what this process has read, so that it
+must not be somebody who may not read that. Knows modules by name, and nothing of what they do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import runpy
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from subprocess import TimeoutExpired
+
+_POLL = 0.01
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TASKS = Path("/proc/self/task")
+
+
+class Fork:
+    """A forked child, with what is needed of ``subprocess.Popen``: ``returncode`` is negative for a signal."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit status; None as long as it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status. Raises ``subprocess.TimeoutExpired`` after ``timeout`` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutExpired(str(self.pid), timeout or 0.0)
+            time.sleep(_POLL)
+        return status
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+
+def prepare(modules: Sequence[str]) -> bool:
+    """Import what the children need, and have the collector leave it alone; whether a fork is safe afterwards.
+
+    It is not where an import has started a thread or installed Twisted's reactor, and where that can't be seen.
+    """
+    for name in modules:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # else the first collection of each child would write to every page that holds an object
+    try:
+        threads = len(list(_TASKS.iterdir()))
+    except OSError:
+        return False  # not Linux
+    return threads == 1 and "twisted.internet.reactor" not in sys.modules
+
+
+def fork(module: str, arguments: Sequence[str], *, output: int, begin: Callable[[], None]) -> Fork:
+    """Run ``python -m module arguments`` in a fork.
+
+    :param output: the file descriptor for what it prints.
+    :param begin: called in the child first.
+    :raises OSError: there can be no further process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    parent = os.getpid()
+    # Our signal handlers raise an exception: in the child it would end up in code that is the parent's.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        pid = os.fork()
+    finally:
+        if os.getpid() == parent:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if pid:
+        return Fork(pid)
+    status = 1
+    try:
+        _detach(output)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        begin()
+        sys.argv = [module, *arguments]
+        status = _run(module)
+    except BaseException:  # noqa: BLE001 - nothing of this may reach the parent's code, which stands below us
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+
+
+def _detach(output: int) -> None:
+    """A process group, standard streams and signals of its own, as ``subprocess.Popen`` gives them."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    os.setpgid(0, 0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    os.close(nothing)
+    # Made anew: those of the parent may be for a terminal.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for as long as the process lives
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - the same
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - the same
+
+
+def _run(module: str) -> int:
+    """The exit status of a program that is a module."""
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
+        return 1
+    return 0

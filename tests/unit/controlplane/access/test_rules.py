@@ -1,0 +1,153 @@
+"""What rules allow and cover: cases of Kubernetes' own rules for it, and texts as kube-apiserver 1.36.3 printed them."""
+
+from __future__ import annotations
+
+import pytest
+
+from extapi.authorization.base import Attributes
+from extapi.controlplane.access.rules import FULL_AUTHORITY, Rule, missing, printed, quoted, rules_of
+
+
+def resource(verb: str, group: str, name: str, subresource: str = "", called: str = "") -> Attributes:
+    return Attributes(verb, is_resource=True, group=group, resource=name, subresource=subresource, name=called)
+
+
+PODS = Rule(("get",), ("",), ("pods",))
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked", "allowed"),
+    [
+        (PODS, resource("get", "", "pods"), True),
+        (PODS, resource("list", "", "pods"), False),
+        (PODS, resource("get", "apps", "pods"), False),
+        (PODS, resource("get", "", "nodes"), False),
+        (PODS, resource("get", "", "pods", "log"), False),
+        (Rule(("*",), ("*",), ("*",)), resource("frob", "x", "y", "z"), True),
+        (Rule(("*",), ("*",), ("pods/log",)), resource("get", "", "pods", "log"), True),
+        (Rule(("*",), ("*",), ("pods/log",)), resource("get", "", "pods"), False),
+        (Rule(("*",), ("*",), ("*/log",)), resource("get", "", "anything", "log"), True),
+        (Rule(("*",), ("*",), ("*/log",)), resource("get", "", "log"), False),
+        (Rule(("*",), ("*",), ("pods/*",)), resource("get", "", "pods", "log"), False),
+        (Rule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods", called="b"), True),
+        (Rule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods", called="c"), False),
+        (Rule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods"), False),
+        (Rule(("get",), non_resource_urls=("/x",)), Attributes("get", "/x"), True),
+        (Rule(("get",), non_resource_urls=("/x",)), Attributes("get", "/x/y"), False),
+        (Rule(("get",), non_resource_urls=("/x/*",)), Attributes("get", "/x/y/z"), True),
+        (Rule(("get",), non_resource_urls=("/x/*",)), Attributes("get", "/x"), False),
+        (Rule(("get",), non_resource_urls=("/x*",)), Attributes("get", "/xyz"), True),
+        (Rule(("get",), non_resource_urls=("*",)), Attributes("get", "/"), True),
+        (Rule(("get",), non_resource_urls=("/*/x",)), Attributes("get", "/a/x"), False),
+        (Rule(("post",), non_resource_urls=("*",)), Attributes("get", "/"), False),
+        (Rule(("*",), ("*",), ("*",)), Attributes("get", "/"), False),
+        (Rule(("*",), non_resource_urls=("*",)), resource("get", "", "pods"), False),
+    ],
+)
+def test_what_a_rule_allows(rule: Rule, asked: Attributes, allowed: bool) -> None:
+    assert rule.allows(asked) is allowed
+
+
+@pytest.mark.parametrize(
+    ("owned", "wanted", "lacking"),
+    [
+        ([PODS], [PODS], ""),
+        ([], [PODS], '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'),
+        # Several rules together cover what none does alone.
+        ([PODS, Rule(("list",), ("",), ("pods",))], [Rule(("get", "list"), ("",), ("pods",))], ""),
+        ([Rule(("*",), ("*",), ("*",))], [Rule(("get",), ("a", "b"), ("c", "d/e"), ("n",))], ""),
+        ([PODS], [Rule(("*",), ("",), ("pods",))], '{APIGroups:[""], Resources:["pods"], Verbs:["*"]}'),
+        ([Rule(("get",), ("",), ("*/log",))], [Rule(("get",), ("",), ("pods/log",))], ""),
+        (
+            [Rule(("get",), ("",), ("*/log",))],
+            [Rule(("get",), ("",), ("pods",))],
+            '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+        ),
+        # Names: a rule for some covers no rule for all.
+        ([PODS], [Rule(("get",), ("",), ("pods",), ("a",))], ""),
+        (
+            [Rule(("get",), ("",), ("pods",), ("a",))],
+            [PODS],
+            '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+        ),
+        (
+            [Rule(("get",), ("",), ("pods",), ("a",))],
+            [Rule(("get",), ("",), ("pods",), ("a", "b"))],
+            '{APIGroups:[""], Resources:["pods"], ResourceNames:["b"], Verbs:["get"]}',
+        ),
+        # What follows was printed by kube-apiserver for a user with pods and */log (get, list) and get on /x/*.
+        (
+            [Rule(("get", "list"), ("",), ("pods", "*/log")), Rule(("get",), non_resource_urls=("/x/*",))],
+            [Rule(("get", "watch", "delete"), ("", "apps"), ("pods", "pods/log", "x/log"))],
+            (
+                '{APIGroups:[""], Resources:["pods"], Verbs:["watch" "delete"]}\n'
+                '{APIGroups:[""], Resources:["pods/log"], Verbs:["watch" "delete"]}\n'
+                '{APIGroups:[""], Resources:["x/log"], Verbs:["watch" "delete"]}\n'
+                '{APIGroups:["apps"], Resources:["pods"], Verbs:["get" "watch" "delete"]}\n'
+                '{APIGroups:["apps"], Resources:["pods/log"], Verbs:["get" "watch" "delete"]}\n'
+                '{APIGroups:["apps"], Resources:["x/log"], Verbs:["get" "watch" "delete"]}'
+            ),
+        ),
+        (
+            [Rule(("get", "list"), ("",), ("pods", "*/log")), Rule(("get",), non_resource_urls=("/x/*",))],
+            [Rule(("get", "post"), non_resource_urls=("/x/y", "/z", "/x/*", "/x"))],
+            (
+                '{NonResourceURLs:["/x"], Verbs:["get"]}\n'
+                '{NonResourceURLs:["/x"], Verbs:["post"]}\n'
+                '{NonResourceURLs:["/x/*"], Verbs:["post"]}\n'
+                '{NonResourceURLs:["/x/y"], Verbs:["post"]}\n'
+                '{NonResourceURLs:["/z"], Verbs:["get"]}\n'
+                '{NonResourceURLs:["/z"], Verbs:["post"]}'
+            ),
+        ),
+        (
+            [PODS],
+            [Rule(("*",), ("*",), ("*",)), Rule(("get",), ("*",), ("*",))],
+            '{APIGroups:["*"], Resources:["*"], Verbs:["*" "get"]}',
+        ),
+    ],
+)
+def test_what_rules_lack_of_others(owned: list[Rule], wanted: list[Rule], lacking: str) -> None:
+    assert printed(missing(owned, wanted)) == lacking
+
+
+def test_full_authority_covers_everything() -> None:
+    wanted = [Rule(("a",), ("b",), ("c/d",), ("e",)), Rule(("get",), non_resource_urls=("/x/*",))]
+    assert missing(FULL_AUTHORITY, [*wanted, *FULL_AUTHORITY]) == []
+
+
+def test_the_size_of_a_rule_is_the_number_of_its_parts() -> None:
+    for rule in (
+        Rule(("a", "b"), ("c",), ("d", "e", "f"), ("g", "h")),
+        Rule(("a", "b"), ("c",), ("d", "e", "f")),
+        Rule(("a", "b"), non_resource_urls=("c", "d")),
+        Rule(("a",), (), ("b",)),
+    ):
+        assert rule.size() == len(list(rule.parts()))
+
+
+def test_comparing_has_a_limit() -> None:
+    owned = [Rule(("get",), ("",), (f"r{number}",)) for number in range(1000)]
+    wanted = [Rule(("list",), ("",), tuple(f"r{number}" for number in range(1001)))]
+    with pytest.raises(OverflowError):
+        missing(owned, wanted)
+    assert len(missing(owned[:900], wanted)) == 1001
+
+
+def test_rules_of_a_role() -> None:
+    role = {
+        "rules": [
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]},
+            {"verbs": ["get"], "nonResourceURLs": ["/x"], "resources": None},
+        ]
+    }
+    assert rules_of(role) == (
+        Rule(("get",), ("",), ("pods",), ("a",)),
+        Rule(("get",), non_resource_urls=("/x",)),
+    )
+    assert rules_of({"rules": None}) == ()
+
+
+def test_texts_are_quoted_as_go_does() -> None:
+    assert quoted(['q"x', "a"]) == '["q\\"x" "a"]'
+    assert quoted([]) == "[]"

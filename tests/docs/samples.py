@@ -175,8 +175,9 @@ def compare(expected: str, actual: str, command: str) -> None:
 class Reader:
     """Someone who types what a page says, in ``directory``. Close it afterwards."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, control_plane: str = "") -> None:
         self.directory = directory
+        self._control_plane = control_plane
         scripts = sysconfig.get_path("scripts")
         self.environment = {
             "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
@@ -207,11 +208,13 @@ class Reader:
         elif role:
             if command:
                 self._running[role] = self._start(role, command)
-            self._running[role].expect(expected)
+            self._running[role].expect(self._started(role, expected))
         elif command.startswith("export "):
             name, _, value = command.removeprefix("export ").partition("=")
             self.environment[name] = value
         else:
+            # The script only sees to .venv first, and would go to the directory of the checkout.
+            command = re.sub(r"^scripts/dev\b", "extapi dev", command)
             done = subprocess.run(
                 ["bash", "-c", command],
                 cwd=self.directory,
@@ -225,13 +228,19 @@ class Reader:
             )
             compare(expected, done.stdout, command)
 
+    def _started(self, role: str, expected: str) -> str:
+        """The output of another control plane than the page's: its first lines are its own."""
+        if role != "dev" or not self._control_plane:
+            return expected
+        return re.sub(r"\A.*?^(?=starting the extension server)", "...\n", expected, flags=re.DOTALL | re.MULTILINE)
+
     def _start(self, role: str, command: str) -> Running:
         words = shlex.split(command)
         environment = dict(self.environment)
         if role == "dev":
-            # The script only sees to .venv first, and would use the directory of the checkout.
             words = ["extapi", "dev", "extapi.pizza:api"] if words == ["scripts/dev"] else words
             words = [sys.executable, "-m", *words]
+            words += [f"--control-plane={self._control_plane}"] if self._control_plane else []
             environment["HOME"] = self._cache  # where the control plane is kept once it is compiled
         process = subprocess.Popen(
             words, cwd=self.directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -246,9 +255,9 @@ class Reader:
 
 
 @contextlib.contextmanager
-def reader(directory: Path) -> Iterator[Reader]:
-    """A :class:`Reader` for a block."""
-    someone = Reader(directory)
+def reader(directory: Path, control_plane: str = "") -> Iterator[Reader]:
+    """A :class:`Reader` for a block. ``control_plane``: for ``extapi dev``, if not the page's."""
+    someone = Reader(directory, control_plane)
     try:
         yield someone
     finally:

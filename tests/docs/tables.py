@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+import extapi
 from extapi.api import markers
 from extapi.dev.command import dev
 from extapi.schema.marking import _FIELDS, _PYTHON, _TYPES
@@ -29,16 +30,17 @@ def dev_flags() -> list[str]:
             # Where the help names a default in words, there is none that click could show.
             told = re.fullmatch(r"(.*?)(?:  \[default: (.*)\])?", option.help or "")
             assert told is not None
-            default = told[2] or _default(str(option.default), multiple=False)
+            unset = option.default is None or not isinstance(option.default, int | str | Path)  # else click's own mark
+            default = told[2] or _default("" if unset else str(option.default), multiple=False)
             rows.append(_row(f"`{option.opts[0]}`", default, told[1]))
     return rows
 
 
 def marker_rows() -> list[str]:
-    """A row a marker: its name, on what it may stand, what it becomes."""
+    """A row a marker of the promise: its name, on what it may stand, what it becomes."""
     rows = []
     for name, value in vars(markers).items():
-        if isinstance(value, type) and issubclass(value, markers.Marker) and value is not markers.Marker:
+        if isinstance(value, type) and issubclass(value, markers.Marker) and name in extapi.__all__:
             types = _FIELDS[value][0] if value in _FIELDS else _TYPES.get(value, ())
             text = " ".join((value.__doc__ or "").split()).replace("``", "`")
             rows.append(_row(f"`{name}`", ", ".join(f"`{_PYTHON[each]}`" for each in types) or _ANY, text))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
+
+import pytest
 
 import extapi
 from extapi import errors
@@ -50,6 +53,18 @@ def test_the_promise_names_what_a_review_has() -> None:
         "warned",
         "warnings",
     }
+
+
+@pytest.mark.parametrize(("heading", "declared"), [("Kinds", extapi.Kind), ("Subresources", extapi.Subresource)])
+def test_the_members(heading: str, declared: type) -> None:
+    rows = tables.rows_of(REFERENCE / "types.md", heading)
+    told = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(told) == sorted(member.name for member in fields(declared) if member.kw_only)
+
+
+def test_the_methods_of_a_strategy() -> None:
+    told = [cell.split("(")[0] for cell in tables.first_cells(tables.rows_of(REFERENCE / "types.md", "Strategies"))]
+    assert told == [name for name in vars(extapi.Strategy) if not name.startswith("_")]
 
 
 def test_the_errors() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.samples import LANGUAGES, PAGES, ROOT, blocks, commands, run_python, same, write_files
+from tests.docs.samples import LANGUAGES, PAGES, ROOT, Reader, blocks, commands, run_python, same, write_files
 
 DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
 WITH_PYTHON = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
@@ -140,3 +140,12 @@ def test_a_block_is_read_as_commands_and_outputs(tmp_path: Path) -> None:
     assert block.words == ("console", "watch")
     assert block.line == 4
     assert list(commands(block)) == [("", "more\n"), ("cat <<E\na\nE", "a\n"), ("true", "")]
+
+
+def test_another_control_plane_begins_with_lines_of_its_own(tmp_path: Path) -> None:
+    printed = "this is ours\nstarting ours\nstarting the extension server for a:b\nready after 1.0 s\n"
+    assert Reader(tmp_path)._started("dev", printed) == printed
+    assert Reader(tmp_path, "kube")._started("watch", printed) == printed
+    theirs = Reader(tmp_path, "kube")._started("dev", printed)
+    assert same(theirs, "starting theirs\nstarting the extension server for a:b\nready after 4.0 s")
+    assert not same(theirs, "starting theirs\nstarting the extension server for c:d\nready after 4.0 s")

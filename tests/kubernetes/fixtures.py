@@ -1,25 +1,50 @@
-"""pytest fixtures around the real control plane: one a test run, a namespace a test.
+"""pytest fixtures around the control planes: each is started once a test run, a namespace once a test.
 
-Whatever uses one of them is marked ``kubernetes``, so that ``scripts/test --fast`` leaves it out.
+Every test that uses ``control_plane`` runs on both, as ``[builtin]`` and as ``[kube]``, unless it is marked with
+something that one of them lacks: ``needs("gc")``. Those on the real one are marked ``kubernetes``, so that
+``scripts/test --fast`` leaves them out.
+
+``--matrix=FILE`` writes a table of these tests with the result on each.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl, add_extension_server, running
+from tests.kubernetes.control_plane import LACKS, ControlPlane, ExtensionServer, Kubectl, add_extension_server, running
 
 _LOGS = pytest.StashKey[str]()
+_RESULTS = pytest.StashKey[dict[str, str]]()
 _numbers = itertools.count(1)
+
+
+def planes(needs: Iterable[pytest.Mark] = ()) -> list[object]:
+    """The parameters of a test on every control plane that has what the marks ``needs`` name."""
+    wanted = {what for mark in needs for what in mark.args}
+    if unknown := wanted.difference(*LACKS.values()):
+        raise pytest.UsageError(f"every control plane has {', '.join(sorted(unknown))}, so no test has to say so")
+    return [
+        pytest.param(name, id=name, marks=[pytest.mark.kubernetes] if name == "kube" else [])
+        for name, lacks in LACKS.items()
+        if not wanted & lacks
+    ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each control plane. pytest puts those of one together, whatever order they are in otherwise."""
+    if "control_plane" in metafunc.fixturenames:
+        needs = metafunc.definition.iter_markers("needs")
+        metafunc.parametrize("control_plane", planes(needs), indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
-    """etcd, kube-apiserver and kube-controller-manager on loopback."""
-    with running(tmp_path_factory.mktemp("control-plane")) as started:
+    """A control plane on loopback."""
+    with running(tmp_path_factory.mktemp("control-plane"), request.param) as started:
         request.config.stash[_LOGS] = str(started.state.logs)
         yield started
 
@@ -34,9 +59,8 @@ def extension_server(control_plane: ControlPlane) -> ExtensionServer:
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """The name of a namespace for this test alone. Its deletion is begun afterwards, not waited for."""
     name = f"test-{next(_numbers)}"
-    control_plane.client.apply(
-        f"/api/v1/namespaces/{name}", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    )
+    made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    control_plane.client.request("POST", "/api/v1/namespaces", made)
     yield name
     control_plane.client.delete(f"/api/v1/namespaces/{name}")
 
@@ -47,18 +71,46 @@ def kubectl(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
     return Kubectl(control_plane.kubeconfig, tmp_path_factory.mktemp("kubectl"))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the control plane; before pytest looks at the marks (``-m``)."""
-    for item in items:
-        if "control_plane" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.kubernetes)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say where the logs are when a test with the control plane failed; pytest keeps the files of its last runs."""
+    """Say where the logs are when a test with a control plane failed; pytest keeps the files of its last runs."""
     report = yield
     if report.failed and "control_plane" in getattr(item, "fixturenames", ()) and _LOGS in item.config.stash:
         report.sections.append(("control plane", f"logs are in {item.config.stash[_LOGS]}"))
+    if (results := item.config.stash.get(_RESULTS, None)) is not None and (report.when == "call" or not report.passed):
+        results[report.nodeid] = report.outcome
     return report
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--matrix=FILE``."""
+    parser.addoption("--matrix", type=Path, metavar="FILE", help="write a table of the end-to-end tests to FILE")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Remember results only where somebody asked for them."""
+    if config.getoption("matrix"):
+        config.stash[_RESULTS] = {}
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the table."""
+    results = session.config.stash.get(_RESULTS, None)
+    if results:
+        session.config.getoption("matrix").write_text(matrix(results))
+
+
+def matrix(results: dict[str, str]) -> str:
+    """A Markdown table of tests by control plane; ``results``: outcomes by node id. A dash: not run there."""
+    rows: dict[str, dict[str, str]] = {}
+    for nodeid, outcome in results.items():
+        test, _, parameters = nodeid.partition("[")
+        plane, _, rest = parameters.removesuffix("]").partition("-")
+        if plane in LACKS:
+            rows.setdefault(f"{test}[{rest}]" if rest else test, {})[plane] = outcome
+    lines = [["test", *LACKS], ["---"] * (len(LACKS) + 1)]
+    lines += [
+        [f"`{test}`".replace("|", "\\|"), *(row.get(plane, "-") for plane in LACKS)]
+        for test, row in sorted(rows.items())
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

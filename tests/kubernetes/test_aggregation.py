@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.kubernetes import second
 from tests.kubernetes.calling import Caller
-from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
+from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
 from tests.kubernetes.pizzas import GROUP
 from tests.kubernetes.second import APISERVICES, SecondServer
 from tests.waiting import until
@@ -87,7 +88,7 @@ def test_openapi_v2_is_merged_into_that_of_kube_apiserver(admin: Caller, extensi
         )
 
     document = until(merged, 60)
-    assert "/api/v1/namespaces/{namespace}/pods" in document["paths"]
+    assert "/api/v1/namespaces/{namespace}/configmaps" in document["paths"]
     path = document["paths"][f"/apis/{GROUP}/v1beta1/namespaces/{{namespace}}/pizzas/{{name}}"]
     assert {"get", "put", "patch", "delete"} <= set(path)
     name = path["get"]["responses"]["200"]["schema"]["$ref"].removeprefix("#/definitions/")
@@ -117,20 +118,64 @@ def away(
         yield server
 
 
-def test_while_the_server_is_away_its_group_is_unavailable_and_nothing_else(admin: Caller, away: SecondServer) -> None:
-    path = f"/apis/{AWAY}/v1/namespaces/default/traces"
+def test_while_the_server_is_away_its_group_is_unavailable_and_nothing_else(
+    admin: Caller, kubectl: Kubectl, away: SecondServer
+) -> None:
+    path, name = f"/apis/{AWAY}/v1/namespaces/default/traces", f"v1.{AWAY}"
     trace = {"apiVersion": f"{AWAY}/v1", "kind": "Trace", "metadata": {"name": "left"}}
     assert admin("POST", path, trace).status == 201
     away.stop()
     missing = until(lambda: _if(admin("GET", path), 503))
     assert missing.status == 503
-    condition = until(lambda: _if_false(available(admin, f"v1.{AWAY}")), 60)
+    condition = until(lambda: _if_false(available(admin, name)), 60)
     assert condition["reason"] == "FailedDiscoveryCheck"
+    url = f"https://localhost:{away.port}/apis/{AWAY}/v1"
+    assert condition["message"].startswith(f'failing or missing response from {url}: Get "{url}": dial tcp ')
+    assert condition["message"].endswith("connect: connection refused")
+    row = next(line.split() for line in kubectl("get", "apiservices").splitlines() if line.startswith(name))
+    assert row[1:4] == ["extapi-dev/extension-server", "False", "(FailedDiscoveryCheck)"]
+    refused = admin("GET", path)
+    assert (refused.status, refused.body) == (503, b"service unavailable\n")
+    # It stays in discovery, marked as stale, so that nobody takes what it serves for gone.
+    assert until(lambda: _freshness(admin, "Stale")) == "Stale"
     assert admin("GET", f"/apis/{GROUP}/v1beta1/pizzas").status == 200
     away.start()
     found = until(lambda: _if(admin("GET", f"{path}/left"), 200), 60)
     assert found.json["metadata"]["name"] == "left"
-    until(lambda: available(admin, f"v1.{AWAY}")["status"] == "True", 60)
+    until(lambda: available(admin, name)["status"] == "True", 60)
+    back = available(admin, name)
+    assert (back["reason"], back["message"]) == ("Passed", "all checks passed")
+    assert until(lambda: _freshness(admin, "Current")) == "Current"
+
+
+def _freshness(admin: Caller, wanted: str) -> str | None:
+    groups = admin("GET", "/apis", headers=[("Accept", DISCOVERY)]).json["items"]
+    found = [
+        version["freshness"] for group in groups if group["metadata"]["name"] == AWAY for version in group["versions"]
+    ]
+    return wanted if found == [wanted] else None
+
+
+def test_a_namespace_waits_for_a_server_that_is_away(admin: Caller, kubectl: Kubectl, away: SecondServer) -> None:
+    """What it holds there can't be deleted, so that it can't be gone."""
+    kubectl("create", "namespace", "patient")
+    path = f"/apis/{AWAY}/v1/namespaces/patient/traces"
+    trace = {"apiVersion": f"{AWAY}/v1", "kind": "Trace", "metadata": {"name": "left"}}
+    assert until(lambda: _if(admin("POST", path, trace), 201)).status == 201
+    away.stop()
+    until(lambda: _if_false(available(admin, f"v1.{AWAY}")), 60)
+    kubectl("delete", "namespace", "patient", "--wait=false")
+
+    def told() -> bool:
+        status = admin("GET", "/api/v1/namespaces/patient").json["status"]
+        assert status["phase"] == "Terminating"
+        found = {each["type"]: each["status"] for each in status.get("conditions", ())}
+        return found.get("NamespaceDeletionDiscoveryFailure") == "True"
+
+    until(told, 30)
+    away.start()
+    kubectl("wait", "--for=delete", "namespace/patient", "--timeout=90s")
+    assert until(lambda: _if(admin("GET", path), 200)).json["items"] == []
 
 
 def _if(answer: Any, status: int) -> Any:
@@ -146,8 +191,9 @@ def test_the_front_proxys_settings_are_those_of_the_config_map(
 ) -> None:
     """No flag of ours names an authority, so that kube-apiserver is believed because of the ConfigMap alone."""
     log = extension_server.log.read_text()
-    command = (child.process.args for child in control_plane.processes._children if child.name == "extension-server")
-    words = str(next(command))
+    children = {child.name: child.process.pid for child in control_plane.processes._children}
+    words = Path(f"/proc/{children['extension-server']}/cmdline").read_text()
+    assert "--kubeconfig" in words
     assert "requestheader" not in words
     assert "client-ca" not in words
     assert admin("GET", f"/apis/{GROUP}/v1beta1/pizzas").status == 200

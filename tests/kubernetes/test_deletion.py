@@ -47,10 +47,17 @@ def maps_path(namespace: str) -> str:
 
 
 def no_errors_about_us(control_plane: ControlPlane) -> None:
-    """kube-controller-manager complains about no kind of ours."""
-    log = (control_plane.state.logs / "kube-controller-manager.log").read_text()
-    complaints = [line for line in log.splitlines() if re.match(r"[EW]\d{4} ", line) and GROUP in line]
+    """The controllers of the control plane complain about no kind of ours."""
+    complaints = [line for line in control_plane.controllers_log().splitlines() if GROUP in line and wrong(line)]
     assert complaints == []
+
+
+def wrong(line: str) -> bool:
+    """Whether a line of a log is a complaint: as klog or as we write them."""
+    return (
+        re.match(r"[EW]\d{4} ", line) is not None
+        or re.search(r'"level": ?"(warning|error|critical)"', line) is not None
+    )
 
 
 def test_a_deleted_namespace_takes_its_pizzas_along(
@@ -105,6 +112,7 @@ def test_nothing_is_made_in_a_namespace_that_is_not_there(admin: Caller) -> None
     assert admin("DELETE", pizzas_path("nowhere")).status == 200
 
 
+@pytest.mark.needs("gc")
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
 def test_pizzas_go_with_their_owner(admin: Caller, namespace: str, control_plane: ControlPlane, version: str) -> None:
     menu = made(admin, maps_path(namespace), config_map("menu"))
@@ -117,6 +125,7 @@ def test_pizzas_go_with_their_owner(admin: Caller, namespace: str, control_plane
     no_errors_about_us(control_plane)
 
 
+@pytest.mark.needs("gc")
 def test_dependents_go_with_their_pizza(admin: Caller, namespace: str, control_plane: ControlPlane) -> None:
     mine = made(admin, pizzas_path(namespace), pizza("mine", tomato=1))
     made(admin, maps_path(namespace), owned(config_map("note"), mine))
@@ -126,12 +135,14 @@ def test_dependents_go_with_their_pizza(admin: Caller, namespace: str, control_p
     no_errors_about_us(control_plane)
 
 
+@pytest.mark.needs("gc")
 def test_an_owner_that_never_was_takes_its_pizza_along(admin: Caller, namespace: str) -> None:
     ghost = config_map("ghost", uid="00000000-0000-0000-0000-000000000000")
     made(admin, pizzas_path(namespace), owned(pizza("orphan", tomato=1), ghost))
     until(lambda: gone(admin, pizzas_path(namespace) + "/orphan"), 30)
 
 
+@pytest.mark.needs("gc")
 def test_foreground_waits_for_the_dependents(admin: Caller, kubectl: Kubectl, namespace: str) -> None:
     mine = made(admin, pizzas_path(namespace), pizza("mine", tomato=1))
     held = owned(config_map("note", finalizers=["example.com/held"]), mine, blocks=True)
@@ -155,6 +166,7 @@ def test_foreground_waits_for_the_dependents(admin: Caller, kubectl: Kubectl, na
     until(lambda: gone(admin, pizzas_path(namespace) + "/mine"), 30)
 
 
+@pytest.mark.needs("gc")
 def test_orphans_stay(admin: Caller, kubectl: Kubectl, namespace: str, control_plane: ControlPlane) -> None:
     mine = made(admin, pizzas_path(namespace), pizza("mine", tomato=1))
     made(admin, maps_path(namespace), owned(config_map("note"), mine))
@@ -168,6 +180,7 @@ def test_orphans_stay(admin: Caller, kubectl: Kubectl, namespace: str, control_p
     no_errors_about_us(control_plane)
 
 
+@pytest.mark.needs("gc")
 def test_orphans_of_a_built_in_owner_stay(admin: Caller, kubectl: Kubectl, namespace: str) -> None:
     """The collector takes the reference away by a strategic merge patch, and by a merge patch where that is refused."""
     menu = made(admin, maps_path(namespace), config_map("menu"))

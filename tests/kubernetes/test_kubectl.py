@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 
 from tests.kubernetes.control_plane import Kubectl
 from tests.kubernetes.pizzas import GROUP, PIZZA, old_pizza, pizza, topping
+from tests.kubernetes.shop import Running, Shop
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("menu")
@@ -28,74 +28,6 @@ spec:
   - name: mozzarella
     quantity: 2
 """
-
-
-@pytest.fixture
-def shop(kubectl: Kubectl, namespace: str) -> Shop:
-    return Shop(kubectl, namespace)
-
-
-class Shop:
-    """kubectl in the namespace of one test."""
-
-    def __init__(self, kubectl: Kubectl, namespace: str) -> None:
-        self.kubectl = kubectl
-        self.namespace = namespace
-
-    def __call__(self, *arguments: str, stdin: str = "") -> str:
-        return self.kubectl("-n", self.namespace, *arguments, stdin=stdin)
-
-    def refused(self, *arguments: str, stdin: str = "") -> str:
-        """What kubectl says on stderr when it fails."""
-        result = self.kubectl.run("-n", self.namespace, *arguments, stdin=stdin)
-        assert result.returncode != 0, result.stdout
-        return result.stderr
-
-    def warned(self, *arguments: str, stdin: str = "") -> str:
-        """What kubectl says on stderr when it succeeds."""
-        result = self.kubectl.run("-n", self.namespace, *arguments, stdin=stdin)
-        assert result.returncode == 0, result.stderr
-        return result.stderr
-
-    def make(self, *objects: object) -> None:
-        """Create objects."""
-        self("create", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
-
-    def path(self, name: str, path: str, kind: str = PIZZA) -> str:
-        """One value of an object."""
-        return self("get", kind, name, "-o", f"jsonpath={{{path}}}")
-
-    def costs(self, name: str, cost: str) -> bool:
-        """Whether the controller has priced the pizza so."""
-        return self.path(name, ".status.cost") == cost
-
-
-class Running:
-    """kubectl in the background, its lines as they come."""
-
-    def __init__(self, shop: Shop, *arguments: str) -> None:
-        command = shop.kubectl.command("-n", shop.namespace, *arguments)
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=shop.kubectl.environment()
-        )
-
-    def line(self) -> str:
-        assert self.process.stdout is not None
-        return " ".join(self.process.stdout.readline().split())
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
-@pytest.fixture
-def watching(shop: Shop) -> Iterator[list[Running]]:
-    started: list[Running] = []
-    yield started
-    for each in started:
-        each.end()
 
 
 def test_create_get_and_delete(shop: Shop) -> None:

@@ -19,6 +19,8 @@ from tests.kubernetes.control_plane import ControlPlane, Kubectl
 from tests.kubernetes.second import SecondServer
 from tests.kubernetes.twin_schema import OURS, PLURAL, THEIRS, VERSION
 
+pytestmark = pytest.mark.needs("crd")
+
 SAME = "s" * len(OURS)
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.dev import Dev, measure
 from tests.bench.load import PIZZAS, TOPPINGS, Result, pizza, request, run, watch
 from tests.bench.server import Server
 
@@ -40,7 +41,9 @@ def main() -> None:
             loaded = server.rss()
         finally:
             server.stop()
+        beside = measure(Path(directory) / "dev")
     _report(results, idle, loaded, server.started)
+    _report_dev(beside)
 
 
 def _measure(server: Server, scale: int) -> list[Result]:
@@ -100,6 +103,21 @@ def _report(results: list[Result], idle: float, loaded: float, started: float) -
     say(f"| RSS idle, MB | {idle:.1f} | 80 | {idle / 80:.2f} |")
     say(f"| RSS with 5,000 objects, after the load, MB | {loaded:.1f} | | |")
     say(f"| start to ready, s | {started:.2f} | 1.5 | {started / 1.5:.2f} |")
+
+
+def _report_dev(dev: Dev) -> None:
+    """``extapi dev``: its two servers together, by PSS, since they share what they have imported."""
+    together = sum(each.shared_fairly for each in dev.servers)
+    say()
+    say("| extapi dev, built-in control plane | | bar | of the bar |")
+    say("|---|---|---|---|")
+    say(f"| start to ready with an empty DIR, s | {dev.cold:.2f} | 3 | {dev.cold / 3:.2f} |")
+    say(f"| start to ready with a used DIR, s | {dev.warm:.2f} | 3 | {dev.warm / 3:.2f} |")
+    say(f"| PSS of both servers together, MB | {together:.1f} | 90 | {together / 90:.2f} |")
+    say(
+        f"| RSS of both servers, shared pages counted twice, MB | {sum(each.resident for each in dev.servers):.1f} | | |"
+    )
+    say(f"| PSS of the supervisor beside them, MB | {dev.supervisor.shared_fairly:.1f} | | |")
 
 
 def _commit() -> str:

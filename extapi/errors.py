@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from extapi.fielderrors import FieldError, FieldErrorType, go_float, go_quote
+from extapi.fielderrors import FieldError, FieldErrorType, aggregate, go_float, go_quote
 
 __all__ = [
     "AlreadyExists",
@@ -37,6 +37,7 @@ __all__ = [
     "TooManyRequests",
     "Unauthorized",
     "UnsupportedMediaType",
+    "aggregate",
     "go_float",
     "go_quote",
     "qualified",
@@ -283,12 +284,9 @@ class Invalid(ApiError):
         Source: ``NewInvalid`` and ``utilerrors.Aggregate``.
         """
         found = list(errors)
-        texts = list(dict.fromkeys(error.text() for error in found))
         message = f'{qualified(kind, group)} "{name}" is invalid'
-        if len(texts) == 1:
-            message += f": {texts[0]}"
-        elif texts:
-            message += f": [{', '.join(texts)}]"
+        if found:
+            message += f": {aggregate(error.text() for error in found)}"
         return cls(
             message,
             name=name,

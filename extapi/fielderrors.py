@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-__all__ = ["FieldError", "FieldErrorType", "go_float", "go_quote"]
+__all__ = ["FieldError", "FieldErrorType", "aggregate", "go_float", "go_quote"]
 
 
 class FieldErrorType(Enum):
@@ -134,6 +134,12 @@ def go_float(number: float) -> str:
     if not math.isfinite(number) or -4 <= power < 6:
         return f"{Decimal(repr(float(number))).normalize():f}"
     return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def aggregate(texts: Iterable[str]) -> str:
+    """Several errors in one text, each said once (``utilerrors.NewAggregate``)."""
+    different = list(dict.fromkeys(texts))
+    return different[0] if len(different) == 1 else f"[{', '.join(different)}]"
 
 
 def go_quote(text: str) -> str:

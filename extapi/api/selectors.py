@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from extapi.api.names import label_value, qualified_name
-from extapi.errors import BadRequest, FieldError, go_quote
+from extapi.errors import BadRequest, FieldError, aggregate, go_quote
 
 LabelOperator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 FieldOperator = Literal["=", "!="]
@@ -294,8 +294,7 @@ def _checked(requirement: Requirement) -> Requirement:
         if problems := label_value(value):
             errors.append(FieldError.invalid(f"values[{index}][{requirement.key}]", value, "; ".join(problems)))
     if errors:
-        texts = list(dict.fromkeys(error.text() for error in errors))
-        raise _Unparsable(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise _Unparsable(aggregate(error.text() for error in errors))
     return requirement
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi import ApiError, Context, Informer, NotFound, Quantity, WorkQueue
+from extapi import Context, Informer, NotFound, Quantity
 from extapi.pizza.admission import GROUP, TOPPINGS
 
 PIZZAS = (GROUP, "v1beta1", "pizzas")
@@ -28,30 +28,21 @@ class CostController:
 
         pizzas = context.informer(*PIZZAS, on_change=pizza_changed)
         toppings = context.informer(*TOPPINGS, on_change=topping_changed)
-        try:
-            await pizzas.wait_synced()
-            await toppings.wait_synced()
-            await self._work(context, queue, pizzas, toppings)
-        finally:
-            pizzas.stop()
-            toppings.stop()
 
-    async def _work(self, context: Context, queue: WorkQueue, pizzas: Informer, toppings: Informer) -> None:
-        async for key in queue:
+        async def work(key: tuple[str, str]) -> None:
             namespace, name = key
             pizza = pizzas.get(namespace, name)
             cost = None if pizza is None else price(pizza, toppings)
             if pizza is None or pizza.get("status", {}).get("cost") == cost:
-                queue.done(key)
-                continue
+                return
             try:
                 await context.patch_status(*PIZZAS, name, {"cost": cost}, namespace=namespace)
             except NotFound:
-                queue.done(key)  # eaten meanwhile
-            except ApiError:
-                queue.retry(key)
-            else:
-                queue.done(key)
+                return  # eaten meanwhile
+
+        await pizzas.wait_synced()
+        await toppings.wait_synced()
+        await queue.each(work)
 
 
 def price(pizza: dict[str, Any], toppings: Informer) -> str | None:

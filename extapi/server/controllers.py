@@ -20,7 +20,7 @@ from extapi.client.workqueue import WorkQueue
 from extapi.server.loopback import LoopbackTransport
 
 FIRST_DELAY, LAST_DELAY = 0.5, 60.0
-"""Seconds before a controller that failed runs again, and at most."""
+"""Seconds before a controller that failed runs again, and at most; one that worked for longer than that begins anew."""
 
 
 class Controller(Protocol):
@@ -40,6 +40,10 @@ class Context:
         self._random = random
         self._informers: list[Informer] = []
         self.client = Client(transport)
+
+    def own(self) -> Context:
+        """The same surroundings for somebody with informers of his own, which end with his :meth:`stop`."""
+        return Context(self._transport, self._clock, self._random)
 
     def acting_as(self, user: User) -> Client:
         """A client that acts as somebody else, with just the rights that authorization gives them."""
@@ -122,17 +126,23 @@ class Controllers:
     async def _keep(self, controller: Controller) -> None:
         delay = FIRST_DELAY
         while True:
+            began = self._context.clock.seconds()
+            context = self._context.own()
             try:
-                await controller.run(self._context)
+                await controller.run(context)
             except CancelledError:
                 raise
             except Exception:  # noqa: BLE001 - a controller is an author's code: whatever it raises, the server goes on
                 self._log.failure("controller {controller} failed and is started again", controller=_name(controller))
+            finally:
+                context.stop()  # else what it followed would stay, with all its objects
+            if self._context.clock.seconds() - began > LAST_DELAY:
+                delay = FIRST_DELAY
             await self._context.sleep(delay)
             delay = min(delay * 2, LAST_DELAY)
 
     def stop(self) -> None:
-        """Cancel all of them, and the informers they started."""
+        """Cancel all of them; the informers of plugins end as well."""
         for running in self._running:
             running.cancel()
         self._context.stop()

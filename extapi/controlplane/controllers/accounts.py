@@ -49,7 +49,6 @@ class AccountController:
                 field_selector=f"metadata.name={name}",
                 on_change=content_changed,
             )
-        informers = (namespaces, *content.values())
 
         async def fill(name: str) -> None:
             namespace = namespaces.get("", name)
@@ -58,13 +57,9 @@ class AccountController:
             for resource, informer in content.items():
                 await self._ensure(context.client, name, resource, informer)
 
-        try:
-            for informer in informers:
-                await informer.wait_synced()
-            await queue.each(fill)
-        finally:
-            for informer in informers:
-                informer.stop()
+        for followed in (namespaces, *content.values()):
+            await followed.wait_synced()
+        await queue.each(fill)
 
     async def _ensure(self, client: Client, namespace: str, resource: ResourceName, informer: Informer) -> None:
         wanted = self._wanted[resource]

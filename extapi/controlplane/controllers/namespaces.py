@@ -52,11 +52,8 @@ class NamespaceController:
             return None if await _emptied(context.client, name, context.clock) else WAIT
 
         namespaces = context.informer(NAMESPACES.group, NAMESPACES.version, NAMESPACES.resource, on_change=changed)
-        try:
-            await namespaces.wait_synced()
-            await queue.each(empty)
-        finally:
-            namespaces.stop()
+        await namespaces.wait_synced()
+        await queue.each(empty)
 
 
 async def _emptied(client: Client, name: str, clock: Clock) -> bool:
@@ -81,7 +78,7 @@ async def _emptied(client: Client, name: str, clock: Clock) -> bool:
 
 class _Metadata(msgspec.Struct):
     name: str
-    finalizers: list[str] = []
+    finalizers: list[str] | None = None
 
 
 class _Item(msgspec.Struct):
@@ -130,7 +127,7 @@ class _Content:
         if left:
             self._remaining[f"{resource.resource}.{resource.group}"] = len(left)
         for each in left:
-            for finalizer in each.finalizers:
+            for finalizer in each.finalizers or ():
                 self._finalizers[finalizer] = self._finalizers.get(finalizer, 0) + 1
 
     async def _left(self, resource: ResourceName) -> list[_Metadata]:

@@ -44,11 +44,8 @@ class RoleAggregationController:
                 except NotFound:
                     return  # it has gone meanwhile
 
-        try:
-            await roles.wait_synced()
-            await queue.each(fill)
-        finally:
-            roles.stop()
+        await roles.wait_synced()
+        await queue.each(fill)
 
 
 def aggregated(role: dict[str, Any], roles: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -35,6 +35,49 @@ def test_a_controller_that_fails_is_run_again_later_and_later() -> None:
     assert set(pauses[7:]) == {60.0}
 
 
+class Rarely:
+    """Works for an hour, then fails."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    async def run(self, context: Context) -> None:
+        self.times.append(context.clock.seconds())
+        await context.sleep(3600)
+        raise RuntimeError("once an hour")
+
+
+def test_a_controller_that_worked_long_is_run_again_soon() -> None:
+    rarely = Rarely()
+    with serve(shop(controllers=[rarely])) as server:
+        for _ in range(8 * 3600):
+            server.clock.advance(0.5)
+    assert {later - earlier for earlier, later in zip(rarely.times, rarely.times[1:], strict=False)} == {3600.5}
+
+
+class Forgetful:
+    """Follows the widgets and fails at once, each time it is run."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.heard: list[str] = []
+
+    async def run(self, context: Context) -> None:
+        self.runs += 1
+        context.informer(*WIDGET, on_change=lambda event, _: self.heard.append(event))
+        raise RuntimeError("the author's mistake")
+
+
+def test_what_a_controller_followed_before_it_failed_is_followed_no_more() -> None:
+    forgetful = Forgetful()
+    with serve(shop(controllers=[forgetful])) as server:
+        server.advance(10)
+        assert forgetful.runs > 3
+        assert server.request("POST", WIDGETS, body=widget()).status == 201
+        server.advance(0.5)
+        assert forgetful.heard == []
+
+
 def test_the_server_goes_on_without_it() -> None:
     with serve(shop(controllers=[Failing()])) as server:
         assert server.request("POST", WIDGETS, body=widget()).status == 201

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from extapi import Api, Group, Kind, Object, Version
+from extapi.api.definition import Native
 from extapi.controlplane.kinds.core import CONFIG_MAP, NAMESPACE, service_account
 from extapi.controlplane.kinds.rbac import CLUSTER_ROLE
 from extapi.testing import InMemoryServer, serve
@@ -19,6 +20,10 @@ class Widget(Object):
     """A thing."""
 
 
+class Gadget(Object):
+    """A thing of which each has to be deleted by its own."""
+
+
 class NoTokens:
     """The subresource that service accounts have; nothing here asks for tokens."""
 
@@ -28,7 +33,14 @@ class NoTokens:
 
 
 WIDGETS = Group(
-    "example.com", Kind("Widget", versions={"v1": Version(Widget), "v1beta1": Version(Widget)}, storage="v1")
+    "example.com",
+    Kind("Widget", versions={"v1": Version(Widget), "v1beta1": Version(Widget)}, storage="v1"),
+    Kind(
+        "Gadget",
+        versions={"v1": Version(Gadget)},
+        storage="v1",
+        native=Native(without=frozenset({"deletecollection"})),
+    ),
 )
 
 
@@ -52,7 +64,7 @@ def create(server: InMemoryServer, path: str, name: str, **rest: Any) -> dict[st
     version = next(value for start, value in versions.items() if path.startswith(start))
     kinds = {
         "namespaces": "Namespace", "configmaps": "ConfigMap", "serviceaccounts": "ServiceAccount", "widgets": "Widget",
-        "clusterroles": "ClusterRole",
+        "clusterroles": "ClusterRole", "gadgets": "Gadget",
     }  # fmt: skip
     body = {"apiVersion": version, "kind": kinds[path.rpartition("/")[2]], "metadata": metadata, **rest}
     answer = server.request("POST", path, body=body)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from extapi.controlplane.controllers.namespaces import NamespaceController
+from extapi.errors import ServiceUnavailable
 from extapi.listener.call import Call, Handler, Response
 from extapi.testing import InMemoryServer
 from tests.unit.controlplane.controllers.cluster import MERGE, ROOT, cluster, create
@@ -130,6 +131,38 @@ def test_a_group_whose_server_is_away_holds_the_namespace() -> None:
         assert server.request("GET", f"{ROOT}/held").status == 404
 
 
+def test_what_cannot_be_deleted_together_is_deleted_one_by_one() -> None:
+    with cluster(NamespaceController()) as server:
+        create(server, ROOT, "full")
+        path = "/apis/example.com/v1/namespaces/full/gadgets"
+        for name in ("one", "two"):
+            create(server, path, name)
+        create(server, path, "held", metadata={"finalizers": ["example.com/mine"]})
+        server.request("DELETE", f"{ROOT}/full")
+        server.advance(3)
+        left = server.request("GET", path).json()["items"]
+        assert [each["metadata"]["name"] for each in left] == ["held"]
+        assert "gadgets.example.com has 1 resource" in conditions(server, "full")["NamespaceContentRemaining"][2]
+        server.request("PATCH", f"{path}/held", headers=MERGE, body={"metadata": {"finalizers": []}})
+        server.advance(3)
+        assert server.request("GET", f"{ROOT}/full").status == 404
+
+
+def test_a_namespace_that_somebody_else_let_go_is_no_more_work() -> None:
+    with cluster(NamespaceController()) as server:
+        create(server, ROOT, "held")
+        create(server, "/apis/example.com/v1/namespaces/held/widgets", "one", metadata={"finalizers": ["a.example/b"]})
+        server.request("DELETE", f"{ROOT}/held")
+        server.advance(1)
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "held"}, "spec": {"finalizers": []}}
+        assert server.request("PUT", f"{ROOT}/held/finalize", body=body).status == 200
+        server.advance(1)
+        waiting = len(server.clock.getDelayedCalls())
+        server.advance(3)
+        assert server.request("GET", f"{ROOT}/held").status == 404
+        assert len(server.clock.getDelayedCalls()) < waiting
+
+
 class Odd:
     """In front of everything: an extension server that answers ``path`` with something else than it should."""
 
@@ -142,6 +175,7 @@ class Odd:
         async def answer(call: Call) -> Response:
             response = await handler(call)
             if call.info.path == self.path and call.method == "GET" and self.odd:
+                assert isinstance(response.body, bytes | list)
                 body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
                 document: dict[str, Any] = msgspec.json.decode(body)
                 self.change(document)
@@ -182,5 +216,41 @@ def test_a_list_that_is_none_holds_its_namespace_and_no_other(items: Any) -> Non
         assert (status, reason) == ("True", "ContentDeletionFailed")
         assert "widgets.example.com: the answer is no list" in text
         odd.odd = False
+        server.advance(5)
+        assert server.request("GET", f"{ROOT}/held").status == 404
+
+
+def test_somebody_elses_change_in_between_is_not_overwritten() -> None:
+    """The controller starts anew from what there is then."""
+    odd = Odd(f"{ROOT}/held", lambda document: document["metadata"].update(resourceVersion="1"))
+    with cluster(NamespaceController(), front=odd.front) as server:
+        create(server, ROOT, "held")
+        server.request("DELETE", f"{ROOT}/held")
+        server.advance(3)
+        left = server.request("GET", f"{ROOT}/held").json()
+        assert "conditions" not in left["status"]
+        assert left["spec"]["finalizers"] == ["kubernetes"]
+        odd.odd = False
+        server.advance(3)
+        assert server.request("GET", f"{ROOT}/held").status == 404
+
+
+def test_a_namespace_waits_for_discovery_that_does_not_answer() -> None:
+    away = [True]
+
+    def front(handler: Handler) -> Handler:
+        async def answer(call: Call) -> Response:
+            if call.info.path == "/apis" and away:
+                raise ServiceUnavailable("away")
+            return await handler(call)
+
+        return answer
+
+    with cluster(NamespaceController(), front=front) as server:
+        create(server, ROOT, "held")
+        server.request("DELETE", f"{ROOT}/held")
+        server.advance(3)
+        assert conditions(server, "held")["NamespaceDeletionDiscoveryFailure"] == ("True", "DiscoveryFailed", "away")
+        away.clear()
         server.advance(5)
         assert server.request("GET", f"{ROOT}/held").status == 404

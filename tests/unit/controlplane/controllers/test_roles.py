@@ -9,7 +9,8 @@ import pytest
 
 from extapi.controlplane.controllers.roles import RoleAggregationController, aggregated
 from extapi.controlplane.kinds import rbac as kinds
-from extapi.errors import BadRequest
+from extapi.errors import BadRequest, NotFound
+from extapi.listener.call import Call, Handler, Response
 from tests.unit.controlplane.controllers.cluster import MERGE, cluster, create
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
@@ -102,3 +103,26 @@ def test_a_label_is_no_selector() -> None:
     """A value that would be two terms in a query must not become two terms."""
     with pytest.raises(BadRequest):
         aggregated(sum_of({"matchLabels": {"to": "sum,!other"}}), [role("one", {"to": "sum"}, PODS)])
+
+
+def test_a_role_that_has_gone_meanwhile_is_no_more_work() -> None:
+    """The patch finds nothing; that is not tried again."""
+    asked: list[str] = []
+
+    def front(handler: Handler) -> Handler:
+        async def answer(call: Call) -> Response:
+            if call.method == "PATCH":
+                asked.append(call.info.path)
+                raise NotFound.named("clusterroles", "rbac.authorization.k8s.io", "sum")
+            return await handler(call)
+
+        return answer
+
+    with cluster(RoleAggregationController(), front=front) as server:
+        create(server, ROLES, "one", metadata={"labels": {"to": "sum"}}, rules=[PODS])
+        create(server, ROLES, "sum", aggregationRule={"clusterRoleSelectors": [{"matchLabels": {"to": "sum"}}]})
+        server.advance(120)
+        assert asked == [f"{ROLES}/sum"]
+        server.request("DELETE", f"{ROLES}/sum")
+        server.advance(120)
+        assert len(asked) == 1

@@ -1,0 +1,61 @@
+"""Label selectors as objects have them (``LabelSelector``): what is wrong with one, and the selector that it stands for.
+
+Knows selectors as JSON; the form that they have in queries is ``selectors``'s. Source:
+``k8s.io/apimachinery/pkg/apis/meta/v1/validation`` and ``metav1.LabelSelectorAsSelector``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from extapi.api.names import label_value, qualified_name
+from extapi.api.selectors import LabelSelector, Requirement, label_selector
+from extapi.errors import BadRequest, FieldError, aggregate
+
+
+def selector_of(selector: Mapping[str, Any]) -> LabelSelector:
+    """What a selector selects; an empty one selects everything. Raises BadRequest for one that is not valid."""
+    problems = [problem.text() for problem in selector_problems(selector, "selector")]
+    if problems:
+        raise BadRequest(aggregate(problems))
+    terms = [Requirement(key, "In", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
+    for each in selector.get("matchExpressions") or ():
+        values = sorted(set(each.get("values") or ()))
+        terms.append(Requirement(each["key"], each["operator"], tuple(values)))
+    return label_selector(terms)
+
+
+def selector_problems(selector: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+    """Every rule that a selector breaks (``ValidateLabelSelector``)."""
+    where = f"{path}.matchLabels"
+    for key, value in (selector.get("matchLabels") or {}).items():
+        yield from (FieldError.invalid(where, key, why) for why in qualified_name(key))
+        yield from (FieldError.invalid(where, value, why) for why in label_value(value))
+    for index, requirement in enumerate(selector.get("matchExpressions") or ()):
+        yield from requirement_problems(requirement, f"{path}.matchExpressions[{index}]")
+
+
+def requirement_problems(
+    requirement: Mapping[str, Any], path: str, *, any_operator: bool = False
+) -> Iterator[FieldError]:
+    """Every rule that one of its expressions breaks; ``any_operator``: one of a later release is no mistake."""
+    yield from operator_problems(requirement, path, any_operator=any_operator)
+    key = requirement.get("key", "")
+    yield from (FieldError.invalid(f"{path}.key", key, why) for why in qualified_name(key))
+    for index, value in enumerate(requirement.get("values") or ()):
+        yield from (FieldError.invalid(f"{path}.values[{index}]", value, why) for why in label_value(value))
+
+
+def operator_problems(requirement: Mapping[str, Any], path: str, *, any_operator: bool = False) -> Iterator[FieldError]:
+    """What does not fit between operator and values; field selectors have the same rules."""
+    operator, values = requirement.get("operator", ""), requirement.get("values")
+    if operator in {"In", "NotIn"}:
+        if not values:
+            yield FieldError.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in {"Exists", "DoesNotExist"}:
+        if values:
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield FieldError.forbidden(f"{path}.values", why)
+    elif not any_operator:
+        yield FieldError.invalid(f"{path}.operator", operator, "not a valid selector operator")

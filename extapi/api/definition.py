@@ -146,6 +146,10 @@ class Native:
     """Count ``metadata.generation``."""
     names: Callable[[str], Sequence[str]] | None = None
     """What is wrong with a name; None: it has to be a DNS subdomain."""
+    finalizers: bool = True
+    """Refuse a finalizer that is neither qualified (``group/name``) nor one of Kubernetes' own; other kinds warn of it."""
+    returns_deleted: bool = False
+    """A delete answers with the object that is gone, not with a Status (``ReturnDeletedObject``)."""
     without: frozenset[str] = frozenset()
     """Verbs that the kind does not have though it could, such as deletecollection of namespaces."""
 
@@ -239,6 +243,8 @@ class Kind:
                 yield f"{where}: subresource status occurs twice; a kind with one of its own needs status=False"
             if bool(subresource.field) == (subresource.serves is not None):
                 yield f"{where}: subresource {name} needs either a field or what serves it"
+            if subresource.field in {"apiVersion", "kind", "metadata"}:
+                yield f"{where}: subresource {name} cannot be for {subresource.field}, which is the server's"
             if subresource.kind and subresource.type is None:
                 yield f"{where}: subresource {name} needs the type of {subresource.kind}"
 

@@ -13,9 +13,16 @@ from typing import Any, NamedTuple
 from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.names import qualified_name
 from extapi.api.timestamp import canonical_timestamp
-from extapi.errors import BadRequest, go_quote
+from extapi.errors import BadRequest, FieldError, go_quote
 
-__all__ = ["Coerced", "coerce", "dedupe_owner_references", "finalizer_warnings", "validate_object_meta"]
+__all__ = [
+    "Coerced",
+    "coerce",
+    "dedupe_owner_references",
+    "finalizer_errors",
+    "finalizer_warnings",
+    "validate_object_meta",
+]
 
 _STANDARD_FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 _DROPPED_TIME = "0001-01-01T00:00:00Z"
@@ -280,6 +287,16 @@ def dedupe_owner_references(obj: dict[str, Any], *, after_admission: bool = Fals
         "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
         + ", ".join(duplicates)
     )
+
+
+def finalizer_errors(obj: Mapping[str, Any]) -> list[FieldError]:
+    """What is against finalizers of Kubernetes' own kinds. Source: ``ValidateObjectMeta`` of kubernetes/pkg/apis/core."""
+    why = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        FieldError.invalid(f"metadata.finalizers[{index}]", finalizer, why)
+        for index, finalizer in enumerate(obj["metadata"].get("finalizers", ()))
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+    ]
 
 
 def finalizer_warnings(obj: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[str]:

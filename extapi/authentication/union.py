@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from extapi.api.user import User
 from extapi.authentication.base import AuthenticationError, Authenticator
 from extapi.authentication.groups import authenticated
+from extapi.errors import aggregate
 from extapi.listener.call import Call
 
 
@@ -28,6 +29,5 @@ class Union:
             if user is not None:
                 return authenticated(user)
         if errors:
-            text = ", ".join(dict.fromkeys(errors))
-            raise AuthenticationError(text if len(errors) == 1 else f"[{text}]")
+            raise AuthenticationError(aggregate(errors))
         return None

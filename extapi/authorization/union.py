@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Decision, Verdict
+from extapi.errors import aggregate
 
 
 class Union:
@@ -31,6 +32,5 @@ class Union:
             if decision.reason:
                 reasons.append(decision.reason)
         if errors:
-            text = ", ".join(dict.fromkeys(errors))
-            raise AuthorizationError(text if len(errors) == 1 else f"[{text}]")
+            raise AuthorizationError(aggregate(errors))
         return Decision(Verdict.NO_OPINION, "\n".join(reasons))

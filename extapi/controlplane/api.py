@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from extapi import Api, Group
+from extapi import NAMESPACED, Api, Group
 from extapi.authorization.base import Authorizer
 from extapi.client.clock import Clock
 from extapi.controlplane.access import reviews
 from extapi.controlplane.access.escalation import Escalation
 from extapi.controlplane.access.rbac import RBAC
+from extapi.controlplane.access.tokenreviews import TokenRequests, TokenReviews
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.controllers.accounts import AccountController
 from extapi.controlplane.controllers.namespaces import NamespaceController
@@ -22,6 +23,7 @@ from extapi.controlplane.kinds import (
     rbac as access,
     services,
 )
+from extapi.controlplane.kinds.parts import review
 
 
 def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock, root_ca: str) -> Api:
@@ -32,7 +34,7 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
             core.NAMESPACE,
             core.CONFIG_MAP,
             core.SECRET,
-            core.service_account(tokens.token_request),
+            core.service_account(TokenRequests(tokens, clock)),
             services.SERVICE,
             events.EVENT,
         ),
@@ -47,15 +49,17 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
         Group(
             "authentication.k8s.io",
-            authentication.token_review(tokens.token_review),
-            authentication.self_subject_review(reviews.SelfSubjectReviews(clock)),
+            review(authentication.TokenReview, TokenReviews(tokens)),
+            review(authentication.SelfSubjectReview, reviews.SelfSubjectReviews(clock)),
         ),
         Group(
             "authorization.k8s.io",
-            authorization.subject_access_review(reviews.SubjectAccessReviews(authorizer)),
-            authorization.local_subject_access_review(reviews.LocalSubjectAccessReviews(authorizer)),
-            authorization.self_subject_access_review(reviews.SelfSubjectAccessReviews(authorizer)),
-            authorization.self_subject_rules_review(reviews.SelfSubjectRulesReviews(roles)),
+            review(authorization.SubjectAccessReview, reviews.SubjectAccessReviews(authorizer)),
+            review(
+                authorization.LocalSubjectAccessReview, reviews.LocalSubjectAccessReviews(authorizer), scope=NAMESPACED
+            ),
+            review(authorization.SelfSubjectAccessReview, reviews.SelfSubjectAccessReviews(authorizer)),
+            review(authorization.SelfSubjectRulesReview, reviews.SelfSubjectRulesReviews(roles)),
         ),
         admission=[Escalation(roles)],
         controllers=[NamespaceController(), AccountController(root_ca), RoleAggregationController()],

@@ -13,8 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twisted.logger import Logger
+
 from extapi import Context, NotFound
 from extapi.client.kube import Client, ResourceName
+from extapi.errors import Invalid
+
+_log = Logger()
 
 Obj = dict[str, Any]
 Rule = tuple[str, ...]
@@ -87,7 +92,10 @@ class Bootstrap:
     """Where this server listens."""
 
     async def start(self, context: Context) -> None:
-        """Make what is missing. Raises ApiError and TransportError: without these objects nothing works."""
+        """Make what is missing. Raises ApiError and TransportError: without these objects nothing works.
+
+        What is there and refuses to be put right is logged and left.
+        """
         client = context.client
         for name in NAMESPACES:
             await _kept(client, ResourceName("", "v1", "namespaces"), _object("v1", "Namespace", name))
@@ -193,4 +201,8 @@ async def _kept(client: Client, resource: ResourceName, wanted: Obj, *, overwrit
     if overwrite:
         patch[overwrite] = wanted[overwrite]
     if patch != {"metadata": {}}:
-        await client.patch(resource, name, patch, namespace=namespace)
+        try:
+            await client.patch(resource, name, patch, namespace=namespace)
+        except Invalid as error:
+            # What somebody made of the object, such as an immutable one, must not keep the server from starting.
+            _log.warn("{name} could not be put right: {error}", name=name, error=str(error))

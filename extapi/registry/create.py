@@ -21,7 +21,6 @@ _OURS = (
     "selfLink",
     "resourceVersion",
     "managedFields",
-    "generation",
 )
 """Metadata that a new object has from nobody but the server."""
 

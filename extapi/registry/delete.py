@@ -45,7 +45,7 @@ async def _attempt(
         revision = live.revision
         if not admit.dry_run:
             revision = await store.commit("delete", live.key, None, expected=live.revision)
-        return FreshRendering(kind, at.version, old, revision), True
+        return FreshRendering(kind, at.version, with_revision(old, revision), revision), True
     marked = _marked(store, write, name, left)
     value = kind.to_stored(marked, at.version)
     if value == live.value:

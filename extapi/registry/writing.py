@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from extapi.admission.base import Operation, Review
 from extapi.api.definition import Strategy
-from extapi.api.metadata import finalizer_warnings, validate_object_meta
+from extapi.api.metadata import finalizer_errors, finalizer_warnings, validate_object_meta
 from extapi.api.metadata_rules import NameRule
 from extapi.api.names import name_rule, object_name
 from extapi.api.timestamp import format_timestamp
@@ -181,7 +181,7 @@ class Write:
         review = self._review(operation, name, obj, old)
         errors = self._broken_rules(obj, old)
         # What is not of the right type cannot become a hub object; everything else is reported together.
-        if kind.validates and not any(error.type in _UNTYPED for error in errors):
+        if kind.validates and not any(error.type in _UNTYPED and error.path != "metadata.name" for error in errors):
             errors += kind.kind.strategy.validate(review.object, review.old_object)
         if errors:
             raise Invalid.of(obj["kind"], kind.group, name, errors)  # the kind that the client wrote
@@ -195,8 +195,10 @@ class Write:
     def _broken_rules(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         """What metadata rules and the schema say against the object."""
         kind = self._kind
+        native = kind.kind.native
         return [
             *validate_object_meta(obj, namespaced=kind.namespaced, old=old, name_rule=self._name_rule),
+            *(finalizer_errors(obj) if native is not None and native.finalizers else ()),
             *kind.rules(obj, old, self._at.version),
         ]
 

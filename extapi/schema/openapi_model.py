@@ -65,6 +65,8 @@ class ResourceModel(TypeModel):
     subresources: Sequence[SubresourceModel] = ()
     """All others."""
     patch_types: Sequence[str] = PATCH_TYPES
+    returns_deleted: bool = False
+    """Whether a deletion answers with the object, not with a Status."""
 
     @property
     def list_name(self) -> str:
@@ -264,7 +266,7 @@ class _Naming:
             action=action,
             id=name,
             description=text,
-            answer=f"{META}Status",
+            answer=self.type.name if action == "delete" and self.model.returns_deleted else f"{META}Status",
             codes=codes,
             parameters=parameters,
             body=f"{META}DeleteOptions",

@@ -86,6 +86,7 @@ def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -
         ],
         structural=version.structural,
         patch_types=(*PATCH_TYPES, STRATEGIC) if native is not None and native.strategic_merge else PATCH_TYPES,
+        returns_deleted=native is not None and native.returns_deleted,
     )
 
 

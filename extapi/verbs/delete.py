@@ -11,14 +11,20 @@ from extapi.verbs.target import Target
 
 
 async def delete(target: Target[Deleter]) -> Response:
-    """Delete, or mark for deletion: 200 with a Status if the object is gone, with the object if it waits for finalizers."""
+    """Delete, or mark for deletion: 200 with a Status if the object is gone, with the object if it waits for finalizers.
+
+    Some of Kubernetes' own kinds answer with the object in any case.
+    """
     accepted = negotiated(target)
     options = await read_options(target)
     admission = target.admission("DeleteOptions", options)
     left, gone = await target.resource.delete(target.at, target.name, rules(options), admit=admission)
-    if not gone:
+    native = target.resource.native
+    if not gone or (native is not None and native.returns_deleted):
         # 202 tells a client of old that it asked for orphans explicitly and has to wait (spec E48).
-        return object_answer(target, accepted, left, status=202 if options.orphan_dependents is False else 200)
+        return object_answer(
+            target, accepted, left, status=202 if not gone and options.orphan_dependents is False else 200
+        )
     details = {
         "name": target.name,
         "group": target.resource.group,

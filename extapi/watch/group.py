@@ -84,19 +84,20 @@ class Group:
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Tell all watchers of the events that they select: one chunk, shared."""
-        found = [occurrence for event in events if (occurrence := seen(self._test, event)) is not None]
-        if not found:
-            return
+        opening: Occurrence | None = None
         parts: list[bytes] = []
         failure: ApiError | None = None
-        for occurrence in found:
+        for event in events:
             try:
-                parts.append(self._lane.encoded(occurrence))
+                occurrence = seen(self._test, event)
+                if occurrence is not None:
+                    parts.append(self._lane.encoded(occurrence))
+                    opening = opening or occurrence
             except ApiError as error:
                 failure = error
                 break
-        if parts:
-            self._deliver(found[0], parts)
+        if opening is not None:
+            self._deliver(opening, parts)
         if failure is not None:
             self.fail(failure)
 

@@ -1,1 +1,5 @@
-"""The same requests to kube-apiserver's custom resources and to an aggregated API of ours: what differs, and why."""
+"""The same requests to two servers, and what differs in their answers, with the reasons.
+
+Custom resources of kube-apiserver are compared with an aggregated API of ours, and in ``planes`` kube-apiserver itself with
+the built-in control plane.
+"""

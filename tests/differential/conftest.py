@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pytest
 
 from tests.differential.every import all_cases
+from tests.differential.playing import Answers, conversing
 from tests.differential.side import Side
 from tests.differential.twin import KINDS, OURS, THEIRS, definitions
 from tests.kubernetes import second
 from tests.kubernetes.calling import authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.waiting import until
-
-Answers = tuple[list[Any], list[Any]]
-"""Ours and theirs, one for each step."""
 
 
 @dataclass(frozen=True)
@@ -60,31 +56,9 @@ def plane(
 
 @pytest.fixture(scope="session")
 def converse(plane: Plane) -> Iterator[Callable[[str], Answers]]:
-    """Play the case of a name on both sides at once; those that take seconds are all played together, when the first is asked for."""
-    cases = all_cases()
-    numbers = {name: f"case-{number}" for number, name in enumerate(cases)}
-    fast = plane.pair()
-    futures: dict[str, Future[Answers]] = {}
-    with ThreadPoolExecutor(2) as pair, ThreadPoolExecutor(16) as slow:
-
-        def alone(name: str) -> Answers:
-            sides = plane.pair()
-            played = [side.play(numbers[name], cases[name].steps) for side in sides]
-            for side in sides:
-                side.close()
-            return played[0], played[1]
-
-        def play(name: str) -> Answers:
-            if not cases[name].slow:
-                ours, theirs = (pair.submit(side.play, numbers[name], cases[name].steps) for side in fast)
-                return ours.result(), theirs.result()
-            if not futures:
-                futures.update({each: slow.submit(alone, each) for each, case in cases.items() if case.slow})
-            return futures[name].result()
-
+    """Play the case of a name on both sides."""
+    with conversing(all_cases(), plane.pair) as play:
         yield play
-    for side in fast:
-        side.close()
 
 
 def _served(control_plane: ControlPlane, path: str) -> bool:

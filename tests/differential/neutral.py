@@ -25,6 +25,7 @@ COMPARED = (
     "WWW-Authenticate",
 )
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TOKEN = re.compile(r"eyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( \+0000|Z)?")
 
 
@@ -80,13 +81,15 @@ class Neutral:
                 shown[name] = _token(item)
             elif name == "verbs":
                 shown[name] = sorted(item)  # discovery may list them in any order
+            elif name in {"resourceRules", "nonResourceRules"}:
+                shown[name] = sorted(self._value(item), key=json.dumps)  # of roles, which are in no order
             elif name == "storageVersionHash":
                 shown[name] = "<hash>"  # of the group's name, among others
             elif name != "managedFields":
                 shown[self._text(name)] = self._value(item, (*path, name))
         if isinstance(shown.get("causes"), list):
             shown["causes"].sort(key=json.dumps)
-        if shown.get("kind") == "APIResourceList":
+        if shown.get("kind") == "APIResourceList" and "resources" in shown:
             shown["resources"].sort(key=lambda resource: resource["name"])
         if shown.get("kind") == "Status":
             shown["message"] = _unordered(shown.get("message", ""))
@@ -95,6 +98,8 @@ class Neutral:
     def _text(self, text: str) -> str:
         for name, short in self._replaced.items():
             text = text.replace(name, short)
+        text = _TOKEN.sub(lambda found: self._text(_claims(found[1])), text)
+        text = re.sub(r"(X509SHA256=)[0-9a-f]{64}", r"\1<hash>", text)
         text = _UID.sub(lambda found: self._named("uid", found[0]), text)
         text = _TIME.sub("<time>", text)
         # Objects quoted whole hold their revision, and managed fields.
@@ -102,7 +107,7 @@ class Neutral:
         text = re.sub(r"is missing in '\{.*?\}'", "is missing in '<object>'", text)
         text = re.sub(r"\b(Gen_|gen[-.]|g{58})[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1<random>", text)
         text = re.sub(r"(current: |record \(|version: )\d+", r"\1<revision>", text)
-        return re.sub(r"^\d+s$", "<age>", text)
+        return re.sub(r"^(\d+[smhd])+$", "<age>", text)
 
     def _named(self, what: str, value: str) -> str:
         return self._names.setdefault((what, value), f"<{what} {sum(key[0] == what for key in self._names) + 1}>")
@@ -111,6 +116,14 @@ class Neutral:
 def _is_casual(event: str) -> bool:
     """Whether it is a bookmark that comes when the server likes: all but the one at the end of the initial events."""
     return event.startswith('{"type":"BOOKMARK"') and "k8s.io/initial-events-end" not in event
+
+
+def _claims(payload: str) -> str:
+    """What a bearer token says, its times counted from when it was issued."""
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    issued = claims.pop("iat")
+    claims |= {name: claims[name] - issued for name in ("exp", "nbf")}
+    return json.dumps(claims, sort_keys=True)
 
 
 def _token(text: str) -> Any:

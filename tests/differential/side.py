@@ -25,9 +25,9 @@ BEACONS = "/apis/{g}/v1/beacons"
 class Step:
     """One request. ``path`` continues the one of the probes, unless it starts with ``/apis``.
 
-    In path and body ``{g}``, ``{ns}``, ``{rv}`` and ``{uid}`` stand for the group, the case's namespace, and the
+    In path, headers and body ``{g}``, ``{ns}``, ``{rv}`` and ``{uid}`` stand for the group, the case's namespace, and the
     resourceVersion and uid of the object that came back last; ``{list}`` for the resourceVersion of the last list,
-    ``{continue}`` for its token.
+    ``{continue}`` for its token; ``{token}`` for the bearer token that was made last.
     """
 
     method: str
@@ -110,7 +110,7 @@ class Side:
     def play(self, namespace: str, steps: Sequence[Step]) -> list[Any]:
         """Send the steps one after the other; what came back to each, made comparable."""
         made = json.dumps({"metadata": {"name": namespace}}).encode()
-        self._send(self._connections[0], Step("POST"), "/api/v1/namespaces", made)
+        self._send(self._connections[0], Step("POST"), "/api/v1/namespaces", made, {})
         known: dict[str, str] = {"g": self.group, "ns": namespace}
         neutral = Neutral(self.group, namespace)
         return [self._one(step, known, neutral) for step in steps]
@@ -124,7 +124,7 @@ class Side:
             body = _filled(body, known).encode()
         connection = self._connections[step.stranger]
         try:
-            answer, content = self._send(connection, step, _filled(path, known), body)
+            answer, content = self._send(connection, step, _filled(path, known), body, known)
         except (http.client.RemoteDisconnected, ConnectionError):
             connection.close()
             return "closed"
@@ -133,11 +133,11 @@ class Side:
 
     @staticmethod
     def _send(
-        connection: http.client.HTTPSConnection, step: Step, path: str, body: bytes | None
+        connection: http.client.HTTPSConnection, step: Step, path: str, body: bytes | None, known: Mapping[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
         connection.putrequest(step.method, path, skip_accept_encoding=True)
         for name, value in step.headers.items():
-            connection.putheader(name, value)
+            connection.putheader(name, _filled(value, known))
         if body is not None:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
@@ -149,16 +149,19 @@ class Side:
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
-    return re.sub(r"\{(g|ns|rv|uid|list|continue)\}", lambda found: known.get(found[1], found[0]), text)
+    return re.sub(r"\{(g|ns|rv|uid|list|continue|token)\}", lambda found: known.get(found[1], found[0]), text)
 
 
 def _learn(content: bytes, known: dict[str, str]) -> None:
     """What later steps may refer to."""
     try:
-        metadata = json.loads(content)["metadata"]
+        found = json.loads(content)
+        metadata = found["metadata"]
     except (ValueError, KeyError, TypeError):
         return
-    if "uid" in metadata:
+    if found.get("kind") == "TokenRequest":
+        known["token"] = found.get("status", {}).get("token", "")
+    elif "uid" in metadata:
         known["uid"] = metadata["uid"]
         known["rv"] = metadata.get("resourceVersion", "")
     elif "resourceVersion" in metadata:

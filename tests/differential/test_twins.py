@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.differential.conftest import Answers
 from tests.differential.deliberate import DELIBERATE, allowed, remaining
 from tests.differential.every import all_cases
+from tests.differential.playing import Answers
 
 pytestmark = pytest.mark.needs("crd")
 

@@ -1,8 +1,7 @@
-"""Tokens of service accounts: made for those who may ask, and judged.
+"""Tokens of service accounts: made, and judged. Who asks for either, and how, is not known here.
 
 A token is a JWT, signed with the control plane's key (ES256); it is good as long as its account exists, and the Secret that
-it may be bound to. Source: ``pkg/serviceaccount`` (claims, checks), ``pkg/registry/core/serviceaccount/storage/token.go`` and
-``pkg/registry/authentication/tokenreview`` of Kubernetes.
+it may be bound to. Source: ``pkg/serviceaccount`` of Kubernetes (claims, checks).
 """
 
 from __future__ import annotations
@@ -10,46 +9,41 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import msgspec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from extapi import Conflict, Context, FieldError, Informer, NotFound, User
-from extapi.api.definition import Asked
+from extapi import Context, Informer, NotFound, User
+from extapi.api.names import path_segment
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.authentication.base import AuthenticationError
-from extapi.authentication.groups import authenticated
 from extapi.client.base import TransportError
 from extapi.client.clock import Clock
 from extapi.controlplane.access.rbac import ACCOUNT_PREFIX
-from extapi.controlplane.access.reviews import as_json, in_form_of, user_info
 from extapi.controlplane.access.rules import quoted
-from extapi.errors import ApiError, BadRequest, InternalError, Invalid
+from extapi.errors import ApiError, InternalError
 
-AUTHENTICATION = "authentication.k8s.io"
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
-LIFETIME, SHORTEST, LONGEST = 3600, 600, 1 << 32
-"""Seconds that a token is good for if nothing else is asked, at least and at most."""
 LEEWAY = 60
 """Seconds by which clocks may differ."""
 
-T = TypeVar("T")
 
+class Bound(msgspec.Struct):
+    """What a token ends with, and no other object of that name."""
 
-class _Bound(msgspec.Struct):
     name: str = ""
     uid: str = ""
 
 
 class _Kubernetes(msgspec.Struct, omit_defaults=True):
     namespace: str = ""
-    serviceaccount: _Bound = msgspec.field(default_factory=_Bound)
-    secret: _Bound | None = None
-    pod: _Bound | None = None
-    node: _Bound | None = None
+    serviceaccount: Bound = msgspec.field(default_factory=Bound)
+    secret: Bound | None = None
+    pod: Bound | None = None
+    node: Bound | None = None
 
 
 class _Claims(msgspec.Struct, omit_defaults=True):
@@ -68,8 +62,7 @@ class _Claims(msgspec.Struct, omit_defaults=True):
 class Tokens:
     """Makes and judges tokens of ``issuer``, which is also the audience of those for this server itself.
 
-    ``key_pem``: an EC key on P-256, PEM. Raises ValueError for another. :attr:`token_request` and :attr:`token_review` serve
-    their kinds.
+    ``key_pem``: an EC key on P-256, PEM. Raises ValueError for another.
     """
 
     def __init__(self, key_pem: bytes, issuer: str, clock: Clock) -> None:
@@ -83,8 +76,6 @@ class Tokens:
         self._accounts: Informer | None = None
         self.audiences = (issuer,)
         self.issuer = issuer
-        self.token_request = TokenRequests(self, clock)
-        self.token_review = TokenReviews(self)
 
     async def start(self, context: Context) -> None:
         """Follow the service accounts; once it returns they are known."""
@@ -96,14 +87,33 @@ class Tokens:
         """An account or a Secret as it is now. Raises NotFound."""
         if self._context is None:
             raise InternalError.because("service accounts are not known yet")
-        if not namespace or not name:
+        if not namespace or not name or path_segment(name):
             raise NotFound.named(resource, "", name)
         return await self._context.get("", "v1", resource, name, namespace=namespace)
 
-    def sign(self, claims: _Claims) -> str:
-        """The token with these claims."""
+    def issue(
+        self,
+        namespace: str,
+        account: Bound,
+        *,
+        audiences: Sequence[str],
+        now: int,
+        expires: int,
+        secret: Bound | None = None,
+    ) -> str:
+        """A token of an account, for ``audiences``; times in seconds since the epoch. With ``secret`` it ends with that."""
         import jwt  # noqa: PLC0415 - loaded when the first token is asked for
 
+        claims = _Claims(
+            aud=list(audiences),
+            exp=expires,
+            iat=now,
+            iss=self.issuer,
+            jti=str(uuid4()),
+            kubernetes=_Kubernetes(namespace=namespace, serviceaccount=account, secret=secret),
+            nbf=now,
+            sub=f"{ACCOUNT_PREFIX}{namespace}:{account.name}",
+        )
         payload = msgspec.json.encode(claims)
         return jwt.PyJWS().encode(payload, self._key, algorithm="ES256", headers={"kid": self._kid, "typ": ""})
 
@@ -174,23 +184,23 @@ class Tokens:
             return
         try:
             secret = await self.live("secrets", of.namespace, of.secret.name)
-        except (ApiError, TransportError, ValueError) as error:
+        except (ApiError, TransportError) as error:
             raise AuthenticationError(invalidated) from error
         self._check(secret, of.secret, "secret UID ({}) does not match service account secret ref claim ({})")
         self._check_there(secret, invalidated)
 
-    async def _account(self, namespace: str, wanted: _Bound) -> Obj:
+    async def _account(self, namespace: str, wanted: Bound) -> Obj:
         """From what is followed, or as it is now if that does not fit: a new account's token is good at once."""
         found = self._accounts.get(namespace, wanted.name) if self._accounts else None
         if found is not None and found["metadata"]["uid"] == wanted.uid:
             return found
         try:
             return await self.live("serviceaccounts", namespace, wanted.name)
-        except (ApiError, TransportError, ValueError) as error:
+        except (ApiError, TransportError) as error:
             raise AuthenticationError(str(error)) from error
 
     @staticmethod
-    def _check(obj: Obj, wanted: _Bound, why: str) -> None:
+    def _check(obj: Obj, wanted: Bound, why: str) -> None:
         uid = obj["metadata"]["uid"]
         if uid != wanted.uid:
             raise AuthenticationError(why.format(uid, wanted.uid))
@@ -200,102 +210,6 @@ class Tokens:
         deleted = obj["metadata"].get("deletionTimestamp")
         if deleted is not None and deleted < format_timestamp(self._clock.seconds() - LEEWAY):
             raise AuthenticationError(why)
-
-
-class TokenRequests:
-    """Serves ``serviceaccounts/NAME/token``."""
-
-    def __init__(self, tokens: Tokens, clock: Clock) -> None:
-        self._tokens = tokens
-        self._clock = clock
-
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The request with a token as its status. Raises NotFound, BadRequest, Conflict and Invalid."""
-        request = as_json(obj)
-        metadata: Obj = dict(request.get("metadata") or {})
-        spec: Obj = request.get("spec") or {}
-        if metadata.get("name", "") not in {"", asked.name}:
-            why = "must match the service account name if specified"
-            raise _invalid(asked.name, "metadata.name", metadata["name"], why)
-        account = await self._tokens.live("serviceaccounts", asked.namespace, asked.name)
-        uid = account["metadata"]["uid"]
-        if metadata.get("uid", "") not in {"", uid}:
-            why = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account ({uid})"
-            raise Conflict.on("TokenRequest", AUTHENTICATION, asked.name, why)
-        seconds = spec.get("expirationSeconds")
-        seconds = LIFETIME if seconds is None else seconds
-        if seconds < SHORTEST:
-            raise _invalid("", "spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
-        if seconds > LONGEST:
-            raise _invalid("", "spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")
-        now = int(self._clock.seconds())
-        claims = _Claims(
-            aud=spec.get("audiences") or list(self._tokens.audiences),
-            exp=now + seconds,
-            iat=now,
-            iss=self._tokens.issuer,
-            jti=str(uuid4()),
-            kubernetes=_Kubernetes(
-                namespace=asked.namespace,
-                serviceaccount=_Bound(asked.name, uid),
-                secret=await self._bound(spec.get("boundObjectRef"), asked.namespace),
-            ),
-            nbf=now,
-            sub=f"{ACCOUNT_PREFIX}{asked.namespace}:{asked.name}",
-        )
-        metadata |= {"name": asked.name, "namespace": asked.namespace, "uid": uid}
-        metadata["creationTimestamp"] = format_timestamp(now)
-        spec = {**spec, "audiences": claims.aud, "expirationSeconds": seconds}
-        status = {"token": self._tokens.sign(claims), "expirationTimestamp": format_timestamp(claims.exp)}
-        return in_form_of(obj, {**request, "metadata": metadata, "spec": spec, "status": status})
-
-    async def _bound(self, ref: Obj | None, namespace: str) -> _Bound | None:
-        """The Secret that a token shall be bound to. There are neither Pods nor Nodes here."""
-        if ref is None:
-            return None
-        version, kind, name = ref.get("apiVersion", ""), ref.get("kind", ""), ref.get("name", "")
-        group, _, number = version.rpartition("/")
-        if group or kind not in {"Secret", "Pod", "Node"}:
-            raise BadRequest(f"cannot bind token to object of type {group}/{number}, Kind={kind}")
-        if kind != "Secret":
-            raise NotFound.named(f"{kind.lower()}s", "", name)
-        secret = await self._tokens.live("secrets", namespace, name)
-        uid = secret["metadata"]["uid"]
-        if ref.get("uid", "") not in {"", uid}:
-            why = (
-                f"the UID in the bound object reference ({ref['uid']}) does not match the UID in record. "
-                "The object might have been deleted and then recreated"
-            )
-            raise Conflict.on(kind, "", name, why)
-        return _Bound(name, uid)
-
-
-class TokenReviews:
-    """Serves TokenReviews: of the tokens that are made here; all others are nobody's."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
-
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The review with its status; a bad token is no error. Raises BadRequest without a token."""
-        del asked
-        review = as_json(obj)
-        spec: Obj = review.get("spec") or {}
-        if not spec.get("token"):
-            raise BadRequest("token is required for TokenReview in authentication")
-        status: Obj = {"user": {}}
-        try:
-            # It is judged as if it came in a header: what follows a space does not belong to it.
-            token = spec["token"].strip().partition(" ")[0]
-            verified = await self._tokens.verify(token, spec.get("audiences") or self._tokens.audiences)
-            if verified is None:
-                status["error"] = "invalid bearer token"
-            else:
-                user, audiences = verified
-                status = {"authenticated": True, "user": user_info(authenticated(user)), "audiences": audiences}
-        except AuthenticationError as error:
-            status["error"] = f"[invalid bearer token, {error}]"
-        return in_form_of(obj, {**review, "status": status})
 
 
 def key_id(key: Any) -> str:
@@ -318,7 +232,3 @@ def _issuer(token: str) -> str | None:
 
 class _Issued(msgspec.Struct):
     iss: str = ""
-
-
-def _invalid(name: str, path: str, value: Any, why: str) -> Invalid:
-    return Invalid.of("TokenRequest", AUTHENTICATION, name, [FieldError.invalid(path, value, why)])

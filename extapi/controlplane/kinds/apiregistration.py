@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from extapi import CLUSTER, Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
+from extapi import CLUSTER, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.names import dns1035_label, dns1123_subdomain, path_segment
+from extapi.codec.gobytes import byte_count
 from extapi.controlplane.kinds.parts import (
     AGE,
     Base64,
     Conditions,
     Int32,
     Text,
-    byte_count,
     canonical,
-    native,
+    kind_of,
     port_problems,
     spelled,
 )
@@ -128,13 +128,11 @@ def _available(obj: dict[str, Any]) -> str:
     return "Unknown"
 
 
-API_SERVICE = Kind(
-    "APIService",
-    versions={"v1": Version(APIService)},
-    storage="v1",
+API_SERVICE = kind_of(
+    APIService,
     scope=CLUSTER,
     categories=["api-extensions"],
     columns=[Column("Service", cell=_service), Column("Available", cell=_available), AGE],
     strategy=APIServiceStrategy(),
-    native=native(names=path_segment, unconditional_update=False, finalizers=False),
+    native={"names": path_segment, "unconditional_update": False, "finalizers": False},
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from extapi import CLUSTER, Atomic, Description, Kind, Object, Struct, Version
-from extapi.controlplane.kinds.parts import Extra, Text, Time, native
+from extapi import Atomic, Description, Object, Struct
+from extapi.controlplane.kinds.parts import Extra, Text, Time
 
 Audiences = Annotated[list[str], Atomic(), Description("For whom a token is meant.")]
 
@@ -83,26 +83,3 @@ class SelfSubjectReview(Object):
     """Asks who the client itself is."""
 
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
-
-
-def review(type_: type[Object], serves: Any, **rules: Any) -> Kind:
-    """A kind that ``serves`` answers for (``async def create(asked, obj)``); ``rules`` of :class:`Kind` go on top."""
-    return Kind(
-        type_.__name__,
-        **{"scope": CLUSTER, **rules},
-        versions={"v1": Version(type_)},
-        storage="v1",
-        status=False,
-        serves=serves,
-        native=native(),
-    )
-
-
-def token_review(serves: Any) -> Kind:
-    """TokenReviews."""
-    return review(TokenReview, serves)
-
-
-def self_subject_review(serves: Any) -> Kind:
-    """SelfSubjectReviews."""
-    return review(SelfSubjectReview, serves)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from extapi import NAMESPACED, Atomic, Default, Description, Kind, Object, Struct
-from extapi.controlplane.kinds.authentication import review
+from extapi import Atomic, Default, Description, Object, Struct
 from extapi.controlplane.kinds.parts import Extra, LabelSelectorRequirement, Text, spelled
 
 Words = Annotated[list[str], Atomic()]
@@ -123,23 +122,3 @@ class SelfSubjectRulesReview(Object):
 
     spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()
     status: SubjectRulesReviewStatus = SubjectRulesReviewStatus(resource_rules=[], non_resource_rules=[])
-
-
-def subject_access_review(serves: Any) -> Kind:
-    """SubjectAccessReviews."""
-    return review(SubjectAccessReview, serves)
-
-
-def local_subject_access_review(serves: Any) -> Kind:
-    """LocalSubjectAccessReviews."""
-    return review(LocalSubjectAccessReview, serves, scope=NAMESPACED)
-
-
-def self_subject_access_review(serves: Any) -> Kind:
-    """SelfSubjectAccessReviews."""
-    return review(SelfSubjectAccessReview, serves)
-
-
-def self_subject_rules_review(serves: Any) -> Kind:
-    """SelfSubjectRulesReviews."""
-    return review(SelfSubjectRulesReview, serves)

@@ -17,13 +17,12 @@ from extapi import (
     Strategy,
     Struct,
     Subresource,
-    Version,
 )
 from extapi.api.markers import MergeKey
 from extapi.api.names import dns1123_label, qualified_name
 from extapi.controlplane.kinds.authentication import TokenRequest
 from extapi.controlplane.kinds.data import CONFIG_MAP, SECRET
-from extapi.controlplane.kinds.parts import AGE, Conditions, LocalReference, Reference, Text, native
+from extapi.controlplane.kinds.parts import AGE, Conditions, LocalReference, Reference, Text, kind_of
 
 __all__ = ["CONFIG_MAP", "NAMESPACE", "SECRET", "service_account"]
 
@@ -96,26 +95,22 @@ class NamespaceStrategy(Strategy):
         return bool(obj.spec.finalizers)
 
 
-NAMESPACE = Kind(
-    "Namespace",
-    versions={"v1": Version(Namespace)},
-    storage="v1",
+NAMESPACE = kind_of(
+    Namespace,
     scope=CLUSTER,
     short_names=["ns"],
     columns=[Column("Status", ".status.phase"), AGE],
     strategy=NamespaceStrategy(),
     selectable=[".status.phase"],
     subresources={"finalize": Subresource(field="spec", without=frozenset({"get", "patch"}))},
-    native=native(names=dns1123_label, without=frozenset({"deletecollection"})),
+    native={"names": dns1123_label, "without": frozenset({"deletecollection"})},
 )
 
 
 def service_account(token: Any) -> Kind:
     """Service accounts; ``token`` answers for their subresource ``token`` (``async def create(asked, obj)``)."""
-    return Kind(
-        "ServiceAccount",
-        versions={"v1": Version(ServiceAccount)},
-        storage="v1",
+    return kind_of(
+        ServiceAccount,
         status=False,
         short_names=["sa"],
         subresources={
@@ -123,5 +118,5 @@ def service_account(token: Any) -> Kind:
                 serves=token, group="authentication.k8s.io", version="v1", kind="TokenRequest", type=TokenRequest
             )
         },
-        native=native(returns_deleted=True),
+        native={"returns_deleted": True},
     )

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import msgspec
 
-from extapi import Column, Description, FieldError, Kind, Object, Strategy, Version
-from extapi.controlplane.kinds.parts import AGE, Base64, byte_count, canonical, native
+from extapi import Column, Description, FieldError, Object, Strategy
+from extapi.codec.gobytes import byte_count
+from extapi.controlplane.kinds.parts import AGE, Base64, canonical, kind_of
 
 LARGEST = 1024 * 1024
 """Bytes of all values together."""
@@ -138,27 +139,24 @@ def _json(data: dict[str, str], key: str) -> Iterator[FieldError]:
         return
     try:
         msgspec.json.decode(base64.b64decode(data[key]), type=dict)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         yield FieldError.invalid(f"data[{key}]", "<secret contents redacted>", str(error))
 
 
-CONFIG_MAP = Kind(
-    "ConfigMap",
-    versions={"v1": Version(ConfigMap)},
-    storage="v1",
+CONFIG_MAP = kind_of(
+    ConfigMap,
     status=False,
     short_names=["cm"],
-    columns=[Column("Data", type="integer", cell=lambda obj: len(obj.get("data", ())) + len(obj.get("binaryData", ()))), AGE],
+    columns=[
+        Column("Data", type="integer", cell=lambda obj: len(obj.get("data", ())) + len(obj.get("binaryData", ()))),
+        AGE,
+    ],
     strategy=ConfigMapStrategy(),
-    native=native(),
 )
-SECRET = Kind(
-    "Secret",
-    versions={"v1": Version(Secret)},
-    storage="v1",
+SECRET = kind_of(
+    Secret,
     status=False,
     columns=[Column("Type", ".type"), Column("Data", type="integer", cell=lambda obj: len(obj.get("data", ()))), AGE],
     selectable=[".type"],
     strategy=SecretStrategy(),
-    native=native(),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from extapi import Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
+from extapi import Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.names import path_segment, qualified_name
-from extapi.controlplane.kinds.parts import Int32, ObjectReference, Reference, Text, Time, native
+from extapi.controlplane.kinds.parts import Int32, ObjectReference, Reference, Text, Time, kind_of
 
 
 class EventSource(Struct):
@@ -101,16 +101,14 @@ def _count(obj: dict[str, Any]) -> int:
     return series.get("count", 0) if series is not None else obj.get("count") or 1
 
 
-EVENT = Kind(
-    "Event",
-    versions={"v1": Version(Event)},
-    storage="v1",
+EVENT = kind_of(
+    Event,
     status=False,
     short_names=["ev"],
     columns=[
         Column("Last Seen", type="date", cell=_last_seen),
-        Column("Type", ".type"),
-        Column("Reason", ".reason"),
+        Column("Type", cell=lambda obj: obj.get("type", "")),
+        Column("Reason", cell=lambda obj: obj.get("reason", "")),
         Column("Object", cell=_target),
         Column("Subobject", cell=lambda obj: obj["involvedObject"].get("fieldPath", ""), priority=1),
         Column("Source", cell=_source, priority=1),
@@ -129,5 +127,5 @@ EVENT = Kind(
         ".reportingComponent",
         ".type",
     ],
-    native=native(names=path_segment, finalizers=False),
+    native={"names": path_segment, "finalizers": False},
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated
 
-from extapi import Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
-from extapi.controlplane.kinds.parts import AGE, Int32, Text, Time, native
+from extapi import Column, Description, FieldError, Object, Strategy, Struct
+from extapi.controlplane.kinds.parts import AGE, Int32, Text, Time, kind_of
 
 
 class LeaseSpec(Struct):
@@ -30,6 +30,11 @@ class Lease(Object):
 class LeaseStrategy(Strategy):
     """Numbers are not negative. Source: ``ValidateLeaseSpec``."""
 
+    def prepare(self, obj: Lease, old: Lease | None) -> None:
+        """Drop what belongs to coordinated elections, which are switched off here, as in kube-apiserver by default."""
+        del old
+        obj.spec.strategy = obj.spec.preferred_holder = None
+
     def validate(self, obj: Lease, old: Lease | None) -> Iterable[FieldError]:
         """Check durations and counts."""
         del old
@@ -42,12 +47,10 @@ class LeaseStrategy(Strategy):
             yield FieldError.invalid(path, spec.lease_transitions, "must be greater than or equal to 0")
 
 
-LEASE = Kind(
-    "Lease",
-    versions={"v1": Version(Lease)},
-    storage="v1",
+LEASE = kind_of(
+    Lease,
     status=False,
-    columns=[Column("Holder", ".spec.holderIdentity"), AGE],
+    columns=[Column("Holder", cell=lambda obj: obj.get("spec", {}).get("holderIdentity", "")), AGE],
     strategy=LeaseStrategy(),
-    native=native(unconditional_update=False, finalizers=False),
+    native={"unconditional_update": False, "finalizers": False},
 )

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from extapi import Atomic, Column, Default, Description, Format, ListMap, Maximum, Minimum, Struct
-from extapi.api.definition import Native
+from extapi import (
+    CLUSTER,
+    Atomic,
+    Column,
+    Default,
+    Description,
+    Format,
+    Kind,
+    ListMap,
+    Maximum,
+    Minimum,
+    Object,
+    Struct,
+    Version,
+)
+from extapi.api.definition import Native, Scope
 from extapi.api.markers import MergeKey
 from extapi.api.types import wire_name
+from extapi.codec.gobytes import canonical_bytes
 from extapi.controlplane.protobuf import MESSAGES
 from extapi.errors import BadRequest
 
@@ -19,6 +33,7 @@ Text = str | None
 Time = Annotated[str | None, Format("date-time")]
 Int32 = Annotated[int, Format("int32"), Minimum(-(2**31)), Maximum(2**31 - 1)]
 ConditionStatus = Annotated[str, Description("True, False or Unknown.")]
+Base64 = Annotated[str, Description("Bytes in base64.")]
 Extra = Annotated[dict[str, list[str]], Description("What else the authenticator said.")]
 
 
@@ -26,8 +41,6 @@ def spelled(field: str) -> str:
     """The wire name of a field whose name has an abbreviation in capitals: ``cluster_ips`` becomes ``clusterIPs``."""
     return re.sub(r"(Ip|Tls|Url)(?=s?(?:[A-Z]|$))", lambda found: found[1].upper(), wire_name(field) or field)
 
-
-Base64 = Annotated[str, Description("Bytes in base64.")]
 
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 CREATED_AT = Column("Created At", ".metadata.creationTimestamp")
@@ -82,43 +95,31 @@ LocalReference = Annotated[LocalObjectReference, Atomic()]
 Selector = Annotated[LabelSelector, Atomic()]
 
 
-def native(**rules: Any) -> Native:
-    """What Kubernetes' own kinds do, and ``rules`` of :class:`Native` where a kind differs."""
-    return Native(protobuf=MESSAGES, **{"finalizers": True, **rules})
+def kind_of(type_: type[Object], *, native: Mapping[str, Any] | None = None, **rules: Any) -> Kind:
+    """The kind of a type, in its only version v1; ``rules`` are those of :class:`Kind`.
+
+    It behaves as Kubernetes' own kinds do; ``native``: where it differs from :class:`Native`.
+    """
+    version = {"v1": Version(type_)}
+    return Kind(
+        type_.__name__, versions=version, storage="v1", native=Native(protobuf=MESSAGES, **(native or {})), **rules
+    )
+
+
+def review(type_: type[Object], serves: Any, *, scope: Scope = CLUSTER) -> Kind:
+    """A kind that is answered and never kept: ``serves`` has ``async def create(asked, obj)``."""
+    return kind_of(type_, scope=scope, status=False, serves=serves)
 
 
 def canonical(kind: str, text: str) -> str:
-    """Base64 as Go writes what it reads, line breaks left out. Raises BadRequest with the text of Go's decoder.
+    """Base64 as Go writes what it reads. Raises BadRequest; ``kind``: of the object, for its text.
 
-    ``kind``: of the object, for that text. Fields are not of the format ``byte``, since that does not allow empty ones.
+    Fields are not of the format ``byte``, since that does not allow empty ones.
     """
-    text = re.sub(r"[\r\n]", "", text)
     try:
-        data = binascii.a2b_base64(text, strict_mode=True)
-    except ValueError:  # binascii's own error is one
-        data = None
-    if data is None or len(text) % 4:
-        why = f"illegal base64 data at input byte {_wrong_byte(text)}"
-        raise BadRequest(f'{kind} in version "v1" cannot be handled as a {kind}: {why}')
-    return base64.b64encode(data).decode()
-
-
-def _wrong_byte(text: str) -> int:
-    """Where Go's decoder gives up on base64 that is wrong."""
-    at = len(text) - len(re.sub(r"^[A-Za-z0-9+/]*", "", text))
-    if at == len(text):
-        return at - at % 4
-    missing = 4 - at % 4
-    if text[at] != "=" or missing > 2:
-        return at
-    if text[at : at + missing] == "=" * missing:
-        return at + missing
-    return len(text) if at + 1 == len(text) else at
-
-
-def byte_count(text: str) -> int:
-    """How many bytes :func:`canonical` base64 stands for."""
-    return len(text) // 4 * 3 - text.count("=")
+        return canonical_bytes(text)
+    except ValueError as error:
+        raise BadRequest(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 
 
 def port_problems(port: int) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from extapi import CLUSTER, Atomic, Column, Description, FieldError, Kind, Object, Strategy, Struct, Version
+from extapi import CLUSTER, Atomic, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.labelselectors import selector_problems
 from extapi.api.names import dns1123_subdomain, path_segment
-from extapi.controlplane.kinds.parts import AGE, CREATED_AT, Selector, Text, native, spelled
+from extapi.controlplane.kinds.parts import AGE, CREATED_AT, Selector, Text, kind_of, spelled
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -182,28 +182,18 @@ def _subjects(kind: str) -> Any:
     return cell
 
 
-_NATIVE = native(names=path_segment)
+_SHARED: dict[str, Any] = {"status": False, "native": {"names": path_segment}}
 _BINDING: dict[str, Any] = {
-    "storage": "v1",
-    "status": False,
+    **_SHARED,
     "columns": [
         Column("Role", cell=lambda obj: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"),
         AGE,
         *(Column(f"{kind}s", cell=_subjects(kind), priority=1) for kind in ("User", "Group", "ServiceAccount")),
     ],
     "strategy": BindingStrategy(),
-    "native": _NATIVE,
 }
-_ROLE: dict[str, Any] = {
-    "storage": "v1",
-    "status": False,
-    "columns": [CREATED_AT],
-    "strategy": RoleStrategy(),
-    "native": _NATIVE,
-}
-ROLE = Kind("Role", versions={"v1": Version(Role)}, **_ROLE)
-CLUSTER_ROLE = Kind("ClusterRole", versions={"v1": Version(ClusterRole)}, scope=CLUSTER, **_ROLE)
-ROLE_BINDING = Kind("RoleBinding", versions={"v1": Version(RoleBinding)}, **_BINDING)
-CLUSTER_ROLE_BINDING = Kind(
-    "ClusterRoleBinding", versions={"v1": Version(ClusterRoleBinding)}, scope=CLUSTER, **_BINDING
-)
+_ROLE: dict[str, Any] = {**_SHARED, "columns": [CREATED_AT], "strategy": RoleStrategy()}
+ROLE = kind_of(Role, **_ROLE)
+CLUSTER_ROLE = kind_of(ClusterRole, scope=CLUSTER, **_ROLE)
+ROLE_BINDING = kind_of(RoleBinding, **_BINDING)
+CLUSTER_ROLE_BINDING = kind_of(ClusterRoleBinding, scope=CLUSTER, **_BINDING)

@@ -12,16 +12,14 @@ from extapi import (
     Description,
     FieldError,
     IntOrString,
-    Kind,
     ListMap,
     Object,
     Strategy,
     Struct,
-    Version,
 )
 from extapi.api.markers import MergeKey
-from extapi.api.names import dns1123_label, dns1123_subdomain, qualified_name
-from extapi.controlplane.kinds.parts import AGE, Condition, Int32, Text, native, port_problems, spelled
+from extapi.api.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
+from extapi.controlplane.kinds.parts import AGE, Condition, Int32, Text, kind_of, port_problems, spelled
 
 _EXPOSED = ("NodePort", "LoadBalancer")
 
@@ -147,12 +145,28 @@ class ServiceStrategy(Strategy):
         if spec.type == "LoadBalancer" and spec.allocate_load_balancer_node_ports is None:
             spec.allocate_load_balancer_node_ports = True
 
+    def warn(self, obj: Service, old: Service | None) -> Iterable[str]:
+        """What a service without an address has no use for. Source: ``GetWarningsForService``."""
+        del old
+        spec = obj.spec
+        if spec.cluster_ips != ["None"] and spec.cluster_ip != "None":
+            return
+        if spec.load_balancer_ip:
+            yield "spec.loadBalancerIP is ignored for headless services"
+        if spec.external_ips:
+            yield "spec.externalIPs is ignored for headless services"
+        if spec.session_affinity != "None":
+            yield "spec.SessionAffinity is ignored for headless services"
+
     def validate(self, obj: Service, old: Service | None) -> Iterable[FieldError]:
         """Check type, ports and policies."""
         del old
         spec = obj.spec
         if not spec.ports and spec.cluster_ips != ["None"] and spec.type != "ExternalName":
             yield FieldError.required("spec.ports")
+        for key, value in spec.selector.items():
+            yield from (FieldError.invalid("spec.selector", key, problem) for problem in qualified_name(key))
+            yield from (FieldError.invalid("spec.selector", value, problem) for problem in label_value(value))
         if spec.type == "ExternalName":
             yield from _broken_external_name(spec)
         names: set[str] = set()
@@ -245,10 +259,8 @@ def _selector(obj: dict[str, Any]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(obj["spec"].get("selector", {}).items())) or "<none>"
 
 
-SERVICE = Kind(
-    "Service",
-    versions={"v1": Version(Service)},
-    storage="v1",
+SERVICE = kind_of(
+    Service,
     short_names=["svc"],
     categories=["all"],
     columns=[
@@ -261,5 +273,5 @@ SERVICE = Kind(
     ],
     strategy=ServiceStrategy(),
     selectable=[".spec.clusterIP", ".spec.type"],
-    native=native(names=dns1123_label, returns_deleted=True),
+    native={"names": dns1123_label, "returns_deleted": True},
 )

@@ -159,6 +159,7 @@ class Answers:
             "subresource status occurs twice; a kind with one of its own needs status=False",
         ),
         ({"seal": Subresource()}, "subresource seal needs either a field or what serves it"),
+        ({"seal": Subresource(field="metadata")}, "subresource seal cannot be for metadata, which is the server's"),
         (
             {"seal": Subresource(field="seal", serves=Answers())},
             "subresource seal needs either a field or what serves it",

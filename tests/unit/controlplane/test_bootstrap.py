@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from twisted.logger import capturedLogs
 
 from extapi.client.kube import ResourceName
-from extapi.controlplane.bootstrap import Bootstrap
+from extapi.controlplane.bootstrap import AUTHENTICATION, Bootstrap
 from extapi.testing import serve
 from extapi.testing.memory import InMemoryServer
 from tests.unit.controlplane.kinds.served import stored_kinds
@@ -139,3 +141,15 @@ def test_a_role_that_is_not_to_be_updated_is_let_be(server: InMemoryServer) -> N
     server.run(server.client.patch(roles, "cluster-admin", {"metadata": protected, "rules": []}))
     start(server, BOOTSTRAP)
     assert not server.run(server.client.get(roles, "cluster-admin")).get("rules")
+
+
+def test_what_cannot_be_put_right_keeps_nothing_from_starting(server: InMemoryServer) -> None:
+    """Somebody made the ConfigMap immutable: all else is put right, and the server starts."""
+    config = f"/api/v1/namespaces/kube-system/configmaps/{AUTHENTICATION}"
+    assert server.request("PUT", config, body={**server.request("GET", config).json(), "immutable": True}).status == 200
+    with capturedLogs() as logs:
+        start(server, replace(BOOTSTRAP, client_ca="OTHERS", port=7443))
+    (event,) = (each for each in logs if each["log_format"] == "{name} could not be put right: {error}")
+    assert "field is immutable" in event["error"]
+    service = server.request("GET", "/api/v1/namespaces/default/services/kubernetes").json()
+    assert service["spec"]["ports"][0]["targetPort"] == 7443

@@ -27,6 +27,7 @@ def server() -> Iterator[InMemoryServer]:
     kinds = [
         native_kind("Loose", Native(names=path_segment)),
         native_kind("Strict", Native(unconditional_update=False, generation=True, names=dns1123_label)),
+        native_kind("Shown", Native(finalizers=False, returns_deleted=True)),
         native_kind("Custom", None),
     ]
     with serve(Api(Group(GROUP, *kinds))) as server:
@@ -79,10 +80,12 @@ def test_nothing_is_created_by_an_update(server: InMemoryServer) -> None:
 
 
 def test_generations_are_counted_only_where_the_kind_has_them(server: InMemoryServer) -> None:
+    assert "generation" not in make(server, "Loose", name="none").json()["metadata"]
+    # kube-apiserver keeps what a client began with, and nothing that comes later.
     loose = make(server, "Loose", name="a", generation=7).json()
-    assert "generation" not in loose["metadata"]
+    assert loose["metadata"]["generation"] == 7
     changed = put(server, "Loose", {**loose, "color": "red"}, generation=9).json()
-    assert "generation" not in changed["metadata"]
+    assert changed["metadata"]["generation"] == 7
     strict = make(server, "Strict", name="a").json()
     assert strict["metadata"]["generation"] == 1
     assert put(server, "Strict", {**strict, "color": "red"}).json()["metadata"]["generation"] == 2
@@ -111,3 +114,39 @@ def test_the_beginning_of_a_name_follows_it_too(server: InMemoryServer) -> None:
 def test_a_name_is_checked_as_a_segment_on_update(server: InMemoryServer) -> None:
     made = make(server, "Loose", name="system:Node").json()
     assert put(server, "Loose", {**made, "color": "red"}).status == 200
+
+
+def test_finalizers_have_to_be_qualified(server: InMemoryServer) -> None:
+    # validateKubeFinalizerName of kubernetes/pkg/apis/core/validation; other kinds warn.
+    answer = make(server, "Loose", name="a", finalizers=["a.b/c", "orphan", "x"])
+    assert failure(answer)["details"]["causes"] == [
+        {
+            "field": "metadata.finalizers[2]",
+            "message": 'Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
+            "reason": "FieldValueInvalid",
+        }
+    ]
+    assert make(server, "Shown", name="a", finalizers=["x"]).status == 201
+    assert make(server, "Custom", name="a", finalizers=["x"]).status == 201
+
+
+def test_some_kinds_answer_a_deletion_with_the_object(server: InMemoryServer) -> None:
+    made = make(server, "Shown", name="a").json()
+    answer = server.request("DELETE", f"{V1}/showns/a")
+    assert (answer.status, answer.json()["kind"]) == (200, "Shown")
+    # The revision is that of the deletion.
+    assert int(answer.json()["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
+    make(server, "Loose", name="a")
+    assert server.request("DELETE", f"{V1}/looses/a").json()["kind"] == "Status"
+
+
+def test_such_an_answer_is_published(server: InMemoryServer) -> None:
+    paths = server.request("GET", f"/openapi/v3/apis/{GROUP}/v1").json()["paths"]
+    answers = {
+        plural: paths[f"{V1}/{plural}/{{name}}"]["delete"]["responses"]["200"]["content"]["application/json"]["schema"]
+        for plural in ("showns", "looses")
+    }
+    assert answers["showns"]["$ref"].endswith(".Shown")
+    assert answers["looses"]["$ref"].endswith(".Status")
+    every = paths[f"{V1}/showns"]["delete"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert every["$ref"].endswith(".Status")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi.api.selectors import FieldRequirement, FieldSelector
+from extapi.api.selectors import FieldRequirement, FieldSelector, parse_field_selector
 from extapi.watch.entry import Entry
 from extapi.watch.rendering import ObjectRenderer
 from extapi.watch.selection import Selection
@@ -150,3 +150,20 @@ def test_watchers_that_could_not_be_told_do_not_go_on() -> None:
     assert over(done)
     assert len(well.told()) == 1
     assert not over(well_done)
+
+
+def test_an_object_whose_fields_cannot_be_read_ends_the_watches_that_ask_for_them_with_its_error() -> None:
+    """Its own error, after the events before it; others go on."""
+    kitchen = Kitchen()
+    by_size = Selection(fields=parse_field_selector("spec.size=1"), version="v2")
+    asking, done = kitchen.watch(by_size)
+    other, _ = kitchen.watch()
+    kitchen.put("good", size=1)
+    kitchen.put("bad", size=13)
+    kitchen.put("late", size=1)
+    kitchen.tick()
+    events = asking.take()
+    assert [event["type"] for event in events] == ["ADDED", "ERROR"]
+    assert events[1]["object"]["message"] == "no such size in v2"
+    assert over(done)
+    assert len(other.told()) == 3

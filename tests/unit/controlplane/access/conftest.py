@@ -13,15 +13,17 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from extapi import Api, Group, User
+from extapi import NAMESPACED, Api, Group, User
 from extapi.authentication.loopback import APISERVER
 from extapi.authorization.groups import AlwaysAllowGroups
 from extapi.authorization.union import Union
 from extapi.controlplane.access import reviews
 from extapi.controlplane.access.escalation import Escalation
 from extapi.controlplane.access.rbac import GROUP, RBAC
+from extapi.controlplane.access.tokenreviews import TokenRequests, TokenReviews
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.kinds import authentication, authorization, core, rbac as kinds
+from extapi.controlplane.kinds.parts import review
 from extapi.testing import Answer, InMemoryServer, serve
 from extapi.testing.memory import START
 
@@ -105,19 +107,21 @@ def cluster() -> Iterator[Cluster]:
     authorizer = Union([AlwaysAllowGroups(), rbac])
     tokens = Tokens(key_pem(), ISSUER, clock)
     api = Api(
-        Group("", core.SECRET, core.service_account(tokens.token_request)),
+        Group("", core.SECRET, core.service_account(TokenRequests(tokens, clock))),
         Group(GROUP, kinds.ROLE, kinds.CLUSTER_ROLE, kinds.ROLE_BINDING, kinds.CLUSTER_ROLE_BINDING),
         Group(
             "authorization.k8s.io",
-            authorization.subject_access_review(reviews.SubjectAccessReviews(authorizer)),
-            authorization.local_subject_access_review(reviews.LocalSubjectAccessReviews(authorizer)),
-            authorization.self_subject_access_review(reviews.SelfSubjectAccessReviews(authorizer)),
-            authorization.self_subject_rules_review(reviews.SelfSubjectRulesReviews(rbac)),
+            review(authorization.SubjectAccessReview, reviews.SubjectAccessReviews(authorizer)),
+            review(
+                authorization.LocalSubjectAccessReview, reviews.LocalSubjectAccessReviews(authorizer), scope=NAMESPACED
+            ),
+            review(authorization.SelfSubjectAccessReview, reviews.SelfSubjectAccessReviews(authorizer)),
+            review(authorization.SelfSubjectRulesReview, reviews.SelfSubjectRulesReviews(rbac)),
         ),
         Group(
             "authentication.k8s.io",
-            authentication.token_review(tokens.token_review),
-            authentication.self_subject_review(reviews.SelfSubjectReviews(clock)),
+            review(authentication.TokenReview, TokenReviews(tokens)),
+            review(authentication.SelfSubjectReview, reviews.SelfSubjectReviews(clock)),
         ),
         admission=[Escalation(rbac)],
     )

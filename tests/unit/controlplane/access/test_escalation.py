@@ -225,3 +225,12 @@ def test_references_that_validation_would_refuse(cluster: Cluster, kind: Kind, r
     with pytest.raises(type(error)) as refused:
         finished(Escalation(cluster.rbac).validate(review))
     assert refused.value.message == error.message
+
+
+def test_leave_to_escalate_certain_roles_makes_no_new_ones(kube: Cluster) -> None:
+    """The request of a create has no name, so that kube-apiserver asks about none; here as in its RequestInfo."""
+    kube.role("escalator", [rule(["escalate"], [GROUP], ["clusterroles"], ["mine"])])
+    kube.bind("escalator", "escalator", person("alice"))
+    assert kube.role("mine", [rule(["get"], [""], ["nodes"])], user=ALICE).status == 403
+    kube.role("mine", [])
+    assert put(kube, "clusterroles/mine", {"rules": [rule(["get"], [""], ["nodes"])]}).status == 200

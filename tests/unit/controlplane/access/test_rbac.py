@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from extapi import User
 from extapi.authorization.base import Attributes, Decision, Verdict
-from extapi.controlplane.access.rbac import GROUP, RBAC, RoleRef, aggregate
+from extapi.controlplane.access.rbac import GROUP, RBAC, RoleRef
 from extapi.controlplane.access.rules import Rule
+from extapi.errors import aggregate
 from tests.unit.controlplane.access.conftest import RBAC_PATH, Cluster, person, rule
 
 NOTHING = Decision(Verdict.NO_OPINION)

@@ -378,3 +378,13 @@ def test_over_the_wire(cluster: Cluster) -> None:
     first = made["status"]["resourceRules"][0]
     assert (status, first["verbs"], first["apiGroups"], first["resources"]) == (201, ["get"], [""], ["pods"])
     assert made["status"]["nonResourceRules"] == []  # the clients of other languages want the list
+
+
+def test_no_more_than_a_hundred_problems_are_told(cluster: Cluster) -> None:
+    """A review of three megabytes is answered as fast as others are."""
+    wrong = {"key": "", "operator": "In"}
+    spec = {"user": "x", "resourceAttributes": {**PODS, "labelSelector": {"requirements": [wrong] * 40_000}}}
+    head = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+    answer = cluster.send("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {**head, "spec": spec})
+    assert answer.status == 422, answer.body[:600]
+    assert len(answer.json()["details"]["causes"]) == 100

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import process_time
+
 import pytest
 
 from extapi.authorization.base import Attributes
@@ -151,3 +154,29 @@ def test_rules_of_a_role() -> None:
 def test_texts_are_quoted_as_go_does() -> None:
     assert quoted(['q"x', "a"]) == '["q\\"x" "a"]'
     assert quoted([]) == "[]"
+
+
+@pytest.mark.parametrize("field", ["resources", "non_resource_urls", "verbs", "resource_names"])
+def test_long_rules_are_not_compared_word_by_word_for_minutes(field: str) -> None:
+    """One rule may have as many words as a body of 3 MB: the server has to answer others meanwhile."""
+    words = tuple(f"/{number}x*" for number in range(100_000))
+    rule = Rule(("get",), ("",), ("pods",))
+    owned, wanted = (replace(rule, **{field: (last, *words)}) for last in ("a", "b"))
+    began = process_time()
+    with pytest.raises(OverflowError):
+        missing([owned], [wanted])
+    assert process_time() - began < 2
+
+
+def test_many_rules_are_not_compared_one_by_one_for_seconds() -> None:
+    owned = [Rule(("get",), ("",), (f"r{number}",)) for number in range(1000)]
+    wanted = [Rule(("list",), ("",), (f"r{number}",)) for number in range(30_000)]
+    began = process_time()
+    with pytest.raises(OverflowError):
+        missing(owned, wanted)
+    assert process_time() - began < 2
+
+
+def test_who_may_do_everything_may_grant_large_roles() -> None:
+    wanted = [Rule(("get",), ("",), (f"r{number}",)) for number in range(20_000)]
+    assert missing(FULL_AUTHORITY, wanted) == []

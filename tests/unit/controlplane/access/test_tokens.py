@@ -155,7 +155,7 @@ def test_a_token_bound_to_a_secret(cluster: Cluster) -> None:
             ),
         ),
         (bound("none"), {}, 404, 'secrets "none" not found'),
-        (bound(""), {}, 404, 'secrets "" not found'),
+        (bound(""), {}, 400, "Name parameter required."),
         (
             bound(uid="x"),
             {},
@@ -171,6 +171,8 @@ def test_a_token_bound_to_a_secret(cluster: Cluster) -> None:
         (bound("c", "Deployment", "apps/v1"), {}, 400, "cannot bind token to object of type apps/v1, Kind=Deployment"),
         (bound("c", "Secret", "apps/v1"), {}, 400, "cannot bind token to object of type apps/v1, Kind=Secret"),
         ({"boundObjectRef": {"name": "sec"}}, {}, 400, "cannot bind token to object of type /, Kind="),
+        (bound(".."), {}, 404, 'secrets ".." not found'),
+        (bound("../x"), {}, 404, 'secrets "../x" not found'),
         (
             {},
             {"name": "other"},

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from extapi import Kind
+from extapi import NAMESPACED, Kind
 from extapi.controlplane.kinds import authentication, authorization
-from extapi.controlplane.kinds.parts import canonical
-from extapi.errors import BadRequest
+from extapi.controlplane.kinds.parts import review
 from extapi.testing import serve
 from extapi.testing.memory import Answer, InMemoryServer
 from tests.unit.controlplane.kinds.served import stored_kinds
@@ -69,14 +68,14 @@ def test_discovery_is_that_of_kube_apiserver(server: InMemoryServer) -> None:
 
 
 def test_reviews_are_only_created_and_only_one_of_them_in_a_namespace() -> None:
-    review = object()
+    answers = object()
     kinds: list[Kind] = [
-        authentication.token_review(review),
-        authentication.self_subject_review(review),
-        authorization.subject_access_review(review),
-        authorization.local_subject_access_review(review),
-        authorization.self_subject_access_review(review),
-        authorization.self_subject_rules_review(review),
+        review(authentication.TokenReview, answers),
+        review(authentication.SelfSubjectReview, answers),
+        review(authorization.SubjectAccessReview, answers),
+        review(authorization.LocalSubjectAccessReview, answers, scope=NAMESPACED),
+        review(authorization.SelfSubjectAccessReview, answers),
+        review(authorization.SelfSubjectRulesReview, answers),
     ]
     assert {kind.plural: kind.scope.value for kind in kinds} == {
         "tokenreviews": "Cluster",
@@ -86,7 +85,7 @@ def test_reviews_are_only_created_and_only_one_of_them_in_a_namespace() -> None:
         "selfsubjectaccessreviews": "Cluster",
         "selfsubjectrulesreviews": "Cluster",
     }
-    assert all(kind.serves is review and not kind.status for kind in kinds)
+    assert all(kind.serves is answers and not kind.status for kind in kinds)
 
 
 def test_a_namespace_stays_until_it_is_finalized(server: InMemoryServer) -> None:
@@ -154,29 +153,22 @@ def test_fields_are_selected(
     assert len(found["items"]) == chosen
 
 
-@pytest.mark.parametrize(
-    ("text", "at"),
-    [
-        *(("YQ", 0), ("Y", 0), ("YWJj=", 4), ("YWJjYQ=", 7), ("YW=J", 2), ("====", 0), ("Y=", 1)),
-        *(("YQ==YQ==", 4), ("YWJ*", 3), ("ä", 0)),
-    ],
-)
-def test_wrong_base64_is_refused_where_go_gives_up(text: str, at: int) -> None:
-    with pytest.raises(BadRequest) as caught:
-        canonical("Secret", text)
-    why = f"illegal base64 data at input byte {at}"
-    assert str(caught.value) == f'Secret in version "v1" cannot be handled as a Secret: {why}'
+def test_wrong_base64_is_refused(server: InMemoryServer) -> None:
+    secret = {"metadata": {"name": "c"}, "data": {"a": "YWJjYQ="}}
+    answer = server.request("POST", f"{DEFAULT}/secrets", body=secret)
+    why = "illegal base64 data at input byte 7"
+    assert (answer.status, message(answer)) == (
+        400,
+        f'Secret in version "v1" cannot be handled as a Secret: {why}',
+    )
 
 
-def test_base64_is_kept_as_go_writes_it() -> None:
-    assert [canonical("Secret", text) for text in ("", "YR==", "YW\r\nJj\n")] == ["", "YQ==", "YWJj"]
-
-
-def test_a_docker_configuration_is_a_json_object(server: InMemoryServer) -> None:
+@pytest.mark.parametrize("text", ["[]", '{"a":' * 100_000, '{"a"'])
+def test_a_docker_configuration_is_a_json_object(server: InMemoryServer, text: str) -> None:
     secret = {
         "metadata": {"name": "c"},
         "type": "kubernetes.io/dockerconfigjson",
-        "stringData": {".dockerconfigjson": "[]"},
+        "stringData": {".dockerconfigjson": text},
     }
     answer = server.request("POST", f"{DEFAULT}/secrets", body=secret)
     path = "data[.dockerconfigjson]: Invalid value"
@@ -214,6 +206,24 @@ def test_unknown_operators_of_selectors_are_refused(server: InMemoryServer) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("selector", "where"),
+    [
+        ({"matchLabels": {"a": "b,!c"}}, "matchLabels"),
+        ({"matchLabels": {"a b": ""}}, "matchLabels"),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["x y"]}]}, "matchExpressions[0].values[0]"),
+    ],
+)
+def test_what_can_be_no_label_is_refused_in_selectors(
+    server: InMemoryServer, selector: dict[str, Any], where: str
+) -> None:
+    role = {"metadata": {"name": "c"}, "aggregationRule": {"clusterRoleSelectors": [selector]}}
+    answer = server.request("POST", f"{RBAC}/clusterroles", body=role)
+    fields = [cause["field"] for cause in answer.json()["details"]["causes"]]
+    path = "aggregationRule.clusterRoleSelectors[0]"
+    assert (answer.status, fields) == (422, [f"{path}.{where}", path])
+
+
 def test_conditions_of_apis_have_three_words(server: InMemoryServer) -> None:
     spec = {"group": "c.d", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
     found = made(server, APIS, metadata={"name": "v1.c.d"}, spec=spec)
@@ -230,3 +240,45 @@ def test_exposed_services_have_the_policies_of_their_type(server: InMemoryServer
     spec = {"type": "LoadBalancer", "ports": [{"port": 80}]}
     found = made(server, f"{DEFAULT}/services", spec=spec)["spec"]
     assert (found["externalTrafficPolicy"], found["allocateLoadBalancerNodePorts"]) == ("Cluster", True)
+
+
+def test_services_without_an_address_warn_of_what_they_ignore(server: InMemoryServer) -> None:
+    # GetWarningsForService of kubernetes/pkg/api/service.
+    spec = {
+        "clusterIP": "None",
+        "ports": [{"port": 80}],
+        "externalIPs": ["1.2.3.4"],
+        "loadBalancerIP": "1.2.3.4",
+        "sessionAffinity": "ClientIP",
+    }
+    answer = server.request("POST", f"{DEFAULT}/services", body={"metadata": {"name": "a"}, "spec": spec})
+    assert answer.headers["warning"] == ", ".join(
+        f'299 - "spec.{field} is ignored for headless services"'
+        for field in ("loadBalancerIP", "externalIPs", "SessionAffinity")
+    )
+    quiet = server.request(
+        "POST", f"{DEFAULT}/services", body={"metadata": {"name": "b"}, "spec": {**spec, "clusterIP": "10.0.0.9"}}
+    )
+    assert "warning" not in quiet.headers
+    assert json.loads(quiet.body)["status"] == {"loadBalancer": {}}
+
+
+def test_selectors_of_services_are_labels(server: InMemoryServer) -> None:
+    spec = {"clusterIP": "None", "ports": [{"port": 80}], "selector": {"a b": "c d"}}
+    answer = server.request("POST", f"{DEFAULT}/services", body={"metadata": {"name": "a"}, "spec": spec})
+    assert [cause["field"] for cause in json.loads(answer.body)["details"]["causes"]] == ["spec.selector"] * 2
+
+
+def test_leases_hold_nothing_of_coordinated_elections(server: InMemoryServer) -> None:
+    # The feature is switched off by default (CoordinatedLeaderElection).
+    spec = {"holderIdentity": "a", "strategy": "OldestEmulationVersion", "preferredHolder": "b"}
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    assert made(server, path, spec=spec)["spec"] == {"holderIdentity": "a"}
+
+
+def test_events_may_have_any_name_that_a_path_can_hold(server: InMemoryServer) -> None:
+    about = {"kind": "Pod", "namespace": "default"}
+    body = {"metadata": {"name": "A_b:c"}, "involvedObject": about}
+    assert server.request("POST", f"{DEFAULT}/events", body=body).status == 201
+    answer = server.request("POST", f"{DEFAULT}/events", body={**body, "metadata": {"name": "a%b"}})
+    assert "may not contain '%'" in message(answer)

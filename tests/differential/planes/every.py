@@ -1,0 +1,13 @@
+"""All conversations by their names, each with its topic in front."""
+
+from __future__ import annotations
+
+from tests.differential.cases import Case
+from tests.differential.planes import access, common, further, own, reviews, wire
+
+MODULES = (common, own, further, reviews, access, wire)
+
+
+def all_cases() -> dict[str, Case]:
+    """Name and conversation."""
+    return {name: case for module in MODULES for name, case in module.CASES.items()}

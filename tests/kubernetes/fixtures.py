@@ -10,6 +10,7 @@ something that one of them lacks: ``needs("gc")``. Those on the real one are mar
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pytest
 from tests.kubernetes.control_plane import LACKS, ControlPlane, ExtensionServer, Kubectl, add_extension_server, running
 
 _LOGS = pytest.StashKey[str]()
-_RESULTS = pytest.StashKey[dict[str, str]]()
+_GROUP = re.compile(r"@(kube|tests/\S+\.py)$")
 _numbers = itertools.count(1)
 
 
@@ -77,9 +78,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed and "control_plane" in getattr(item, "fixturenames", ()) and _LOGS in item.config.stash:
         report.sections.append(("control plane", f"logs are in {item.config.stash[_LOGS]}"))
-    if (results := item.config.stash.get(_RESULTS, None)) is not None and (report.when == "call" or not report.passed):
-        results[report.nodeid] = report.outcome
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What ``--dist loadgroup`` keeps together: all that uses the real control plane, so that there is one; else a file."""
+    for item in items:
+        real = item.get_closest_marker("kubernetes") is not None
+        item.add_marker(pytest.mark.xdist_group("kube" if real else item.nodeid.partition("::")[0]))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,16 +95,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Remember results only where somebody asked for them."""
-    if config.getoption("matrix"):
-        config.stash[_RESULTS] = {}
+    """Remember results only where somebody asked for them, and not in each process that runs a part of the tests."""
+    path = config.getoption("matrix")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Matrix(path))
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the table."""
-    results = session.config.stash.get(_RESULTS, None)
-    if results:
-        session.config.getoption("matrix").write_text(matrix(results))
+class _Matrix:
+    """Remembers results, and writes the table at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._results: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One result; ``@group`` is what ``--dist loadgroup`` adds to a name."""
+        if report.when == "call" or not report.passed:
+            self._results[_GROUP.sub("", report.nodeid)] = report.outcome
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the table."""
+        self._path.write_text(matrix(self._results))
 
 
 def matrix(results: dict[str, str]) -> str:

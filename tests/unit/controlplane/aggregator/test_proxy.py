@@ -475,12 +475,13 @@ def test_an_upgrade_that_nobody_here_knows_is_answered_as_a_request(cluster: Clu
 def test_discovery_is_not_waited_for_longer_than_its_time(
     cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extapi.controlplane.aggregator.proxy.DISCOVERY", 0.1)
+    monkeypatch.setattr("extapi.controlplane.aggregator.proxy.DISCOVERY", 0.3)
     backend.answers[GROUP_VERSION] = None
     client = cluster.get(GROUP_VERSION)
     assert client.head.startswith("HTTP/1.1 503 ")
     assert client.body == b"error trying to reach service: context deadline exceeded\n"
-    cluster.until(lambda: backend.asked(GROUP_VERSION)[0].connection.closed)
+    # On a busy machine the time may be over before the connection is there, and anything was asked on it.
+    cluster.until(lambda: all(each.closed for each in backend.connections))
 
 
 def test_an_identity_that_would_break_the_head_apart_is_not_sent(

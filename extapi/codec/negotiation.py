@@ -20,6 +20,7 @@ from extapi.errors import NotAcceptable, UnsupportedMediaType
 
 __all__ = [
     "ALL_TRANSFORMS",
+    "SWAGGER_PROTOBUF",
     "BodyFormat",
     "Discovery",
     "Format",
@@ -31,6 +32,7 @@ __all__ = [
     "negotiate_stream",
     "patch_type",
     "request_format",
+    "swagger_in_protobuf",
 ]
 
 T = TypeVar("T")
@@ -169,6 +171,21 @@ def negotiate_discovery(accept: str) -> Discovery:
     if found is None:
         raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
     return found
+
+
+SWAGGER_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""OpenAPI v2 in protobuf. An older name for it, with ``@`` in place of a dot, is still the one that clients ask for."""
+
+
+def swagger_in_protobuf(accept: str) -> bool:
+    """Whether OpenAPI v2 is wanted in protobuf rather than JSON (``kube-openapi/pkg/handler``)."""
+    for clause in _clauses(accept):
+        name = f"{clause.type}/{clause.subtype}"
+        if name.replace("@", ".") == SWAGGER_PROTOBUF:
+            return True
+        if clause.formats():
+            return False
+    return False
 
 
 def _wants_pretty(query: str, user_agent: str) -> bool:

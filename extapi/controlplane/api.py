@@ -14,6 +14,7 @@ from extapi.controlplane.controllers.accounts import AccountController
 from extapi.controlplane.controllers.namespaces import NamespaceController
 from extapi.controlplane.controllers.roles import RoleAggregationController
 from extapi.controlplane.kinds import (
+    apiextensions,
     apiregistration,
     authentication,
     authorization,
@@ -47,6 +48,7 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
             access.CLUSTER_ROLE_BINDING,
         ),
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
+        Group("apiextensions.k8s.io", apiextensions.CUSTOM_RESOURCE_DEFINITION),
         Group(
             "authentication.k8s.io",
             review(authentication.TokenReview, TokenReviews(tokens)),

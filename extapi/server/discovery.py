@@ -22,7 +22,8 @@ class Document:
     __slots__ = ("body", "etag")
 
     def __init__(self, content: Any) -> None:
-        self.body = encode(content) + b"\n"
+        """``content``: data that becomes JSON, or bytes as they are."""
+        self.body = content if isinstance(content, bytes) else encode(content) + b"\n"
         self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
 
 

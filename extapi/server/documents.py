@@ -5,6 +5,12 @@ Never a redirect: kube-apiserver turns one into 502, so a stale ``?hash=`` gets 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from extapi.codec.negotiation import SWAGGER_PROTOBUF, negotiate, swagger_in_protobuf
 from extapi.listener.call import PIECE, Call, Response
 from extapi.server.discovery import Document
 
@@ -23,3 +29,23 @@ def document(
         return Response(200, sent, body)
     pieces = (body[at : at + PIECE] for at in range(0, len(body), PIECE))
     return Response(200, sent, pieces, length=len(body))
+
+
+class Swagger:
+    """OpenAPI v2: in JSON, and in protobuf, which is made when it is first asked for (kubectl reads nothing else)."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._json = Document(content)
+        self._protobuf: Document | None = None
+
+    def answer(self, call: Call) -> Response:
+        """The document in the form that the client accepts. Raises :class:`extapi.errors.NotAcceptable`."""
+        accept = call.header("accept")
+        if not swagger_in_protobuf(accept):
+            negotiate(accept, transforms=frozenset())
+            return document(call, self._json, "application/json", etag=True)
+        if self._protobuf is None:
+            from extapi.schema.openapi_v2_protobuf import encode_v2  # noqa: PLC0415 - most servers are never asked
+
+            self._protobuf = Document(encode_v2(msgspec.json.decode(self._json.body)))
+        return document(call, self._protobuf, SWAGGER_PROTOBUF, etag=True)

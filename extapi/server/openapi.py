@@ -13,7 +13,7 @@ from extapi.registry.virtual import subresource_kind
 from extapi.schema.openapi import ResourceModel, SubresourceModel, TypeModel, openapi_v2, openapi_v3
 from extapi.schema.openapi_model import PATCH_TYPES, STRATEGIC
 from extapi.server.discovery import Document
-from extapi.server.documents import document
+from extapi.server.documents import Swagger, document
 from extapi.server.endpoints import Endpoint, Endpoints
 
 IMMUTABLE = 365 * 24 * 3600
@@ -21,11 +21,11 @@ IMMUTABLE = 365 * 24 * 3600
 
 
 class OpenAPI:
-    """All OpenAPI documents. Protobuf is not spoken: clients of the aggregated document get it from kube-apiserver."""
+    """All OpenAPI documents; version 2 in protobuf as well."""
 
     def __init__(self, groups: Sequence[Group], kinds: Sequence[ServedKind], endpoints: Endpoints) -> None:
         published = [_published(kind, version, endpoints) for kind in kinds for version in kind.versions.values()]
-        self._v2 = Document(openapi_v2(published))
+        self._v2 = Swagger(openapi_v2(published))
         self._v3 = {
             f"apis/{group.name}/{version}" if group.name else f"api/{version}": Document(
                 openapi_v3(group.name, version, [r for r in published if (r.group, r.version) == (group.name, version)])
@@ -49,7 +49,7 @@ class OpenAPI:
     def answer(self, call: Call, path: str) -> Response | None:
         """The response for a path under ``/openapi/``; None for any other."""
         if path == "/openapi/v2":
-            return self._json(call, self._v2)
+            return self._v2.answer(call)
         if path == "/openapi/v3":
             return self._json(call, self._index)
         content = self._v3.get(path.removeprefix("/openapi/v3/"))

@@ -39,7 +39,6 @@ def made(kind: str, name: str, **members: Any) -> dict[str, Any]:
         "/apis/apps/v1/deployments",
         "/api/v1/resourcequotas",
         "/api/v1/limitranges",
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
         "/api/v1/endpoints",
         "/apis/discovery.k8s.io/v1/endpointslices",
@@ -53,6 +52,13 @@ def made(kind: str, name: str, **members: Any) -> dict[str, Any]:
 )
 def test_what_is_not_there(admin: Caller, path: str) -> None:
     assert admin("GET", path).status == 404
+
+
+def test_no_custom_resource_can_be_defined(admin: Caller) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert (admin("GET", path).status, admin("GET", path).json["items"]) == (200, [])
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a.b.c"}}
+    assert admin("POST", path, crd).status == 405
 
 
 def test_nothing_is_collected(admin: Caller) -> None:

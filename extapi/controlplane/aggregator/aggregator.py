@@ -41,6 +41,7 @@ _PRIORITIES = {
     "authentication.k8s.io": (17700, 15),
     "authorization.k8s.io": (17600, 15),
     "rbac.authorization.k8s.io": (17000, 15),
+    "apiextensions.k8s.io": (16700, 15),
     "coordination.k8s.io": (16500, 15),
 }
 """Of the groups that kube-apiserver serves itself (``DefaultGenericAPIServicePriorities``)."""

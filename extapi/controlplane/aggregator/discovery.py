@@ -105,6 +105,15 @@ class Discovery:
             raise TransportError(f"{service.path} was answered with {status}")
         return converted(service, _decoded(body))
 
+    async def _served(self) -> list[APIService]:
+        """The APIServices that somebody answers for: another server, or this one."""
+        below = await self._lower()
+        return [
+            each
+            for each in self._services()
+            if each.group and (each.backend is not None or each.version in below.get(each.group, ()))
+        ]
+
     async def _lower(self) -> dict[str, dict[str, Any]]:
         """Groups to versions to their part of the aggregated document, of what is served here."""
         if self._below is None:
@@ -124,8 +133,7 @@ class Discovery:
 
     async def _groups(self) -> Document:
         if "" not in self._made:
-            groups = by_group(self._services())
-            groups.pop("", None)
+            groups = by_group(await self._served())
             below = await self._lower()
             first = {} if GROUP in groups or GROUP not in below else {GROUP: _unregistered(GROUP, below[GROUP])}
             rest = {
@@ -139,7 +147,7 @@ class Discovery:
 
     async def _aggregated(self, version: str) -> Document:
         if version not in self._made:
-            services = [each for each in self._services() if each.group]
+            services = await self._served()
             below = await self._lower()
             known = {each.group for each in services}
             for group in below:

@@ -23,7 +23,7 @@ from extapi.controlplane.aggregator.remote import Remote
 from extapi.controlplane.aggregator.services import APIService
 from extapi.listener.call import Call, Response
 from extapi.server.discovery import Document
-from extapi.server.documents import document
+from extapi.server.documents import Swagger as OpenAPIv2, document
 
 READER = User("system:aggregator")
 SECONDS = 60.0
@@ -50,11 +50,12 @@ class OpenAPI:
         self._local = local
         self._remotes = remotes
         self._below: dict[str, Any] | None = None
-        self._made: dict[str, Document] = {}
+        self._merged: OpenAPIv2 | None = None
+        self._listed: Document | None = None
 
     def forget(self) -> None:
         """Something has changed."""
-        self._made.clear()
+        self._merged = self._listed = None
 
     def served(self, path: str) -> Remote | None:
         """Who publishes the document of a group version at this path."""
@@ -66,11 +67,15 @@ class OpenAPI:
 
     async def answer(self, call: Call, path: str) -> Response | None:
         """The response for a path that has to be merged; None for others."""
-        if path in ("/openapi/v2", "/openapi/v3"):
+        if path == "/openapi/v2":
+            if self._merged is None:
+                self._merged = await self._swagger()
+            return self._merged.answer(call)
+        if path == "/openapi/v3":
             negotiate(call.header("accept"), transforms=frozenset())
-            if path not in self._made:
-                self._made[path] = await (self._index() if path == "/openapi/v3" else self._swagger())
-            return document(call, self._made[path], "application/json", etag=True)
+            if self._listed is None:
+                self._listed = await self._index()
+            return document(call, self._listed, "application/json", etag=True)
         if path.startswith(V3) and path.removeprefix(V3) not in (await self._lower())["paths"]:
             return Response(404)
         return None
@@ -109,7 +114,7 @@ class OpenAPI:
                 paths[remote.service.path.removeprefix("/")] = remote.schemas
         return Document({"paths": paths})
 
-    async def _swagger(self) -> Document:
+    async def _swagger(self) -> OpenAPIv2:
         raw = await self._local("/openapi/v2", "application/json")
         merged = msgspec.json.decode(raw, type=Swagger)
         for name in sorted(self._remotes):
@@ -117,7 +122,7 @@ class OpenAPI:
             if packed is not None:
                 merge(merged, isal_zlib.decompress(packed))
         document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return Document({**document_, "paths": merged.paths, "definitions": merged.definitions})
+        return OpenAPIv2({**document_, "paths": merged.paths, "definitions": merged.definitions})
 
 
 def part_of(body: bytes, service: APIService) -> Swagger:

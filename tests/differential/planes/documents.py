@@ -22,6 +22,9 @@ PATCHES = ("application/json-patch+json", "application/merge-patch+json", "appli
 Document = Mapping[str, Any]
 
 
+DEFINITIONS = "apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
 def resources(document: Document) -> dict[str, Any]:
     """Resources of an APIResourceList by name; their hashes tell stores apart."""
     return {

@@ -11,6 +11,7 @@ from extapi.codec.negotiation import (
     negotiate_stream,
     patch_type,
     request_format,
+    swagger_in_protobuf,
 )
 from extapi.errors import NotAcceptable, UnsupportedMediaType
 
@@ -224,3 +225,20 @@ def test_apply_says_that_it_is_not_there_yet() -> None:
     with pytest.raises(UnsupportedMediaType, match="server-side apply is not supported yet") as raised:
         patch_type("application/apply-patch+yaml")
     assert raised.value.status()["reason"] == "UnsupportedMediaType"
+
+
+@pytest.mark.parametrize(
+    ("accept", "protobuf"),
+    [
+        ("application/com.github.proto-openapi.spec.v2@v1.0+protobuf", True),  # as client-go asks
+        ("application/com.github.proto-openapi.spec.v2.v1.0+protobuf", True),
+        ("application/com.github.proto-openapi.spec.v2.v1.0+protobuf, application/json", True),
+        ("application/json, application/com.github.proto-openapi.spec.v2.v1.0+protobuf", False),
+        ("text/html, application/com.github.proto-openapi.spec.v2@v1.0+protobuf", True),
+        ("application/vnd.kubernetes.protobuf", False),
+        ("*/*", False),
+        ("", False),
+    ],
+)
+def test_openapi_v2_in_protobuf(accept: str, protobuf: bool) -> None:
+    assert swagger_in_protobuf(accept) is protobuf

@@ -67,7 +67,19 @@ def test_an_unknown_group_version_is_empty(shop_served: Shop) -> None:
     assert (answer.status, answer.body) == (200, b"")
 
 
-@pytest.mark.parametrize("path", ["/openapi/v2", "/openapi/v3", PATH])
+def test_version_2_is_there_in_protobuf(shop_served: Shop) -> None:
+    """Kubectl reads it in no other form. Each form has an ETag of its own."""
+    headers = {"Accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
+    answer = shop_served.request("GET", "/openapi/v2", headers=headers)
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    assert b"com.example.shop.v1beta1.Shelf" in answer.body
+    etag = answer.headers["etag"]
+    assert shop_served.request("GET", "/openapi/v2", headers={**headers, "If-None-Match": etag}).status == 304
+    assert shop_served.request("GET", "/openapi/v2").headers["etag"] != etag
+
+
+@pytest.mark.parametrize("path", ["/openapi/v3", PATH])
 def test_protobuf_alone_is_406(shop_served: Shop, path: str) -> None:
     headers = {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}
     assert shop_served.request("GET", path, headers=headers).status == 406

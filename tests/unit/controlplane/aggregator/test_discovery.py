@@ -6,11 +6,13 @@ import hashlib
 import json
 from typing import Any
 
+import pytest
+
 from extapi.controlplane.aggregator.discovery import Discovery, converted
 from extapi.controlplane.aggregator.services import APIService
 from extapi.errors import NotFound
 from tests.unit.client.building import run
-from tests.unit.controlplane.aggregator.cluster import GROUP_VERSION, NAME, Backend, Cluster, Seen, answer
+from tests.unit.controlplane.aggregator.cluster import API_SERVICES, GROUP_VERSION, NAME, Backend, Cluster, Seen, answer
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
@@ -266,3 +268,15 @@ def test_a_control_plane_without_the_core_group() -> None:
     discovery = Discovery(local, list, {})
     assert not run(discovery.has_core())
     assert run(discovery.own()) == [("g", "v1")]
+
+
+@pytest.mark.parametrize("accept", ["application/json", V2])
+def test_an_api_service_that_nobody_answers_for_is_not_listed(cluster: Cluster, accept: str) -> None:
+    """It names no server, and this one has no such group."""
+    spec = {"group": "u.example.com", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 10}
+    obj = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.u.example.com"}}
+    cluster.run(cluster.client.create(API_SERVICES, {**obj, "spec": spec}))
+    cluster.turn()
+    _, _, listed = cluster.read("/apis", Accept=accept)
+    assert b"apiregistration.k8s.io" in listed
+    assert b"u.example.com" not in listed

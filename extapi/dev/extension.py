@@ -1,6 +1,7 @@
 """The extension server as the local control plane runs it: its command line, and when it is there for clients.
 
-It gets its own identity and serving key, and neither the keys of any authority nor those of the front proxy.
+It is handed its own identity and serving key, and neither the keys of any authority nor those of the front proxy. (Where it
+is a fork, its memory begins with what ``extapi dev`` has read, as ``forking`` says.)
 """
 
 from __future__ import annotations

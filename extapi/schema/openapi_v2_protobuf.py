@@ -19,8 +19,11 @@ _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 
 def encode_v2(document: Mapping[str, Any]) -> bytes:
-    """The whole document."""
-    return _message(_DOCUMENT, document, extensions=16)
+    """The whole document. Raises ValueError for one whose parts are not of the types that OpenAPI says."""
+    try:
+        return _message(_DOCUMENT, document, extensions=16)
+    except (AttributeError, TypeError, OverflowError, RecursionError, struct.error) as error:
+        raise ValueError(f"no OpenAPI document: {error}") from error
 
 
 def _varint(number: int) -> bytes:

@@ -22,6 +22,7 @@ from extapi.controlplane.aggregator.proxy import Proxy
 from extapi.controlplane.aggregator.remote import Remote
 from extapi.controlplane.aggregator.services import APIService
 from extapi.listener.call import Call, Response
+from extapi.schema.openapi_v2_protobuf import encode_v2
 from extapi.server.discovery import Document
 from extapi.server.documents import Swagger as OpenAPIv2, document
 
@@ -90,11 +91,12 @@ class OpenAPI:
         status, answer, body = await proxy.fetch(origin, "/openapi/v2", READER, _JSON, *kept, seconds=SECONDS)
         if status == 200:
             try:
-                found = part_of(body, remote.service)
-            except (msgspec.DecodeError, RecursionError) as error:
+                found = msgspec.json.encode(part_of(body, remote.service))
+                encode_v2(msgspec.json.decode(found))  # what cannot be written would break the document of all
+            except (msgspec.DecodeError, ValueError, RecursionError) as error:
                 self._log.warn("the OpenAPI of {name} is left out: {error}", name=remote.service.name, error=str(error))
                 return new
-            remote.swagger = isal_zlib.compress(msgspec.json.encode(found), 1)
+            remote.swagger = isal_zlib.compress(found, 1)
             remote.swagger_etag = answer.header("etag")
             return True
         if status == 404 and remote.swagger is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from extapi.controlplane.aggregator.openapi import Swagger, merge, part_of
 from extapi.controlplane.aggregator.services import APIService
 from tests.unit.controlplane.aggregator.cluster import GROUP_VERSION, NAME, Backend, Cluster, Seen, answer
@@ -103,6 +105,28 @@ def test_a_broken_document_is_left_out(cluster: Cluster, backend: Backend) -> No
         backend.answers["/openapi/v2"] = answer(bad)
         read_again(cluster, backend)
         assert cluster.read("/openapi/v2")[2] == before
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"get": "text"},
+        {"parameters": ["text"]},
+        {"get": {"responses": {"200": 7}}},
+        ["list"],
+        {"get": {"responses": None}},
+    ],
+)
+def test_a_document_whose_parts_are_of_wrong_types_is_left_out(cluster: Cluster, backend: Backend, item: Any) -> None:
+    """It is JSON, but no OpenAPI: in protobuf it could not be written, and neither could that of all the others."""
+    protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    before = cluster.read("/openapi/v2", Accept=protobuf)
+    assert before[0] == 200
+    assert b"io.k8s.api.apiregistration.v1.APIService" in before[2]
+    bad = {"swagger": "2.0", "paths": {f"{GROUP_VERSION}/widgets": item}, "definitions": {}}
+    backend.answers["/openapi/v2"] = answer(json.dumps(bad).encode())
+    read_again(cluster, backend)
+    assert cluster.read("/openapi/v2", Accept=protobuf)[::2] == before[::2]
 
 
 def test_a_document_that_is_gone_is_taken_out(cluster: Cluster, backend: Backend) -> None:

@@ -10,16 +10,16 @@ something that one of them lacks: ``needs("gc")``. Those on the real one are mar
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.kubernetes.control_plane import LACKS, ControlPlane, ExtensionServer, Kubectl, add_extension_server, running
 
 _LOGS = pytest.StashKey[str]()
-_GROUP = re.compile(r"@(kube|tests/\S+\.py)$")
 _numbers = itertools.count(1)
 
 
@@ -81,12 +81,33 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What ``--dist loadgroup`` keeps together: all that uses the real control plane, so that there is one; else a file."""
-    for item in items:
-        real = item.get_closest_marker("kubernetes") is not None
-        item.add_marker(pytest.mark.xdist_group("kube" if real else item.nodeid.partition("::")[0]))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """How two processes share the tests; each starts a control plane of a name when its first test on it comes."""
+    return ByFileAndPlane(config, log)
+
+
+class ByFileAndPlane(LoadScopeScheduling):
+    """Keeps the tests of a file on one control plane together, and the order in which pytest put them.
+
+    The order matters: all on one control plane come after each other, and a process that changed between them would
+    start them again and again. (The marks of ``--dist loadgroup`` do nothing with pytest 9.2 and pytest-xdist 3.8:
+    they are written into an attribute that is no longer read.)
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope(nodeid)
+
+
+def scope(nodeid: str) -> str:
+    """What the tests that are kept together have in common: their file, and the control plane if they use one."""
+    file, _, rest = nodeid.partition("::")
+    plane = rest.partition("[")[2].rstrip("]").partition("-")[0]
+    return f"{file}[{plane}]" if plane in LACKS else file
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -109,9 +130,9 @@ class _Matrix:
         self._results: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """One result; ``@group`` is what ``--dist loadgroup`` adds to a name."""
+        """One result."""
         if report.when == "call" or not report.passed:
-            self._results[_GROUP.sub("", report.nodeid)] = report.outcome
+            self._results[report.nodeid] = report.outcome
 
     def pytest_sessionfinish(self) -> None:
         """Write the table."""

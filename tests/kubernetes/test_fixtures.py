@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.kubernetes.fixtures import matrix, planes
+from tests.kubernetes.fixtures import matrix, planes, scope
 
 
 def names(*needs: str) -> list[tuple[str, bool]]:
@@ -38,3 +38,10 @@ def test_the_table_has_a_row_a_test() -> None:
         "| `tests/a.py::test_one[a-b\\|c]` | - | passed |",
         "| `tests/b.py::test_two` | failed | passed |",
     ]
+
+
+def test_the_tests_of_a_file_on_one_control_plane_stay_in_one_process() -> None:
+    assert scope("tests/a.py::test_one[kube-get status]") == scope("tests/a.py::test_two[kube]") == "tests/a.py[kube]"
+    assert scope("tests/a.py::test_one[builtin-[x]]") == "tests/a.py[builtin]"
+    assert scope("tests/a.py::test_one[kubectl]") == scope("tests/a.py::TestIt::test_one") == "tests/a.py"
+    assert scope("tests/b.py::test_one[kube]") != scope("tests/a.py::test_one[kube]")

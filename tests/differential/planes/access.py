@@ -27,9 +27,7 @@ from tests.differential.side import delete, get, merge, post, put
 GRANT = (
     post(ROLE.obj("reader"), ROLE.path),
     post(
-        BINDING.obj(
-            "reader", subjects=[{**JANE, "name": "jane-{ns}"}], roleRef={**ROLE_REF, "kind": "Role", "name": "reader"}
-        ),
+        BINDING.obj("reader", subjects=[JANE], roleRef={**ROLE_REF, "kind": "Role", "name": "reader"}),
         BINDING.path,
     ),
 )
@@ -169,9 +167,7 @@ NOBODY: dict[str, Steps] = {
             CLUSTER_ROLE.path,
         ),
         post(
-            CLUSTER_BINDING.obj(
-                "writer", subjects=[{**JANE, "name": "jane-{ns}"}], roleRef={**ROLE_REF, "name": "writer-{ns}"}
-            ),
+            CLUSTER_BINDING.obj("writer", subjects=[JANE], roleRef={**ROLE_REF, "name": "writer-{ns}"}),
             CLUSTER_BINDING.path,
         ),
         get(f"{CONFIG_MAP.path}?{MINE}&watch=true&timeoutSeconds=1"),  # the role is seen a moment later

@@ -66,7 +66,8 @@ def _rbac(kind: str, plural: str, body: Mapping[str, Any], change: Mapping[str, 
 
 RULE = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}
 ROLE_REF = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "view"}
-JANE = {"apiGroup": RBAC, "kind": "User", "name": "jane"}
+JANE = {"apiGroup": RBAC, "kind": "User", "name": "jane-{ns}"}
+"""Of one conversation alone: what it binds for the whole cluster may stay behind, and others know a jane, too."""
 
 NAMESPACE = Sample("Namespace", "/api/v1/namespaces", {}, {"metadata": {"annotations": {"a": "b"}}})
 CONFIG_MAP = _core("ConfigMap", "configmaps", {"data": {"a": "1"}}, {"data": {"b": "2"}})

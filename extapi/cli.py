@@ -12,7 +12,10 @@ from typing import cast
 import click
 
 COMMANDS = {
+    "certs": "extapi.certs.command:certs",
     "dev": "extapi.dev.command:dev",
+    "doctor": "extapi.doctor.command:doctor",
+    "manifests": "extapi.manifests.command:manifests",
     "serve": "extapi.server.command:serve",
 }
 

@@ -5,6 +5,8 @@ Knows their command lines and when each is ready; knows nothing of extension ser
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from extapi.dev.access import FRONT_PROXY_USER, ISSUER, Access
 from extapi.dev.build import Programs
 from extapi.dev.certificates import Certificates
@@ -38,12 +40,20 @@ class Cluster(Access):
         certificates: Certificates,
         processes: Processes,
         durable: bool = True,
+        flags: Sequence[str] = (),
+        controllers: Sequence[str] = (),
     ) -> None:
-        """:param durable: whether etcd waits for the disk; tests need not survive a power cut."""
+        """:param durable: whether etcd waits for the disk; tests need not survive a power cut.
+
+        :param flags: further flags of kube-apiserver; one that is given twice counts as the last.
+        :param controllers: further controllers of kube-controller-manager.
+        """
         super().__init__(state=state, port=port, certificates=certificates)
         self._programs = programs
         self._processes = processes
         self._durable = durable
+        self._flags = flags
+        self._controllers = (*_CONTROLLERS, *controllers)
 
     def start(self) -> None:
         """Start etcd and kube-apiserver; returns when ``/readyz`` says ok.
@@ -80,7 +90,7 @@ class Cluster(Access):
             f"--authorization-kubeconfig={config}",
             f"--service-account-private-key-file={self._certificates.key('service-account')}",
             f"--root-ca-file={self._certificates.certificate('cluster-ca')}",
-            f"--controllers={','.join(_CONTROLLERS)}",
+            f"--controllers={','.join(self._controllers)}",
             "--use-service-account-credentials=true",
             "--leader-elect=false",
             "--secure-port=0",
@@ -141,4 +151,5 @@ class Cluster(Access):
             "--service-cluster-ip-range=10.0.0.0/24",
             # The endpoints of the service "kubernetes" may not be a loopback address, and nothing here uses them.
             "--endpoint-reconciler-type=none",
+            *self._flags,
         ]

@@ -17,16 +17,26 @@ from extapi.dev.registration import GroupVersions, unavailable
 
 
 def start(
-    target: str, *, port: int, storage: str, kubeconfig: Path, certificates: Certificates, processes: Processes
+    target: str,
+    *,
+    port: int,
+    storage: str,
+    kubeconfig: Path,
+    certificates: Certificates,
+    processes: Processes,
+    flags: Sequence[str] = (),
 ) -> None:
     """Start ``extapi serve`` and wait until it says that it is ready.
 
     :param target: ``MODULE:NAME`` of the API.
     :param storage: the URL of its store.
     :param kubeconfig: its identity towards kube-apiserver.
+    :param flags: further ones of ``extapi serve``; one that is given twice counts as the last.
     :raises DevFailure: it cannot be started, ended, or is not ready in time.
     """
-    flags = [
+    command = [
+        "serve",
+        target,
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         f"--tls-cert-file={certificates.certificate('extension-server')}",
@@ -35,8 +45,9 @@ def start(
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         f"--storage={storage}",
+        *flags,
     ]
-    processes.start_python("extension-server", "extapi", ["serve", target, *flags])
+    processes.start_python("extension-server", "extapi", command)
     client = KubeClient(port, ca=certificates.certificate("serving-ca"))
     processes.wait_until(
         lambda: client.problem("/readyz"), "the extension server to be ready", seconds=60, interval=0.03

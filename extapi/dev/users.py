@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 
+from extapi.certs import issuing
 from extapi.dev import certificates
 from extapi.dev.certificates import Certificates
 from extapi.dev.directory import StateDirectory, running_port
@@ -29,11 +30,9 @@ def kubeconfig_for(directory: Path, user: str, groups: Sequence[str], *, now: dt
     keys = Certificates(StateDirectory(directory.absolute()).certificates)
     authority = certificates.read(keys, "cluster-ca")
     for name in (user, *groups):
-        if not 0 < len(name) <= certificates.NAME_LIMIT:
-            raise DevFailure(
-                f"{name!r} cannot stand in a certificate: it needs 1 to {certificates.NAME_LIMIT} characters"
-            )
-    signed = certificates.make_client(authority, user, groups, now=now, life=LIFE)
+        if not 0 < len(name) <= issuing.NAME_LIMIT:
+            raise DevFailure(f"{name!r} cannot stand in a certificate: it needs 1 to {issuing.NAME_LIMIT} characters")
+    signed = issuing.make_client(authority, user, groups, now=now, life=LIFE)
     return kubeconfig(
         port, user=user, ca=authority.certificate_pem(), certificate=signed.certificate_pem(), key=signed.key_pem()
     )

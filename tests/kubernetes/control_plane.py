@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import subprocess
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,13 +109,18 @@ class Kubectl:
 
 
 @contextmanager
-def running(path: Path, name: str) -> Iterator[ControlPlane]:
-    """The control plane ``name``, with its state in ``path``."""
+def running(
+    path: Path, name: str, *, flags: Sequence[str] = (), controllers: Sequence[str] = ()
+) -> Iterator[ControlPlane]:
+    """The control plane ``name``, with its state in ``path``.
+
+    ``flags``, ``controllers``: further ones of the real kube-apiserver and kube-controller-manager.
+    """
     now = dt.datetime.now(dt.UTC)
     with directory.opened(path) as state:
         keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
         processes = Processes(state.logs)
-        cluster = _cluster(name, state, keys, processes)
+        cluster = _cluster(name, state, keys, processes, flags, controllers)
         try:
             cluster.start()
             cluster.start_controller_manager()
@@ -127,7 +132,14 @@ def running(path: Path, name: str) -> Iterator[ControlPlane]:
             processes.stop(seconds=40)
 
 
-def _cluster(name: str, state: StateDirectory, keys: Certificates, processes: Processes) -> Cluster | BuiltinCluster:
+def _cluster(
+    name: str,
+    state: StateDirectory,
+    keys: Certificates,
+    processes: Processes,
+    flags: Sequence[str],
+    controllers: Sequence[str],
+) -> Cluster | BuiltinCluster:
     port = ports.choose(0, "--port")
     if name == "builtin":
         return BuiltinCluster(state=state, port=port, certificates=keys, processes=processes, durable=False)
@@ -138,6 +150,8 @@ def _cluster(name: str, state: StateDirectory, keys: Certificates, processes: Pr
         certificates=keys,
         processes=processes,
         durable=False,
+        flags=flags,
+        controllers=controllers,
     )
 
 

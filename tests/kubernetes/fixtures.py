@@ -87,7 +87,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return ByFileAndPlane(config, log)
 
 
-class ByFileAndPlane(LoadScopeScheduling):
+class ByFileAndPlane(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Keeps the tests of a file on one control plane together, and the order in which pytest put them.
 
     The order matters: all on one control plane come after each other, and a process that changed between them would

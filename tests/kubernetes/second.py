@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 class SecondServer:
     """``extapi serve TARGET`` with the identity and the certificates of the first one, at a port of its own."""
 
-    def __init__(self, control_plane: ControlPlane, target: str, directory: Path, storage: str) -> None:
+    def __init__(
+        self, control_plane: ControlPlane, target: str, directory: Path, storage: str, flags: Sequence[str] = ()
+    ) -> None:
         self._control_plane = control_plane
         self._target = target
         self._directory = directory
@@ -28,6 +30,7 @@ class SecondServer:
         self.port = ports.choose(0, "--serve-port")
         self.groups = [GroupVersions(group.name, group.versions_by_priority()) for group in load_api(target).groups]
         self.log = directory / "extension-server.log"
+        self._flags = flags
         self._processes = Processes(directory)
 
     def start(self) -> None:
@@ -40,6 +43,7 @@ class SecondServer:
             kubeconfig=self._control_plane.cluster.write_kubeconfig("extension-client"),
             certificates=self._control_plane.certificates,
             processes=self._processes,
+            flags=self._flags,
         )
 
     def stop(self) -> None:
@@ -82,12 +86,14 @@ class SecondServer:
 
 
 @contextlib.contextmanager
-def running(control_plane: ControlPlane, target: str, directory: Path, storage: str = "") -> Iterator[SecondServer]:
+def running(
+    control_plane: ControlPlane, target: str, directory: Path, storage: str = "", flags: Sequence[str] = ()
+) -> Iterator[SecondServer]:
     """A second server, available through kube-apiserver. The first one has to be there: it shares its Service and rights.
 
-    ``storage``: instead of a file in ``directory``.
+    ``storage``: instead of a file in ``directory``; ``flags``: further ones of ``extapi serve``.
     """
-    server = SecondServer(control_plane, target, directory, storage)
+    server = SecondServer(control_plane, target, directory, storage, flags)
     try:
         server.start()
         server.register()

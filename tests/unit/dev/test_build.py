@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from extapi.dev.build import SOURCES, Programs, _compile, build, cache_directory, cache_key, programs
+from extapi.dev.build import Programs, build, control_plane, programs
 from extapi.dev.failure import DevFailure
+from extapi.dev.golang import _compile, cache_directory, cache_key
 
 GO = r"""#!/bin/sh
 if [ "$1" = env ]; then echo go1.26.9; exit; fi
@@ -72,8 +73,8 @@ def test_other_sources_are_another_binary(compiler: Compiler, name: str) -> None
 
 
 def test_another_compiler_is_another_binary_and_other_files_are_not() -> None:
-    assert cache_key(SOURCES, "go1.26.8") != cache_key(SOURCES, "go1.26.9")
-    assert cache_key(SOURCES, "go1.26.8") == cache_key(SOURCES, "go1.26.8")
+    assert cache_key(control_plane(), "go1.26.8") != cache_key(control_plane(), "go1.26.9")
+    assert cache_key(control_plane(), "go1.26.8") == cache_key(control_plane(), "go1.26.8")
 
 
 def test_two_runs_at_once_compile_once(compiler: Compiler, tmp_path: Path) -> None:
@@ -130,7 +131,13 @@ def test_an_interrupted_compilation_ends_its_compilers_and_is_done_again(compile
                 raise Interrupted
 
     with pytest.raises(Interrupted):
-        _compile(tmp_path / "bin" / "go", compiler.sources, tmp_path / "result", tmp_path / "build.log", Progress())
+        _compile(
+            tmp_path / "bin" / "go",
+            control_plane(compiler.sources),
+            tmp_path / "result",
+            tmp_path / "build.log",
+            Progress(),
+        )
     sleeper = Path("/proc") / (tmp_path / "pid").read_text().strip()
     deadline = time.monotonic() + 10
     while sleeper.exists() and sleeper.joinpath("stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
@@ -149,7 +156,7 @@ def test_without_a_checkout_there_is_nothing_to_compile(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written_is_named(compiler: Compiler) -> None:
     compiler.cache.touch()
     with pytest.raises(
-        DevFailure, match=f"^cannot write the cache of control planes {re.escape(str(compiler.cache))}: "
+        DevFailure, match=f"^cannot write the cache {re.escape(str(compiler.cache))} for the control plane: "
     ):
         compiler.build()
 
@@ -162,8 +169,8 @@ def test_the_programs_are_chosen_by_the_first_argument(compiler: Compiler) -> No
 
 
 def test_the_cache_is_where_the_xdg_specification_puts_it() -> None:
-    assert cache_directory({"XDG_CACHE_HOME": "/x"}) == Path("/x/extapi/controlplane")
-    assert cache_directory({}) == Path.home() / ".cache/extapi/controlplane"
+    assert cache_directory({"XDG_CACHE_HOME": "/x"}) == Path("/x/extapi")
+    assert cache_directory({}) == Path.home() / ".cache/extapi"
 
 
 def test_prebuilt_programs_are_used_where_they_are_named(tmp_path: Path) -> None:

@@ -147,6 +147,10 @@ class Processes:
         self._children.append(child)
         return child
 
+    def pid(self, name: str) -> int:
+        """The id of the process that was started last under ``name``. Raises ``KeyError``."""
+        return {child.name: child.process.pid for child in self._children}[name]
+
     def check(self) -> None:
         """See that all run.
 

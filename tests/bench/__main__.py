@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer] [--quick]``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,15 @@ def say(text: str = "") -> None:
 
 def main() -> None:
     """Measure everything once."""
-    scale = 10 if "--quick" in sys.argv[1:] else 1
+    quick = "--quick" in sys.argv[1:]
+    scale = 10 if quick else 1
     with tempfile.TemporaryDirectory() as directory:
+        if "--peer" in sys.argv[1:]:
+            from tests.bench.peer import command  # noqa: PLC0415 - it needs the real control plane
+
+            _head()
+            command.main(say, Path(directory), quick=quick)
+            return
         server = Server(Path(directory))
         try:
             idle = server.rss()
@@ -83,11 +90,15 @@ def _measure(server: Server, scale: int) -> list[Result]:
     ]
 
 
-def _report(results: list[Result], idle: float, loaded: float, started: float) -> None:
+def _head() -> None:
     say(
         f"commit {_commit()}, {platform.python_implementation()} {platform.python_version()} ({_build()}), {_machine()}"
     )
     say()
+
+
+def _report(results: list[Result], idle: float, loaded: float, started: float) -> None:
+    _head()
     say("| request | connections | requests/s | p50 ms | p99 ms | server CPU us | bar | of the bar |")
     say("|---|---|---|---|---|---|---|---|")
     for row in results:

@@ -110,17 +110,18 @@ class Kubectl:
 
 @contextmanager
 def running(
-    path: Path, name: str, *, flags: Sequence[str] = (), controllers: Sequence[str] = ()
+    path: Path, name: str, *, flags: Sequence[str] = (), controllers: Sequence[str] = (), durable: bool = False
 ) -> Iterator[ControlPlane]:
     """The control plane ``name``, with its state in ``path``.
 
-    ``flags``, ``controllers``: further ones of the real kube-apiserver and kube-controller-manager.
+    ``flags``, ``controllers``: further ones of the real kube-apiserver and kube-controller-manager; ``durable``:
+    whether its store waits for the disk.
     """
     now = dt.datetime.now(dt.UTC)
     with directory.opened(path) as state:
         keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
         processes = Processes(state.logs)
-        cluster = _cluster(name, state, keys, processes, flags, controllers)
+        cluster = _cluster(name, state, keys, processes, flags, controllers, durable=durable)
         try:
             cluster.start()
             cluster.start_controller_manager()
@@ -139,17 +140,19 @@ def _cluster(
     processes: Processes,
     flags: Sequence[str],
     controllers: Sequence[str],
+    *,
+    durable: bool,
 ) -> Cluster | BuiltinCluster:
     port = ports.choose(0, "--port")
     if name == "builtin":
-        return BuiltinCluster(state=state, port=port, certificates=keys, processes=processes, durable=False)
+        return BuiltinCluster(state=state, port=port, certificates=keys, processes=processes, durable=durable)
     return Cluster(
         state=state,
         port=port,
         programs=programs(print),
         certificates=keys,
         processes=processes,
-        durable=False,
+        durable=durable,
         flags=flags,
         controllers=controllers,
     )

@@ -1,0 +1,57 @@
+"""The tables of ``scripts/bench --peer``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tests.bench.peer.rows import Row
+from tests.bench.peer.sides import Side
+
+BAR, DELIVERY_BAR = 0.3, 0.5
+"""Our CPU by that of sample-apiserver: what a row should stay under."""
+
+
+def direct(ours: Mapping[str, Row], sample: Mapping[str, Row], custom: Mapping[str, Row]) -> Iterator[str]:
+    """CPU a request of all processes of each side, and ours by theirs."""
+    yield "| direct, CPU us a request | extapi | sample-apiserver | ratio | custom resource | ratio | bar |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, row in ours.items():
+        theirs, beside = sample[name], custom[name]
+        yield (
+            f"| {name} | {row.cpu:,.1f} | {theirs.cpu:,.1f} | {row.cpu / theirs.cpu:.2f} "
+            f"| {beside.cpu:,.1f} | {row.cpu / beside.cpu:.2f} | {_bar(name)} |"
+        )
+
+
+def aggregated(ours: Mapping[str, Row], sample: Mapping[str, Row]) -> Iterator[str]:
+    """The same through kube-apiserver, whose share is beside it."""
+    yield "| through kube-apiserver, CPU us a request | extapi | sample-apiserver | ratio | kube-apiserver before us | before it | bar |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, row in ours.items():
+        theirs = sample[name]
+        yield (
+            f"| {name} | {row.cpu:,.1f} | {theirs.cpu:,.1f} | {row.cpu / theirs.cpu:.2f} "
+            f"| {row.proxy:,.1f} | {theirs.proxy:,.1f} | {_bar(name)} |"
+        )
+
+
+def times(title: str, measured: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
+    """Requests a second and latencies; ``measured``: rows by side."""
+    yield f"| {title} | {' | '.join(f'{side}: per s | p50 ms | p99 ms' for side in measured)} |"
+    yield "|---" * (1 + 3 * len(measured)) + "|"
+    for name in next(iter(measured.values())):
+        rows = (side[name] for side in measured.values())
+        yield f"| {name} | {' | '.join(f'{row.rate:,.0f} | {row.p50:.2f} | {row.p99:.2f}' for row in rows)} |"
+
+
+def memory(sides: Sequence[Side]) -> Iterator[str]:
+    """Before any load."""
+    yield "| RSS idle, MB | |"
+    yield "|---|---|"
+    for side in sides:
+        for process, megabytes in side.idle.items():
+            yield f"| {side.name}: {process} | {megabytes:.1f} |"
+
+
+def _bar(name: str) -> float:
+    return DELIVERY_BAR if name.startswith("watch") else BAR

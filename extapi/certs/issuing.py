@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY_LIFE = dt.timedelta(days=3650)
@@ -22,10 +22,21 @@ NAME_LIMIT = 64
 """Characters in the name of a user or a group (RFC 5280, ub-common-name and ub-organization-name)."""
 _BACKDATED = dt.timedelta(minutes=5)
 
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+"""Keys that an authority may have; those made here are EC."""
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A certificate that signs others, perhaps not made here, and its private key."""
+
+    certificate: x509.Certificate
+    key: PrivateKey
+
 
 @dataclass(frozen=True)
 class Signed:
-    """A certificate and its private key."""
+    """A certificate and its private key, made here."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
@@ -42,21 +53,29 @@ class Signed:
 def make_authority(name: str, *, now: dt.datetime) -> Signed:
     """A self-signed authority."""
     key = new_key()
+    return Signed(self_sign(name, key, now=now), key)
+
+
+def self_sign(name: str, key: PrivateKey, *, now: dt.datetime) -> x509.Certificate:
+    """The certificate of an authority that has this key."""
     subject = _name(name, ())
     builder = _builder(subject, subject, key, now, AUTHORITY_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
-    return Signed(builder.sign(key, hashes.SHA256()), key)
+    return builder.sign(key, hashes.SHA256())
 
 
-def make_server(authority: Signed, name: str, hosts: Sequence[str], *, now: dt.datetime) -> Signed:
-    """A certificate for serving under ``hosts``: DNS names and IP addresses."""
+def make_server(authority: Signed | Authority, name: str, hosts: Sequence[str], *, now: dt.datetime) -> Signed:
+    """A certificate for serving under ``hosts``: DNS names and IP addresses. It does not outlive its authority.
+
+    :raises ValueError: ``name`` is longer than :data:`NAME_LIMIT`, or a host is neither a DNS name nor an address.
+    """
     names = x509.SubjectAlternativeName([_host(host) for host in hosts])
     return _make_leaf(authority, _name(name, ()), ExtendedKeyUsageOID.SERVER_AUTH, names, now)
 
 
 def make_client(
-    authority: Signed, user: str, groups: Sequence[str], *, now: dt.datetime, life: dt.timedelta = LEAF_LIFE
+    authority: Signed | Authority, user: str, groups: Sequence[str], *, now: dt.datetime, life: dt.timedelta = LEAF_LIFE
 ) -> Signed:
     """A certificate for a client: Kubernetes reads the user from CN and the groups from O.
 
@@ -70,15 +89,15 @@ def new_key() -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """A private key as unencrypted PEM."""
+def private_pem(key: PrivateKey) -> bytes:
+    """A private key as unencrypted PEM, in the form that every Go program reads: SEC 1, or PKCS #1 for RSA."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
 
 
 def _make_leaf(
-    authority: Signed,
+    authority: Signed | Authority,
     subject: x509.Name,
     usage: x509.ObjectIdentifier,
     names: x509.SubjectAlternativeName | None,
@@ -86,12 +105,12 @@ def _make_leaf(
     life: dt.timedelta = LEAF_LIFE,
 ) -> Signed:
     key = new_key()
+    life = min(life, authority.certificate.not_valid_after_utc - now)
     builder = _builder(subject, authority.certificate.subject, key, now, life)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
     builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
-    builder = builder.add_extension(issuer, critical=False)
+    builder = builder.add_extension(_identifier(authority), critical=False)
     if names is not None:
         builder = builder.add_extension(names, critical=False)
     return Signed(builder.sign(authority.key, hashes.SHA256()), key)
@@ -100,7 +119,7 @@ def _make_leaf(
 def _builder(
     subject: x509.Name,
     issuer: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
+    key: PrivateKey,
     now: dt.datetime,
     life: dt.timedelta,
 ) -> x509.CertificateBuilder:
@@ -114,6 +133,15 @@ def _builder(
         .not_valid_after(now + life)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
+
+
+def _identifier(authority: Signed | Authority) -> x509.AuthorityKeyIdentifier:
+    """By the name that the authority's certificate gives its key: not everybody hashes it as we do (RFC 5280, 4.2.1.2)."""
+    try:
+        subject = authority.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(subject.value)
 
 
 def _name(common: str, organizations: Sequence[str]) -> x509.Name:

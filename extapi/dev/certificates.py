@@ -9,7 +9,6 @@ reads them.
 from __future__ import annotations
 
 import datetime as dt
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from extapi.certs.files import write_new
 from extapi.certs.issuing import Signed, make_authority, make_client, make_server, new_key, private_pem
 
 RENEWAL = dt.timedelta(days=30)
@@ -108,15 +108,15 @@ def _make(certificates: Certificates, identities: Identities, now: dt.datetime) 
         "extension-server": make_server(serving, "extension-server", identities.extension_hosts, now=now),
     }
     for name, signed in made.items():
-        _write(certificates.certificate(name), signed.certificate_pem())
-        _write(certificates.key(name), signed.key_pem())
+        write_new(certificates.certificate(name), signed.certificate_pem())
+        write_new(certificates.key(name), signed.key_pem())
     tokens = new_key()
-    _write(certificates.key("service-account"), private_pem(tokens))
+    write_new(certificates.key("service-account"), private_pem(tokens))
     public = tokens.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    _write(certificates.service_account_public, public)
-    _write(certificates.directory / "made-for", _made_for(identities))
+    write_new(certificates.service_account_public, public)
+    write_new(certificates.directory / "made-for", _made_for(identities))
 
 
 def _is_usable(certificates: Certificates, identities: Identities, now: dt.datetime) -> bool:
@@ -140,10 +140,3 @@ def _made_for(identities: Identities) -> bytes:
     """The identities as text; a new kind of set gets a new version, so that old ones are not taken for it."""
     words = (_VERSION, identities.extension_user, *identities.extension_groups, *identities.extension_hosts)
     return "\n".join(words).encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """A new file that nobody else can read, not even while it is written."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)

@@ -1,0 +1,139 @@
+"""Certificates and keys out of their files, and what of them people are told.
+
+Takes what kube-apiserver takes too (``crypto/x509`` of Go): EC keys on the NIST curves, RSA keys of 2048 bits and more,
+not encrypted. Everything else is a :class:`CertsFailure` that names the file and what to do.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from extapi.certs.failure import CertsFailure
+from extapi.certs.issuing import PrivateKey
+
+_CURVES = ("secp256r1", "secp384r1", "secp521r1")
+_RSA_BITS = 2048
+
+
+def read_certificates(path: Path) -> tuple[x509.Certificate, ...]:
+    """All certificates of a PEM file, in order; none if there is no such file.
+
+    :raises CertsFailure: it cannot be read, holds no certificate, or a private key as well.
+    """
+    content = _read(path)
+    if content is None:
+        return ()
+    if b"PRIVATE KEY-----" in content:
+        raise CertsFailure(
+            f"{path} holds a private key as well, and is given away: move the key into a file of its own"
+        )
+    try:
+        return tuple(x509.load_pem_x509_certificates(content))
+    except ValueError as error:
+        raise CertsFailure(
+            f"{path} holds no certificates in PEM ({_first_line(error)}): "
+            f"convert it (openssl x509 -inform der -in FILE -out {path}), or move it away"
+        ) from error
+
+
+def read_key(path: Path) -> PrivateKey | None:
+    """The private key of a PEM file; None if there is no such file.
+
+    :raises CertsFailure: it cannot be read, is encrypted, or is of a kind that kube-apiserver does not take.
+    """
+    content = _read(path)
+    if content is None:
+        return None
+    try:
+        key = serialization.load_pem_private_key(content, None)
+    except TypeError as error:
+        raise CertsFailure(
+            f"the private key in {path} is encrypted: decrypt it first (openssl pkey -in {path} -out FILE)"
+        ) from error
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise CertsFailure(
+            f"{path} holds no private key in PEM ({_first_line(error)}): put one there, or move the file away"
+        ) from error
+    if isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.name in _CURVES:
+        return key
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size >= _RSA_BITS:
+        return key
+    raise CertsFailure(
+        f"the private key in {path} ({describe_key(key.public_key())}) cannot be used: "
+        f"take EC on P-256, P-384 or P-521, or RSA of at least {_RSA_BITS} bits"
+    )
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    """Whether it may sign certificates, as ``crypto/x509`` judges: basic constraints, and key usage where there is one."""
+    try:
+        if not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+            return False
+        return certificate.extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
+    except x509.ExtensionNotFound as error:
+        return error.oid == x509.KeyUsage.oid
+
+
+def vouches(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
+    """Whether the authority's key signed the certificate, in its name. Times are not looked at."""
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def hosts(certificate: x509.Certificate) -> list[str]:
+    """The DNS names and IP addresses that it is for."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
+
+
+def title(certificate: x509.Certificate) -> str:
+    """Its subject, in quotes."""
+    return f'"{certificate.subject.rfc4514_string()}"'
+
+
+def titles(certificates: Sequence[x509.Certificate]) -> str:
+    """The subjects of several."""
+    return ", ".join(map(title, certificates))
+
+
+def moment(time: dt.datetime) -> str:
+    """A time as the Kubernetes API writes it."""
+    return time.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def describe_key(key: object) -> str:
+    """What kind of key a public key is of."""
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return f"EC {key.curve.name}"
+    if isinstance(key, rsa.RSAPublicKey):
+        return f"RSA {key.key_size} bits"
+    return type(key).__name__.removesuffix("PublicKey")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except PermissionError as error:
+        raise CertsFailure(f"cannot read {path}: {error.strerror}; run this as the owner of the file") from error
+    except OSError as error:
+        raise CertsFailure(f"cannot read {path}: {error.strerror}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """The library's text runs over several lines; the first says what matters."""
+    return str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__

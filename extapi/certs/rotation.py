@@ -1,0 +1,154 @@
+"""Another authority, in three steps between which the cluster is told, so that no request is lost.
+
+1. *begin*: a new authority stands in ``ca.crt`` beside the old one, which has still signed ``tls.crt``.
+2. *switch*: the new one signs ``tls.crt``. Who has ``ca.crt`` of step 1 trusts it as it trusted the old one.
+3. *finish*: the old one leaves ``ca.crt``.
+
+Each step is done once: repeated, it only says what comes next. An interrupted one is completed by the next run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+from extapi.certs import directory, files
+from extapi.certs.directory import Holdings, Paths, Stage
+from extapi.certs.failure import CertsFailure
+from extapi.certs.issuing import new_key
+from extapi.certs.reading import title, titles
+from extapi.certs.serving import issue, names_of, new_authority
+
+DIRECTORY = Path("deploy/certs")
+"""Where certificates are kept if nothing else is said: beside the manifests."""
+Say = Callable[[str], None]
+
+
+def register(paths: Paths) -> str:
+    """What makes kube-apiserver trust what is in ``ca.crt``."""
+    file = "" if paths == Paths(DIRECTORY) else f" --ca-file {paths.authorities}"
+    command = f"extapi manifests MODULE:NAME --patch-ca-bundle{file}"
+    return f"put {paths.authorities} into the caBundle of each APIService ({command})"
+
+
+def deliver(paths: Paths) -> str:
+    """What makes the server serve with ``tls.crt``."""
+    command = f"kubectl apply -k {paths.directory.parent}"
+    return f"give {paths.certificate} and {paths.key} to the server, as its kubernetes.io/tls Secret ({command})"
+
+
+def following(stage: Stage, paths: Paths) -> list[str]:
+    """What is to be done in the cluster, and typed after that, while a rotation stands at ``stage``."""
+    if stage is Stage.BEGUN:
+        return [
+            f"next: {register(paths)}: kube-apiserver then trusts the old authority and the new one",
+            f"after that: extapi certs rotate switch --dir {paths.directory}",
+        ]
+    return [
+        f"next: {deliver(paths)}",
+        "and wait until every replica serves with them: a pod sees a changed Secret after a minute or two",
+        f"after that: extapi certs rotate finish --dir {paths.directory}",
+    ]
+
+
+def begin(paths: Paths, *, now: dt.datetime, say: Say) -> None:
+    """Make a new authority, and trust it besides the old one. If that has expired: instead of it, all steps in one.
+
+    :raises CertsFailure: files are not as they have to be, or there is nothing yet.
+    :raises OSError: files cannot be written.
+    """
+    _need(paths)
+    with files.locked(paths.directory):
+        directory.settle(paths)
+        holdings = directory.load(paths)
+        names_of(paths, holdings)  # what `switch` will need
+        if holdings.stage is Stage.NONE:
+            # The key first: a run that ends in between leaves a key that the next one takes.
+            key = holdings.next_key or new_key()
+            directory.write_key(paths.next_key, key)
+            added = new_authority(now, key)
+            directory.write_authorities(paths, [*holdings.authorities, added])
+            holdings = directory.load(paths)
+            say(f"made the authority {title(added)}: {paths.next_key}, and beside the old one in {paths.authorities}")
+        else:
+            say(f"a rotation is under way: {standing(holdings)}")
+    if holdings.issuer and holdings.issuer.not_valid_after_utc <= now:
+        say("the old one has expired: nobody trusts it any more, and all is replaced at once")
+        switch(paths, now=now, say=_silently)
+        finish(paths, say=_silently)
+        say(f"next: {register(paths)}")
+        say(f"next: {deliver(paths)}")
+        return
+    _say_following(holdings, paths, say)
+
+
+def switch(paths: Paths, *, now: dt.datetime, say: Say) -> None:
+    """Let the new authority sign the serving certificate.
+
+    :raises CertsFailure: files are not as they have to be, or no rotation has begun.
+    :raises OSError: files cannot be written.
+    """
+    _need(paths)
+    with files.locked(paths.directory):
+        directory.settle(paths)
+        holdings = directory.load(paths)
+        if holdings.stage is Stage.NONE:
+            raise CertsFailure(
+                f"no rotation is under way in {paths.directory}: begin one by extapi certs rotate --dir {paths.directory}"
+            )
+        if holdings.stage is Stage.BEGUN and holdings.upcoming:
+            issue(paths, holdings, holdings.upcoming, names_of(paths, holdings), now=now)
+            directory.settle(paths)
+            say(f"made {paths.certificate} and {paths.key}, signed by {title(holdings.upcoming.certificate)}")
+            holdings = directory.load(paths)
+        else:
+            say(f"already done: {standing(holdings)}")
+    _say_following(holdings, paths, say)
+
+
+def finish(paths: Paths, *, say: Say) -> None:
+    """Trust the old authority no more.
+
+    :raises CertsFailure: files are not as they have to be, or the old one is still needed.
+    :raises OSError: files cannot be written.
+    """
+    _need(paths)
+    with files.locked(paths.directory):
+        directory.settle(paths)
+        holdings = directory.load(paths)
+        if holdings.stage is Stage.BEGUN:
+            raise CertsFailure(
+                f"{standing(holdings)}, so that the old authority is still needed: "
+                f"first extapi certs rotate switch --dir {paths.directory}"
+            )
+        if holdings.stage is Stage.NONE:
+            say("no rotation is under way: nothing to do")
+            return
+        old = holdings.old
+        directory.write_authorities(paths, [each for each in holdings.authorities if each not in old])
+    say(f"took {titles(old)} out of {paths.authorities}")
+    say(f"next: {register(paths)}: kube-apiserver then trusts the new authority alone. The rotation is done")
+
+
+def standing(holdings: Holdings) -> str:
+    """Where a rotation stands that is under way, as half a sentence."""
+    signer = f"tls.crt is signed by {titles([holdings.issuer] if holdings.issuer else [])}"
+    return signer if holdings.stage is Stage.BEGUN else f"{signer}, and ca.crt holds {titles(holdings.old)} as well"
+
+
+def _need(paths: Paths) -> None:
+    if not paths.directory.is_dir():
+        raise CertsFailure(
+            f"there is no directory {paths.directory}: name another one by --dir, or make it by extapi certs --service NAME "
+            "--namespace NAME"
+        )
+
+
+def _silently(_text: str) -> None:
+    """For a step that is part of another one."""
+
+
+def _say_following(holdings: Holdings, paths: Paths, say: Say) -> None:
+    for line in following(holdings.stage, paths):
+        say(line)

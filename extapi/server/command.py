@@ -55,8 +55,16 @@ def serve(target: str, **raw: Any) -> None:
 
 def _run(api: Api, options: ServerOptions) -> int:
     """Start the process. Imports stand here, so that ``--help`` and mistakes answer at once."""
+    import structlog  # noqa: PLC0415
+
     from extapi.client.credentials import CredentialsError  # noqa: PLC0415
+    from extapi.listener.service import OnFinished  # noqa: PLC0415
     from extapi.server.lifecycle import Process  # noqa: PLC0415
     from extapi.server.reactor import run_process  # noqa: PLC0415
 
-    return run_process(lambda reactor, log: Process(api, options, reactor, log), (CredentialsError,))
+    def process(reactor: Any, access_log: OnFinished) -> Process:
+        for notice in options.notices():
+            structlog.get_logger("extapi.server").warning(notice)
+        return Process(api, options, reactor, access_log)
+
+    return run_process(process, (CredentialsError,))

@@ -67,6 +67,11 @@ FLAGS: Sequence[Flag] = (
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
     Flag("shutdown-delay-duration", "0s", "How long to go on serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory: or sqlite:///PATH."),
+    Flag("etcd-servers", "", "Accepted and not used: --storage says where objects are kept.", multiple=True),
+    Flag("audit-log-path", "", "Accepted; no event is recorded, as in the Go original without an audit policy. Nothing is written there."),
+    Flag("audit-log-maxage", "366", "Days to keep old files of --audit-log-path; without effect as that is."),
+    Flag("audit-log-maxbackup", "100", "Old files of --audit-log-path to keep; without effect as that is."),
+    Flag("audit-log-maxsize", "100", "Megabytes of a file of --audit-log-path; without effect as that is."),
 )  # fmt: skip
 
 
@@ -108,6 +113,16 @@ class ServerOptions:
     request_timeout: float = 60.0
     shutdown_delay: float = 0.0
     storage: str = "memory:"
+    etcd_servers: tuple[str, ...] = ()
+    audit_log_path: str = ""
+
+    def notices(self) -> Iterable[str]:
+        """What was asked for with flags that are accepted for the sake of others' manifests, and does not happen."""
+        if self.etcd_servers:
+            yield f"--etcd-servers is not used: objects are kept in {self.storage}, as --storage says"
+        if self.audit_log_path:
+            # In the words of k8s.io/apiserver (pkg/server/options/audit.go), where it is given no policy either.
+            yield "--audit-log-path: No audit policy file provided, no events will be recorded for log backend"
 
 
 class _Reader:
@@ -190,7 +205,11 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         request_timeout=read.duration("request-timeout", zero=False),
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
+        etcd_servers=read.several("etcd-servers"),
+        audit_log_path=read.text("audit-log-path"),
     )
+    for flag in ("audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize"):
+        read.number(flag, 0, 2**31 - 1)
     problems = [*read.problems, *_together(options)]
     if problems:
         raise OptionErrors(problems)

@@ -57,6 +57,8 @@ def test_the_defaults_are_those_of_the_go_original() -> None:
         request_timeout=60.0,
         shutdown_delay=0.0,
         storage="memory:",
+        etcd_servers=(),
+        audit_log_path="",
     )
 
 
@@ -155,3 +157,32 @@ def test_names_of_flags_are_unique_and_explained() -> None:
 
 def test_without_a_certificate_neither_is_given() -> None:
     assert parsed(tls_cert_file="", tls_private_key_file="").tls_cert_file is None
+
+
+def test_what_manifests_for_the_go_original_say_is_accepted() -> None:
+    """The flags of sample-apiserver in ``test/e2e/apimachinery/aggregator.go``."""
+    options = parsed(
+        etcd_servers=["http://127.0.0.1:2379,http://127.0.0.1:2380"],
+        audit_log_path="-",
+        audit_log_maxage="0",
+        audit_log_maxbackup="0",
+        storage="sqlite:///data.db",
+    )
+    assert options.etcd_servers == ("http://127.0.0.1:2379", "http://127.0.0.1:2380")
+    etcd, audit = options.notices()
+    assert "--etcd-servers" in etcd
+    assert "sqlite:///data.db" in etcd
+    assert "no events will be recorded" in audit
+    assert list(parsed().notices()) == []
+
+
+def test_credentials_of_etcd_are_not_repeated() -> None:
+    assert not [text for text in parsed(etcd_servers=["https://me:secret@etcd:2379"]).notices() if "secret" in text]
+
+
+@pytest.mark.parametrize("flag", ["audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize"])
+@pytest.mark.parametrize("number", ["-1", "soon", ""])
+def test_numbers_of_the_audit_log_are_not_negative(flag: str, number: str) -> None:
+    """Nor are they in ``AuditLogOptions.Validate``."""
+    (text,) = problems(**{flag.replace("-", "_"): number})
+    assert text.startswith(f"--{flag}: {number!r} ")

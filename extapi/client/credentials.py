@@ -6,11 +6,13 @@ Knows where a pod keeps them. Must not know kubeconfigs (``kubeconfig.py``) or h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from extapi.client.clock import Clock
+from extapi.client.proxy import Proxy, ProxyError
+from extapi.client.proxyenvironment import environment_proxy
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet mounts ``token``, ``ca.crt`` and ``namespace`` (k8s.io/client-go/rest)."""
@@ -85,12 +87,28 @@ class Credentials:
     token: TokenSource | None = field(default=None, repr=False)
     server_name: str = ""
     """The name expected in the server's certificate where it is not the host of ``server``."""
+    proxy: Proxy | None = None
+    """The proxy on the way to the server; ``None``: none."""
+
+    def by_environment(self, environ: Mapping[str, str]) -> Credentials:
+        """The same with the proxy that the environment names for the server, unless there is one already.
+
+        client-go (k8s.io/client-go/transport) asks ``http.ProxyFromEnvironment`` where a kubeconfig says nothing.
+        Raises :class:`CredentialsError`.
+        """
+        if self.proxy is not None:
+            return self
+        try:
+            return replace(self, proxy=environment_proxy(self.server, environ))
+        except ProxyError as error:
+            raise CredentialsError(str(error)) from error
 
 
 def in_cluster(clock: Clock, environ: Mapping[str, str], root: Path = SERVICE_ACCOUNT) -> Credentials:
     """The credentials of the pod this process runs in (``rest.InClusterConfig``). Raises :class:`CredentialsError`.
 
-    ``environ`` has ``KUBERNETES_SERVICE_HOST`` and ``KUBERNETES_SERVICE_PORT``; ``root`` holds the mounted files.
+    ``environ`` has ``KUBERNETES_SERVICE_HOST`` and ``KUBERNETES_SERVICE_PORT``, and may name a proxy; ``root`` holds
+    the mounted files.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
@@ -105,4 +123,5 @@ def in_cluster(clock: Clock, environ: Mapping[str, str], root: Path = SERVICE_AC
         raise CredentialsError(f"unable to load in-cluster configuration: {error}") from error
     if ":" in host:
         host = f"[{host}]"
-    return Credentials(server=f"https://{host}:{port}", ca=ca, token=FileToken(root / "token", clock))
+    found = Credentials(server=f"https://{host}:{port}", ca=ca, token=FileToken(root / "token", clock))
+    return found.by_environment(environ)

@@ -11,13 +11,13 @@ from urllib.parse import quote, urlsplit
 
 from twisted.internet import error as network
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.python.failure import Failure
 from twisted.web.client import Agent, HTTPConnectionPool, ResponseNeverReceived
 
 from extapi.client.base import ConnectionLost, Request, TransportError
 from extapi.client.body import Body, BodyError
 from extapi.client.credentials import Credentials, CredentialsError
 from extapi.client.endpoint import BytesProducer, Endpoints
+from extapi.client.sentence import innermost, sentence
 from extapi.client.tls import TlsPolicy
 
 IDLE_CONNECTIONS = 16
@@ -98,8 +98,13 @@ class HttpTransport:
     def __init__(self, reactor: Any, credentials: Credentials) -> None:
         from treq.client import HTTPClient  # noqa: PLC0415 - heavy, and not every process calls out
 
+        from extapi.client.uri import ServerURL  # noqa: PLC0415 - the same
+
         self.clock = reactor
         self.server = credentials.server
+        """Its URL, for messages; with the proxy on the way to it."""
+        if credentials.proxy is not None:
+            self.server += f" (through the proxy {credentials.proxy})"
         self.replies: set[HttpReply] = set()
         self._token = credentials.token
         self._base_path = urlsplit(credentials.server).path.rstrip("/")
@@ -107,10 +112,11 @@ class HttpTransport:
         self._pool = HTTPConnectionPool(reactor)  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
         self._pool.maxPersistentPerHost = IDLE_CONNECTIONS
         self._pool.cachedConnectionTimeout = IDLE_TIMEOUT
-        endpoints = Endpoints(reactor, TlsPolicy(credentials))
+        endpoints = Endpoints(reactor, TlsPolicy(credentials), credentials.proxy)
         agent = Agent.usingEndpointFactory(reactor, endpoints, pool=self._pool)  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
         producer: Any = BytesProducer
         self._client = HTTPClient(agent, data_to_body_producer=producer)
+        self._url = ServerURL.from_text
 
     async def send(self, request: Request) -> HttpReply:
         """The answer, whatever its status; redirects are not followed. Raises :class:`TransportError`."""
@@ -126,7 +132,7 @@ class HttpTransport:
         deadline = self.clock.seconds() + request.timeout
         sending: Deferred[Any] = self._client.request(
             request.method,
-            url,
+            self._url(url),
             headers=headers,
             data=request.body,
             allow_redirects=False,
@@ -154,32 +160,12 @@ class HttpTransport:
     def _fail(self, request: Request, error: Exception, *, timed_out: bool) -> NoReturn:
         if timed_out:
             raise TransportError(f"{self.server}: no answer within {request.timeout:g} seconds") from error
-        reasons = _reasons(error)
-        if any(isinstance(reason, CancelledError) for reason in reasons):
+        reasons = innermost(error)
+        if any(isinstance(reason, CancelledError | network.ConnectingCancelledError) for reason in reasons):
             # The task that waits was cancelled, not the request for its time.
             raise CancelledError from error
-        text = f"{self.server}: {', '.join(dict.fromkeys(_sentence(reason) for reason in reasons))}"
+        text = f"{self.server}: {', '.join(dict.fromkeys(sentence(reason) for reason in reasons))}"
         lost = isinstance(error, ResponseNeverReceived) and any(
             isinstance(reason, network.ConnectionLost | network.ConnectionDone) for reason in reasons
         )
         raise (ConnectionLost(text) if lost else TransportError(text)) from error
-
-
-def _reasons(error: BaseException) -> list[BaseException]:
-    """The errors that Agent wrapped, innermost ones only."""
-    inner = getattr(error, "reasons", None)
-    if not inner:
-        return [error]
-    found: list[BaseException] = []
-    for each in inner:
-        found += _reasons(each.value if isinstance(each, Failure) and each.value is not None else each)
-    return found
-
-
-def _sentence(error: BaseException) -> str:
-    """What an error says, in one line."""
-    if type(error).__module__.startswith("OpenSSL"):
-        details = [item[-1] for item in error.args[0] if item] if error.args and error.args[0] else []
-        return f"TLS: {'; '.join(details) or 'the connection was ended'}"
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text.rstrip(".")

@@ -8,8 +8,10 @@ else needs neither (``plainkubeconfig``). Must not know how a request travels.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from twisted.internet.threads import deferToThreadPool
 
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, TokenSource
 from extapi.client.plainkubeconfig import plain_credentials
+from extapi.client.proxy import Proxy, ProxyError, parse_proxy
 
 READ_TIMEOUT = 60.0
 """Seconds an exec plugin may take."""
@@ -26,15 +29,20 @@ EXPIRY_SKEW = 300.0
 """Seconds before its expiry at which a token is renewed, as the ``kubernetes`` package has it."""
 
 
-def load_kubeconfig(path: Path, reactor: Any, *, context: str = "") -> Credentials:
+def load_kubeconfig(
+    path: Path, reactor: Any, *, context: str = "", environ: Mapping[str, str] = os.environ
+) -> Credentials:
     """The credentials of ``context``, by default the current one. Blocks; meant for the start of a process.
 
     ``reactor`` provides IReactorTime and, where an exec plugin or an auth provider renews tokens, IReactorThreads.
-    Raises :class:`CredentialsError`.
+    ``environ`` may name a proxy; the kubeconfig's ``proxy-url`` comes first. Raises :class:`CredentialsError`.
     """
-    plain = _plain(path, context)
-    if plain is not None:
-        return plain
+    found = _plain(path, context) or _any(path, reactor, context)
+    return found.by_environment(environ)
+
+
+def _any(path: Path, reactor: Any, context: str) -> Credentials:
+    """What the ``kubernetes`` package makes of it."""
     found = _read(path, context)
     if not found["verify"]:
         raise CredentialsError(
@@ -42,8 +50,6 @@ def load_kubeconfig(path: Path, reactor: Any, *, context: str = "") -> Credentia
         )
     if not found["server"]:
         raise CredentialsError(f"{path}: the cluster has no server")
-    if found["proxy"]:
-        raise CredentialsError(f"{path}: proxy-url is not supported")
     token: TokenSource | None = None
     if found["token_file"]:
         token = FileToken(Path(found["token_file"]), reactor)
@@ -58,7 +64,16 @@ def load_kubeconfig(path: Path, reactor: Any, *, context: str = "") -> Credentia
         key=_encoded(found["key"]),
         token=token,
         server_name=found["server_name"],
+        proxy=_proxy(path, found["proxy"]),
     )
+
+
+def _proxy(path: Path, url: str) -> Proxy | None:
+    """What ``proxy-url`` says."""
+    try:
+        return parse_proxy(url) if url else None
+    except ProxyError as error:
+        raise CredentialsError(f"{path}: proxy-url {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ def main(path: str, context: str) -> dict[str, Any]:
     configuration = Configuration()
     configuration.host = ""
     loader.load_and_set(configuration)
-    user = _user(merged, loader.current_context["context"].get("user"))
+    chosen = loader.current_context["context"]
+    user = _part(merged, "user", chosen.get("user"))
     authorization = configuration.api_key.get("BearerToken", "")
     if "exec" in user and not authorization and not configuration.cert_file:
         raise RuntimeError("the exec plugin gave no credentials")
@@ -42,14 +43,15 @@ def main(path: str, context: str) -> dict[str, Any]:
         "token_file": str(Path(path).parent / token_file) if token_file else "",
         "server_name": configuration.tls_server_name or "",
         "verify": configuration.verify_ssl,
-        "proxy": configuration.proxy or "",
+        # Not configuration.proxy: that may be the environment's, by other rules than client-go's.
+        "proxy": _part(merged, "cluster", chosen.get("cluster")).get("proxy-url", ""),
     }
 
 
-def _user(merged: Any, name: str | None) -> dict[str, Any]:
-    """What the file says about the user; empty if nothing."""
-    node = merged["users"].get_with_name(name, safe=True) if name else None
-    found = None if node is None else node.value["user"]
+def _part(merged: Any, kind: str, name: str | None) -> dict[str, Any]:
+    """What the file says about the ``cluster`` or ``user`` of that name; empty if nothing."""
+    node = merged[f"{kind}s"].get_with_name(name, safe=True) if name else None
+    found = None if node is None else node.value[kind]
     return found if isinstance(found, dict) else {}
 
 

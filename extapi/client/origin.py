@@ -47,6 +47,7 @@ class Origin:
         self._connecting = 0
         self._sweep: Any = None
         self._closed = False
+        self._retired = False
 
     async def ask(self, method: str, request: bytes, *, alone: bool = False) -> Answer:
         """Send a whole request (head and body); the answer, once its head is there.
@@ -72,13 +73,19 @@ class Origin:
         for wire in list(self._open):
             wire.abort()
 
+    def retire(self) -> None:
+        """Keep no connection any more: idle ones end now, the others after their answer. Requests are still taken."""
+        self._retired = True
+        for wire in self._idle[:]:
+            wire.abort()
+
     def later(self, seconds: float, call: Callable[[], None]) -> Any:
         """Have something called later."""
         return self._reactor.callLater(seconds, call)
 
     def keep(self, wire: Wire) -> None:
         """The connection is free."""
-        if self._closed or len(self._idle) >= IDLE:
+        if self._closed or self._retired or len(self._idle) >= IDLE:
             wire.abort()
             return
         wire.since = self._reactor.seconds()

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from extapi.client.credentials import Credentials, StaticToken
+from extapi.client.proxy import ProxyError, parse_proxy
 from extapi.codec import strictyaml
 
-_CLUSTER = frozenset({"server", "certificate-authority-data", "tls-server-name"})
+_CLUSTER = frozenset({"server", "certificate-authority-data", "tls-server-name", "proxy-url"})
 _USER = frozenset({"client-certificate-data", "client-key-data", "token"})
 
 
@@ -30,6 +31,7 @@ def plain_credentials(content: bytes, context: str) -> Credentials | None:
             cluster.keys() <= _CLUSTER and user.keys() <= _USER and all(isinstance(t, str) for t in texts.values())
         ):
             return None
+        proxy = cluster.get("proxy-url")
         server, token = cluster["server"].rstrip("/"), user.get("token")
         certificate, key = _pem(user, "client-certificate-data"), _pem(user, "client-key-data")
         if not server.startswith("https://") or (certificate is None) != (key is None):
@@ -41,8 +43,9 @@ def plain_credentials(content: bytes, context: str) -> Credentials | None:
             key=key,
             token=StaticToken(f"Bearer {token}") if token else None,
             server_name=cluster.get("tls-server-name", ""),
+            proxy=parse_proxy(proxy) if proxy else None,
         )
-    except (strictyaml.YAMLError, KeyError, TypeError, AttributeError, binascii.Error):
+    except (strictyaml.YAMLError, KeyError, TypeError, AttributeError, binascii.Error, ProxyError):
         return None
 
 

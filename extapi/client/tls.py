@@ -15,17 +15,18 @@ from twisted.internet import ssl
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from zope.interface import implementer
 
+from extapi.api.timestamp import format_timestamp
 from extapi.client.credentials import Credentials, CredentialsError
 
 _PARTIAL_CHAIN = 0x80000
 """``X509_V_FLAG_PARTIAL_CHAIN``."""
 
+_NOT_YET_VALID, _EXPIRED = 9, 10
+"""``X509_V_ERR_CERT_NOT_YET_VALID``, ``X509_V_ERR_CERT_HAS_EXPIRED``."""
 _PROBLEMS = {
-    9: "certificate is not valid yet",
-    10: "certificate has expired or is not yet valid",
     26: "certificate specifies an incompatible key usage",
 }
-"""OpenSSL's verification errors, in words."""
+"""Others of OpenSSL's verification errors, in words."""
 
 
 class TlsPolicy:
@@ -46,7 +47,13 @@ class TlsPolicy:
 
     def options(self, host: str) -> Any:
         """The options of a connection to ``host``, a name or an IP address."""
-        name = self._server_name or host
+        return self._made(self._server_name or host)
+
+    def proxy_options(self, host: str) -> Any:
+        """The options of a connection to a proxy on the way: the same trust and certificate, as in Go's net/http."""
+        return self._made(host)
+
+    def _made(self, name: str) -> Any:
         return ssl.optionsForClientTLS(name, trustRoot=self._trust, extraCertificateOptions=dict(self._options))
 
 
@@ -62,12 +69,16 @@ class UpstreamTls:
     """TLS towards a server that an object names, as kube-aggregator does it (spec D5).
 
     ``ca``: PEM of the roots, intermediates among them; None: the system's. ``insecure``: trust whoever answers, because
-    the object says so; then no name is checked either. Raises :class:`CredentialsError` for bad PEM.
+    the object says so; then no name is checked either. ``clock`` (``seconds()`` since the epoch) is for messages.
+    Raises :class:`CredentialsError` for bad PEM.
     """
 
-    def __init__(self, server_name: str, *, ca: bytes | None, certificate: bytes, key: bytes, insecure: bool) -> None:
+    def __init__(
+        self, server_name: str, *, ca: bytes | None, certificate: bytes, key: bytes, insecure: bool, clock: Any
+    ) -> None:
         self.server_name = server_name
         self.insecure = insecure
+        self._clock = clock
         self.problem = ""
         """What was wrong with the last certificate that was refused."""
         self._context = context = SSL.Context(SSL.TLS_CLIENT_METHOD)
@@ -107,6 +118,18 @@ class UpstreamTls:
             return f"certificate is not valid for any names, but wanted to match {self.server_name}"
         return f"certificate is valid for {found}, not {self.server_name}"
 
-    def _verified(self, _connection: Any, _certificate: Any, error: int, _depth: int, good: int) -> bool:
-        self.problem = "" if good else _PROBLEMS.get(error, "certificate signed by unknown authority")
+    def _verified(self, _connection: Any, certificate: crypto.X509, error: int, _depth: int, good: int) -> bool:
+        self.problem = "" if good else self._sentence(certificate, error)
         return bool(good)
+
+    def _sentence(self, certificate: crypto.X509, error: int) -> str:
+        if error not in (_NOT_YET_VALID, _EXPIRED):
+            return _PROBLEMS.get(error, "certificate signed by unknown authority")
+        about = certificate.to_cryptography()
+        limit = about.not_valid_before_utc if error == _NOT_YET_VALID else about.not_valid_after_utc
+        now = format_timestamp(self._clock.seconds())
+        where = "before" if error == _NOT_YET_VALID else "after"
+        return (
+            f"certificate has expired or is not yet valid: current time {now} is {where} "
+            f"{format_timestamp(limit.timestamp())}"
+        )

@@ -152,6 +152,11 @@ class _Context:
         return self._context
 
 
+def context_of(tls: Issued) -> object:
+    """TLS of a server that asks for no certificate, for Twisted's factories."""
+    return _Context(tls, None)
+
+
 @pytest.fixture
 def serve(turning: Turning) -> Iterator[Callable[..., Server]]:
     """Start a server: ``serve(answer, tls=server certificate, clients=CA of client certificates)``."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, in_cluster
+from extapi.client.proxy import Proxy
 from tests.unit.client.building import now, run
 
 
@@ -27,6 +28,27 @@ def test_in_cluster(tmp_path: Path, host: str, server: str) -> None:
     assert (credentials.server, credentials.ca) == (server, b"CA")
     assert credentials.token is not None
     assert run(credentials.token.authorization()) == "Bearer t1"
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxy"),
+    [
+        ({"HTTPS_PROXY": "http://proxy:3128"}, Proxy("http", "proxy", 3128)),
+        ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": ".svc,10.0.0.0/8"}, None),
+        ({"HTTP_PROXY": "http://proxy:3128"}, None),
+    ],
+)
+def test_in_cluster_through_a_proxy(tmp_path: Path, variables: dict[str, str], proxy: Proxy | None) -> None:
+    """As with client-go, the environment is asked there too: rest.InClusterConfig says nothing of a proxy."""
+    environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443", **variables}
+    assert in_cluster(now(), environ, _pod(tmp_path)).proxy == proxy
+
+
+def test_in_cluster_with_a_variable_that_names_no_proxy(tmp_path: Path) -> None:
+    environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443", "https_proxy": "x://me:hush@y"}
+    with pytest.raises(CredentialsError, match="variable https_proxy has an unsupported scheme") as caught:
+        in_cluster(now(), environ, _pod(tmp_path))
+    assert "hush" not in str(caught.value)
 
 
 def test_the_token_is_read_again_every_minute(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import yaml
 from extapi.client import kubeconfig
 from extapi.client.credentials import CredentialsError
 from extapi.client.kubeconfig import load_kubeconfig
+from extapi.client.proxy import Proxy
 from tests.certificates import authority
 from tests.unit.client.building import now, run
 from tests.unit.client.conftest import Turning
@@ -137,13 +138,69 @@ def test_an_exec_plugin_that_fails(tmp_path: Path) -> None:
     ("cluster", "text"),
     [
         ({**CLUSTER, "insecure-skip-tls-verify": True}, "insecure-skip-tls-verify is not supported"),
-        ({**CLUSTER, "proxy-url": "http://proxy:1"}, "proxy-url is not supported"),
+        (
+            {**CLUSTER, "proxy-url": "ftp://proxy:1"},
+            'kubeconfig: proxy-url has an unsupported scheme "ftp", must be http, https, or socks5$',
+        ),
+        ({**CLUSTER, "proxy-url": "http://"}, "kubeconfig: proxy-url names no host"),
         ({}, "the cluster has no server"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, cluster: dict[str, Any], text: str) -> None:
     with pytest.raises(CredentialsError, match=text):
         load_kubeconfig(_write(tmp_path, cluster, {}), now())
+
+
+IN_THE_FILE = {"client-certificate-data": _b64(ME.pem), "client-key-data": _b64(ME.key_pem)}
+ENVIRON = {"HTTPS_PROXY": "other:3128", "NO_PROXY": "10.0.0.2"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "environ", "proxy"),
+    [
+        ({"proxy-url": "socks5://me:secret@proxy"}, {}, Proxy("socks5", "proxy", 1080, "me", "secret")),
+        # The file comes first, and NO_PROXY is not about it.
+        ({"proxy-url": "http://proxy:1"}, ENVIRON, Proxy("http", "proxy", 1)),
+        ({"proxy-url": "http://proxy:1"}, {**ENVIRON, "NO_PROXY": "*"}, Proxy("http", "proxy", 1)),
+        ({"proxy-url": "http://proxy:1", "server": "https://localhost"}, ENVIRON, Proxy("http", "proxy", 1)),
+        ({"proxy-url": ""}, ENVIRON, Proxy("http", "other", 3128)),
+        ({}, ENVIRON, Proxy("http", "other", 3128)),
+        ({}, {**ENVIRON, "NO_PROXY": "10.0.0.0/8"}, None),
+        ({"server": "https://localhost:6443"}, ENVIRON, None),
+        ({}, {}, None),
+    ],
+)
+def test_the_proxy(tmp_path: Path, cluster: dict[str, str], environ: dict[str, str], proxy: Proxy | None) -> None:
+    found = load_kubeconfig(_write(tmp_path, {**CLUSTER, **cluster}, IN_THE_FILE), now(), environ=environ)
+    assert found.proxy == proxy
+    assert "secret" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("url", "exceptions", "proxy"),
+    [
+        ("http://proxy:1", "*", Proxy("http", "proxy", 1)),
+        ("", "", Proxy("http", "other", 3128)),
+        # The package knows nothing of networks: it would go through the proxy.
+        ("", "10.0.0.0/8", None),
+    ],
+)
+def test_the_proxy_where_the_package_reads_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, exceptions: str, proxy: Proxy | None
+) -> None:
+    """And the environment of the process, which is what counts where none is given."""
+    for name in ("https_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "other:3128")
+    monkeypatch.setenv("NO_PROXY", exceptions)
+    user = {"username": "a", "password": "b"}
+    assert load_kubeconfig(_write(tmp_path, {**CLUSTER, "proxy-url": url}, user), now()).proxy == proxy
+
+
+def test_an_environment_that_names_no_proxy(tmp_path: Path) -> None:
+    path = _write(tmp_path, CLUSTER, IN_THE_FILE)
+    with pytest.raises(CredentialsError, match="the environment variable HTTPS_PROXY has an unsupported scheme"):
+        load_kubeconfig(path, now(), environ={"HTTPS_PROXY": "ftp://proxy"})
 
 
 @pytest.mark.parametrize("content", [None, "", "a: [", "a: 1"])

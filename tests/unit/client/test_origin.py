@@ -70,7 +70,12 @@ class Setting:
 
     def tls(self, *, name: str = "srv.test.svc", ca: bytes | None = None) -> UpstreamTls:
         return UpstreamTls(
-            name, ca=ca or self.ca.pem, certificate=self.client.chain_pem, key=self.client.key_pem, insecure=False
+            name,
+            ca=ca or self.ca.pem,
+            certificate=self.client.chain_pem,
+            key=self.client.key_pem,
+            insecure=False,
+            clock=self.turning.reactor,
         )
 
     def origin(self, sent: bytes = b"", *, secure: bool = True, host: str = "127.0.0.1", leaf: Any = None) -> Origin:
@@ -245,7 +250,7 @@ def test_pem_that_is_none(setting: Setting, what: str) -> None:
     good = {"ca": setting.ca.pem, "certificate": setting.client.pem, "key": setting.client.key_pem}
     make: Callable[..., UpstreamTls] = UpstreamTls
     with pytest.raises(CredentialsError, match=r"no usable PEM for a\.b\.svc"):
-        make("a.b.svc", insecure=False, **{**good, what: b"hello"})
+        make("a.b.svc", insecure=False, clock=setting.turning.reactor, **{**good, what: b"hello"})
 
 
 def test_what_follows_a_101_is_kept_until_somebody_takes_it(setting: Setting) -> None:

@@ -10,6 +10,7 @@ import yaml
 
 from extapi.client.credentials import StaticToken
 from extapi.client.plainkubeconfig import plain_credentials
+from extapi.client.proxy import Proxy
 
 
 def b64(text: str) -> str:
@@ -48,6 +49,13 @@ def test_another_context_and_a_token() -> None:
     assert found.token == StaticToken("Bearer abc")
 
 
+@pytest.mark.parametrize(("url", "proxy"), [("https://proxy", Proxy("https", "proxy", 443)), ("", None)])
+def test_a_proxy(url: str, proxy: Proxy | None) -> None:
+    found = plain_credentials(config(cluster={**CLUSTER, "proxy-url": url}), "")
+    assert found is not None
+    assert found.proxy == proxy
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -60,7 +68,8 @@ def test_another_context_and_a_token() -> None:
         config(cluster=[]),
         config(cluster={**CLUSTER, "insecure-skip-tls-verify": True}),
         config(cluster={**CLUSTER, "certificate-authority": "ca.crt"}),
-        config(cluster={**CLUSTER, "proxy-url": "http://proxy"}),
+        config(cluster={**CLUSTER, "proxy-url": "ftp://proxy"}),
+        config(cluster={**CLUSTER, "proxy-url": 1}),
         config(cluster={**CLUSTER, "certificate-authority-data": "?"}),
         config(user={**USER, "exec": {"command": "x"}}),
         config(user={"client-certificate-data": b64("certificate")}),

@@ -1,0 +1,169 @@
+"""A connection through a proxy: whatever travels through it, TLS to the server first of all, is the proxy's to carry only.
+
+Bounds the time until the proxy has answered. Must not know what is said to it (``dialogue``), nor requests.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from twisted.internet import error as network
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IStreamClientEndpoint
+from twisted.internet.protocol import Factory, Protocol
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from extapi.client.dialogue import DialogueError, connect, said, socks5
+from extapi.client.proxy import Proxy
+from extapi.client.sentence import sentence
+
+ANSWER_TIMEOUT = 20.0
+"""Seconds for a proxy to answer; it connects to the server meanwhile."""
+
+
+class TunnelError(Exception):
+    """There is no way through the proxy; the text says what it did."""
+
+
+@implementer(IStreamClientEndpoint)
+class TunnelEndpoint:
+    """Connects to ``host`` (a name, which only the proxy resolves, or an IP address) and ``port`` through ``proxy``.
+
+    ``near``: the endpoint of the proxy itself. ``reactor`` provides IReactorTime.
+    """
+
+    def __init__(self, reactor: Any, near: Any, proxy: Proxy, host: str, port: int) -> None:
+        self._reactor = reactor
+        self._near = near
+        self._proxy = proxy
+        self._host = host
+        self._port = port
+
+    def connect(self, factory: Any) -> Deferred[Any]:
+        """The protocol of ``factory``, connected to the server. Fails with :class:`TunnelError`."""
+        return Deferred.fromCoroutine(self._connected(factory))
+
+    async def _connected(self, factory: Any) -> Any:
+        untyped: Any = Factory
+        made = untyped.forProtocol(Tunnel)
+        made.noisy = False
+        try:
+            tunnel: Tunnel = await self._near.connect(made)
+        except (CancelledError, network.ConnectingCancelledError):
+            raise
+        except Exception as error:
+            raise TunnelError(f"no connection to the proxy: {sentence(error)}") from error
+        late = self._reactor.callLater(ANSWER_TIMEOUT, tunnel.fail, f"did not answer within {ANSWER_TIMEOUT:g} seconds")
+        ask = socks5 if self._proxy.scheme == "socks5" else connect
+        try:
+            await ask(tunnel, self._proxy, self._host, self._port)
+            tunnel.check_silent()
+        except DialogueError as error:
+            tunnel.abort()
+            raise TunnelError(f"the proxy {error}") from error
+        except CancelledError:
+            tunnel.abort()
+            raise
+        finally:
+            if late.active():
+                late.cancel()
+        return tunnel.carry(factory)
+
+
+class Tunnel(Protocol):
+    """The connection to a proxy: first a dialogue (:class:`extapi.client.dialogue.Line`), then somebody else's."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._failure = ""
+        self._waiting: Deferred[None] | None = None
+        self._factory: Any = None
+        self._carried: Any = None
+
+    def write(self, data: bytes) -> None:
+        """Send."""
+        self._transport().write(data)
+
+    async def exactly(self, size: int) -> bytes:
+        """The next ``size`` bytes. Raises :class:`DialogueError`."""
+        while len(self._buffer) < size:
+            await self._more()
+        return self._take(size)
+
+    async def head(self, pattern: re.Pattern[bytes], limit: int, start: bytes) -> bytes:
+        """What comes up to ``pattern``, with it. Raises :class:`DialogueError`."""
+        while (end := pattern.search(self._buffer, 0, limit)) is None:
+            begun = self._buffer[: len(start)]
+            if not start.startswith(begun):
+                raise DialogueError(f"does not speak HTTP: it answered {said(self._buffer)}")
+            if len(self._buffer) >= limit:
+                raise DialogueError(f"answered with a head of more than {limit} bytes")
+            await self._more()
+        return self._take(end.end())
+
+    def check_silent(self) -> None:
+        """See that nothing came after the answer: both TLS and HTTP let the client speak first.
+
+        Raises :class:`DialogueError`.
+        """
+        if self._buffer:
+            raise DialogueError(f"sent {len(self._buffer)} bytes after its answer, before the server could speak")
+
+    def carry(self, factory: Any) -> Any:
+        """From now on all that comes is for the protocol of ``factory``, which is the result."""
+        factory.doStart()
+        self._factory = factory
+        self._carried = carried = factory.buildProtocol(self._transport().getPeer())
+        carried.makeConnection(self._transport())
+        return carried
+
+    def abort(self) -> None:
+        """End it now."""
+        self._transport().abortConnection()
+
+    def fail(self, why: str) -> None:
+        """The dialogue has failed; ``why`` goes on after "the proxy"."""
+        self._failure = self._failure or why
+        self._wake()
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """Something came."""
+        if self._carried is not None:
+            self._carried.dataReceived(data)
+            return
+        self._buffer += data
+        self._wake()
+
+    def connectionLost(self, reason: Failure | None = None) -> None:  # noqa: N802 - Twisted's name
+        """The end."""
+        if self._carried is not None:
+            self._carried.connectionLost(reason)
+            self._factory.doStop()
+            return
+        cause = reason.value if reason is not None else None
+        if cause is None or isinstance(cause, network.ConnectionDone | network.ConnectionLost):
+            self.fail("closed the connection instead of answering")
+        else:
+            self.fail(f"ended the connection: {sentence(cause)}")
+
+    async def _more(self) -> None:
+        """Until more has come."""
+        if not self._failure:
+            self._waiting = Deferred()
+            await self._waiting
+        if self._failure:
+            raise DialogueError(self._failure)
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.called:
+            waiting.callback(None)
+
+    def _take(self, size: int) -> bytes:
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return taken
+
+    def _transport(self) -> Any:
+        return self.transport

@@ -14,6 +14,7 @@ from twisted.logger import Logger
 
 from extapi.authentication.certificates import BundleError
 from extapi.authentication.settings import HeaderNames, Settings
+from extapi.authentication.subject import subject_flag
 from extapi.client.base import TransportError
 from extapi.client.clock import Clock
 from extapi.client.informer import Informer
@@ -33,6 +34,14 @@ _NAME_KEYS: Mapping[str, str] = {
     "extra_prefix": "requestheader-extra-headers-prefix",
     "allowed": "requestheader-allowed-names",
 }
+
+_NOT_CONFIGURED = (
+    f"the cluster's aggregation layer is not configured: {NAMESPACE}/{NAME} has no requestheader-client-ca-file, so "
+    "that no request that kube-apiserver proxies can be authenticated. Start kube-apiserver with "
+    "--requestheader-client-ca-file, --requestheader-allowed-names, --requestheader-username-headers, "
+    "--requestheader-group-headers, --requestheader-extra-headers-prefix, --proxy-client-cert-file and "
+    "--proxy-client-key-file (Kubernetes documentation: 'Configure the Aggregation Layer'); this server then goes on by itself"
+)
 
 
 class LookupFailed(Exception):
@@ -62,6 +71,7 @@ class AuthenticationConfigMap:
         self._settings = settings
         self._clients = clients
         self._proxies = proxies
+        self._layer_missing = False
         self._informer = Informer(
             client,
             _CONFIGMAPS,
@@ -82,8 +92,10 @@ class AuthenticationConfigMap:
                 found = await self._client.get(_CONFIGMAPS, NAME, namespace=NAMESPACE)
             except NotFound:
                 self._log.info("{ns}/{name} does not exist yet", ns=NAMESPACE, name=NAME)
+                self._check_layer({})
                 return
             self._apply(found)
+            self._check_layer(found.get("data") or {})
         except (ApiError, TransportError, BundleError, ValueError) as error:
             failure = LookupFailed(_advice(error))
             if not tolerate:
@@ -91,6 +103,19 @@ class AuthenticationConfigMap:
             self._log.warn("request-header authentication is off: {error}", error=str(failure))
             self._proxies = False
             self._settings.distrust_proxies()
+
+    def _check_layer(self, data: Mapping[str, Any]) -> None:
+        """Say so if the cluster does not know aggregation: nothing that kube-apiserver proxies could be believed then.
+
+        Not a reason to end: kube-apiserver may be started anew with its flags, and others may call directly.
+        """
+        authority = data.get("requestheader-client-ca-file")
+        missing = self._proxies and not (isinstance(authority, str) and authority.strip())
+        if missing and not self._layer_missing:
+            self._log.error(_NOT_CONFIGURED)
+        elif self._layer_missing and not missing:
+            self._log.info("the cluster's aggregation layer is configured now")
+        self._layer_missing = missing
 
     def start(self) -> None:
         """Follow the ConfigMap from now on."""
@@ -106,6 +131,8 @@ class AuthenticationConfigMap:
             return  # the last good state stays (spec A7)
         try:
             self._apply(obj)
+            if self._layer_missing:
+                self._check_layer(obj.get("data") or {})
         except (BundleError, ValueError) as error:
             self._log.error(
                 "{ns}/{name}: the last good state stays in force: {error}", ns=NAMESPACE, name=NAME, error=str(error)
@@ -156,6 +183,6 @@ def _advice(error: Exception) -> str:
     if isinstance(error, Forbidden):
         text += (
             f". Usually fixed by 'kubectl create rolebinding -n {NAMESPACE} ROLEBINDING_NAME --role={ROLE}"
-            " --serviceaccount=YOUR_NS:YOUR_SA'"
+            f" {subject_flag(str(error))}'"
         )
     return text

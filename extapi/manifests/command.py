@@ -2,10 +2,133 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
 import click
+
+from extapi.manifests.settings import Settings, SettingsErrors, make_settings
+from extapi.server.loading import load_api
+
+_DIRECTORY = Path("deploy")
+_PORT = click.IntRange(1, 65535)
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-def manifests() -> None:
-    """Not there yet."""
-    raise click.ClickException("not there yet")
+@click.argument("target", metavar="MODULE:NAME")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write one object a file and kustomization.yaml here.  [default: one stream to stdout]",
+)
+@click.option("--name", help="The name of everything that is made.  [default: the first part of the API group's name]")
+@click.option("--namespace", help="Where the server runs.  [default: as --name]")
+@click.option("--image", help="The server's image.  [default: registry.example.com/NAME:1]")
+@click.option(
+    "--port", type=_PORT, metavar="PORT", help="The port of the pod.  [default: 8443; 10443 with --host-network]"
+)
+@click.option(
+    "--host-network", is_flag=True, help="Run in the network of the node, where kube-apiserver reaches no pods."
+)
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="How many pods; more than one only where nothing is stored.",
+)
+@click.option(
+    "--storage",
+    metavar="URL",
+    help="As of extapi serve.  [default: SQLite in a volume; memory: where nothing is stored]",
+)
+@click.option("--cert-manager", is_flag=True, help="Let cert-manager issue the serving certificate and set caBundle.")
+@click.option("--patch-ca-bundle", is_flag=True, help="Render nothing: set caBundle on the APIServices in the cluster.")
+@click.option(
+    "--ca-file",
+    type=_FILE,
+    metavar="FILE",
+    help="The authority for --patch-ca-bundle.  [default: DIR/certs/ca.crt, DIR being deploy]",
+)
+@click.option(
+    "--kubeconfig", type=_FILE, metavar="FILE", help="The cluster for --patch-ca-bundle.  [default: that of kubectl]"
+)
+def manifests(
+    target: str,
+    directory: Path | None,
+    patch_ca_bundle: bool,
+    ca_file: Path | None,
+    kubeconfig: Path | None,
+    **flags: Any,
+) -> None:
+    """Render what a cluster needs to run the Api named NAME in MODULE, such as extapi.pizza:api."""
+    if not patch_ca_bundle and (ca_file or kubeconfig):
+        raise click.UsageError("--ca-file and --kubeconfig are for --patch-ca-bundle")
+    if patch_ca_bundle and flags["cert_manager"]:
+        raise click.UsageError("with --cert-manager its injector sets caBundle; leave out --patch-ca-bundle")
+    try:
+        api = load_api(target)
+        settings = make_settings(api, target, **{key: value for key, value in flags.items() if value})
+        if patch_ca_bundle:
+            _patch(api, settings, ca_file or (directory or _DIRECTORY) / "certs" / "ca.crt", kubeconfig)
+        else:
+            _render(api, settings, directory, _command(target, directory, flags))
+    except SettingsErrors as errors:
+        _fail(*errors.problems)
+    except ValueError as error:
+        _fail(*str(error).splitlines())
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _render(api: Any, settings: Settings, directory: Path | None, command: str) -> None:
+    """To files, or to stdout. Imports stand here, so that ``--help`` and mistakes answer at once."""
+    from extapi.manifests.files import KUSTOMIZATION, kustomization, render, stream  # noqa: PLC0415
+
+    files = render(settings, api)
+    if directory is None:
+        click.echo(stream(settings, files, command), nl=False)
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    texts = {file.name: file.text for file in files} | {KUSTOMIZATION: kustomization(settings, files, command)}
+    for name, text in texts.items():
+        path = directory / name
+        same = path.exists() and path.read_text(encoding="utf-8") == text
+        if not same:
+            path.write_text(text, encoding="utf-8")
+        click.echo(f"{path} {'unchanged' if same else 'written'}")
+
+
+def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None) -> None:
+    from extapi.manifests.cabundle import PatchFailed, read_bundle, set_bundle  # noqa: PLC0415
+    from extapi.manifests.cluster import Cluster  # noqa: PLC0415
+
+    names = [f"{version}.{group.name}" for group in api.groups for version in group.versions_by_priority()]
+    try:
+        bundle = read_bundle(ca_file, dt.datetime.now(dt.UTC))
+        for name, changed in set_bundle(Cluster(kubeconfig), settings, names, bundle):
+            click.echo(f"apiservice.apiregistration.k8s.io/{name} {'patched' if changed else 'unchanged'}")
+    except PatchFailed as error:
+        _fail(*str(error).splitlines())
+
+
+def _command(target: str, directory: Path | None, flags: dict[str, Any]) -> str:
+    """The command line, without what was left at its default; DIR is where it is, wherever that was."""
+    words = ["extapi", "manifests", target, *(["--dir", "."] if directory is not None else [])]
+    for key, value in flags.items():
+        if value and (key, value) != ("replicas", 1):
+            words.append(f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}"))
+    return shlex.join(words)
+
+
+def _fail(*problems: str) -> None:
+    for problem in problems:
+        click.echo(f"Error: {problem}", err=True)
+    sys.exit(1)

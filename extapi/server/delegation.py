@@ -32,6 +32,7 @@ from extapi.client.http import HttpTransport
 from extapi.client.kube import Client
 from extapi.client.kubeconfig import load_kubeconfig
 from extapi.server.options import ServerOptions
+from extapi.server.rights import ClusterClient
 
 USER_AGENT = "extapi"
 
@@ -56,7 +57,7 @@ class Cluster:
             except CredentialsError as error:
                 raise CredentialsError(f"failed to get {what}: {error}") from error
             self._transports[path] = HttpTransport(self._reactor, credentials)
-        return Client(self._transports[path], user_agent=USER_AGENT)
+        return ClusterClient(self._transports[path], user_agent=USER_AGENT)
 
     def _credentials(self, path: Path | None) -> Credentials:
         if path is not None:

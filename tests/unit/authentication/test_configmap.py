@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
 from extapi.authentication.configmap import AuthenticationConfigMap, LookupFailed, header_names
 from extapi.authentication.settings import HeaderNames, Settings
@@ -106,6 +107,75 @@ def test_forbidden_names_the_role() -> None:
     cluster = _Cluster(status(403, "Forbidden", "cannot get"))
     with pytest.raises(LookupFailed, match="--role=extension-apiserver-authentication-reader"):
         run(cluster.follower().load())
+
+
+def test_the_role_is_for_who_was_refused() -> None:
+    refused = status(403, "Forbidden", 'User "system:serviceaccount:restaurant:pizza" cannot get it')
+    with pytest.raises(LookupFailed, match="--serviceaccount=restaurant:pizza"):
+        run(_Cluster(refused).follower().load())
+
+
+@pytest.mark.parametrize(
+    "first", [status(404, "NotFound"), {"client-ca-file": CLIENTS}, {**DATA, "requestheader-client-ca-file": " \n"}]
+)
+def test_an_aggregation_layer_that_is_not_configured_is_told(first: Any) -> None:
+    """Step 1 of a server's start: without it nothing that kube-apiserver proxies can be believed."""
+    (line,) = _told(first)
+    assert line["log_level"] is LogLevel.error
+    text = formatEvent(line)
+    assert "aggregation layer is not configured" in text
+    assert "kube-system/extension-apiserver-authentication" in text
+    # The flags of "Configure the Aggregation Layer".
+    for flag in (
+        "--requestheader-client-ca-file",
+        "--requestheader-allowed-names",
+        "--requestheader-username-headers",
+        "--requestheader-group-headers",
+        "--requestheader-extra-headers-prefix",
+        "--proxy-client-cert-file",
+        "--proxy-client-key-file",
+    ):
+        assert flag in text
+
+
+def test_one_that_is_configured_later_is_told_and_counts() -> None:
+    cluster = _Cluster({"client-ca-file": CLIENTS})
+    follower = cluster.follower()
+    lines: list[Any] = []
+    observer = cast("ILogObserver", lines.append)
+    globalLogPublisher.addObserver(observer)
+    try:
+        run(follower.load())
+        follower.start()
+        cluster.change({"client-ca-file": CLIENTS, "unrelated": "x"}, "2")
+        cluster.change(DATA, "3")
+        follower.stop()
+    finally:
+        globalLogPublisher.removeObserver(observer)
+    told = [formatEvent(line) for line in lines if "aggregation layer" in formatEvent(line)]
+    assert len(told) == 2
+    assert told[1] == "the cluster's aggregation layer is configured now"
+    assert cluster.settings.proxy_ca is not None
+
+
+def test_one_that_is_configured_is_not_talked_about() -> None:
+    assert _told(DATA) == []
+
+
+def test_nor_is_one_that_flags_stand_in_for() -> None:
+    assert _told({"client-ca-file": CLIENTS}, proxies=False) == []
+
+
+def _told(first: Any, **options: Any) -> list[Any]:
+    """The errors in the log."""
+    lines: list[Any] = []
+    observer = cast("ILogObserver", lines.append)
+    globalLogPublisher.addObserver(observer)
+    try:
+        run(_Cluster(first).follower(**options).load())
+    finally:
+        globalLogPublisher.removeObserver(observer)
+    return [line for line in lines if line["log_level"] >= LogLevel.warn]
 
 
 @pytest.mark.parametrize("first", [status(500, "InternalError"), TransportError("refused")])

@@ -1,0 +1,99 @@
+"""What leads to the server: the Service, one APIService a version, and where cert-manager is asked, the certificates.
+
+An APIService is rendered without ``caBundle``: a file that is kept in a repository should not go stale with an authority.
+Until it is set (:mod:`extapi.manifests.cabundle`, or cert-manager's injector) kube-apiserver knows nobody who vouches for
+the server but the authorities of its own system, and finds the API not available. It is never told not to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from extapi.api.definition import Api
+from extapi.manifests.settings import Settings
+from extapi.manifests.workload import metadata, tls_secret
+from extapi.manifests.yamltext import Noted
+
+Obj = dict[str, Any]
+
+INJECT = "cert-manager.io/inject-ca-from"
+SERVICE_PORT = 443
+_GROUP_PRIORITY = 1000
+_FIRST_VERSION_PRIORITY = 100
+_CERT_MANAGER = "cert-manager.io/v1"
+
+
+def service(settings: Settings) -> Obj:
+    """The name and the port under which kube-apiserver asks for the server."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(settings),
+        "spec": {
+            "selector": settings.labels,
+            "ports": [{"name": "https", "port": SERVICE_PORT, "targetPort": "https"}],
+        },
+    }
+
+
+def api_services(settings: Settings, api: Api) -> Iterator[Obj]:
+    """One a version; within a group the preferred version has the highest priority (``versionPriority``)."""
+    annotations = (
+        {"annotations": {INJECT: f"{settings.namespace}/{settings.name}-tls"}} if settings.cert_manager else {}
+    )
+    for group in api.groups:
+        for position, version in enumerate(group.versions_by_priority()):
+            yield {
+                "apiVersion": "apiregistration.k8s.io/v1",
+                "kind": "APIService",
+                "metadata": {"name": f"{version}.{group.name}", "labels": settings.labels, **annotations},
+                "spec": {
+                    "group": group.name,
+                    "version": version,
+                    "groupPriorityMinimum": _GROUP_PRIORITY,
+                    "versionPriority": max(_FIRST_VERSION_PRIORITY - position, 1),
+                    "service": {"name": settings.name, "namespace": settings.namespace, "port": SERVICE_PORT},
+                },
+            }
+
+
+def hosts(settings: Settings) -> tuple[str, ...]:
+    """The names that the serving certificate has to hold; kube-apiserver looks for the first one."""
+    inside = f"{settings.name}.{settings.namespace}"
+    return (f"{inside}.svc", f"{inside}.svc.cluster.local")
+
+
+def certificates(settings: Settings) -> Iterator[tuple[str, Obj]]:
+    """Names of files, and what makes cert-manager issue and renew the serving certificate, by an authority of its own."""
+    selfsigned, authority = f"{settings.name}-selfsigned", f"{settings.name}-ca"
+    yield "issuer-selfsigned", _issuer(settings, "selfsigned", {"selfSigned": {}})
+    kept = Noted(
+        "rotationPolicy", "The renewed authority has the key of the old one: it vouches for what that has signed."
+    )
+    authority_spec = {
+        "isCA": True,
+        "commonName": authority,
+        "secretName": authority,
+        "duration": "87600h",
+        "privateKey": {"algorithm": "ECDSA", "size": 256, kept: "Never"},
+        "issuerRef": {"group": "cert-manager.io", "kind": "Issuer", "name": selfsigned},
+    }
+    yield "certificate-ca", _certificate(settings, "ca", authority_spec)
+    yield "issuer-ca", _issuer(settings, "ca", {"ca": {"secretName": authority}})
+    serving_spec = {
+        "secretName": tls_secret(settings),
+        "dnsNames": list(hosts(settings)),
+        "usages": ("server auth", "digital signature"),
+        "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+        "issuerRef": {"group": "cert-manager.io", "kind": "Issuer", "name": authority},
+    }
+    yield "certificate-tls", _certificate(settings, "tls", serving_spec)
+
+
+def _issuer(settings: Settings, suffix: str, spec: Obj) -> Obj:
+    return {"apiVersion": _CERT_MANAGER, "kind": "Issuer", "metadata": metadata(settings, suffix), "spec": spec}
+
+
+def _certificate(settings: Settings, suffix: str, spec: Obj) -> Obj:
+    return {"apiVersion": _CERT_MANAGER, "kind": "Certificate", "metadata": metadata(settings, suffix), "spec": spec}

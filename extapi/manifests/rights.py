@@ -1,0 +1,111 @@
+"""Who may what: the server in the cluster, and users with what it serves.
+
+Source of the server's rights: "Set up an extension API server" in the Kubernetes documentation, and what this server
+reads: ``extapi.server.lifecycle``. Controllers and plugins of an author go through the server itself, by loopback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from random import Random
+from typing import Any
+
+from twisted.internet.task import Clock
+
+from extapi.api.definition import Api
+from extapi.manifests.settings import Settings
+from extapi.registry.served import ServedKind
+from extapi.server.installation import Installation
+from extapi.storage.memory import MemoryBackend
+from extapi.watch.cacher import Cacher
+
+Obj = dict[str, Any]
+
+RBAC = "rbac.authorization.k8s.io"
+READ = ("get", "list", "watch")
+WRITE = ("create", "delete", "deletecollection", "patch", "update")
+_LABEL = f"{RBAC}/aggregate-to-"
+
+
+def auth_delegator(settings: Settings) -> Obj:
+    """It asks kube-apiserver who somebody is and what they may do."""
+    return _binding(settings, "ClusterRoleBinding", "auth-delegator", "ClusterRole", "system:auth-delegator")
+
+
+def authentication_reader(settings: Settings) -> Obj:
+    """It reads under which authorities and headers kube-apiserver proxies to it."""
+    role = "extension-apiserver-authentication-reader"
+    return _binding(settings, "RoleBinding", "authentication-reader", "Role", role, namespace="kube-system")
+
+
+def server_role(settings: Settings) -> Obj:
+    """What else it reads."""
+    return _role(settings, "server", [{"apiGroups": ("",), "resources": ("namespaces",), "verbs": READ}])
+
+
+def server_role_binding(settings: Settings) -> Obj:
+    """The server has that role."""
+    return _binding(settings, "ClusterRoleBinding", "server", "ClusterRole", f"{settings.name}:server")
+
+
+def view_role(settings: Settings, api: Api) -> Obj | None:
+    """Reading, as a part of the cluster's role ``view``, and by that of ``edit`` and ``admin``; None if nothing can be read."""
+    rules = list(_rules(api, READ))
+    return _role(settings, "view", rules, "view") if rules else None
+
+
+def edit_role(settings: Settings, api: Api) -> Obj | None:
+    """Writing, as a part of ``edit`` and ``admin``; None if nothing can be written.
+
+    Not the status: that is written by controllers, which are given a role of their own.
+    """
+    rules = list(_rules(api, WRITE, without="status"))
+    return _role(settings, "edit", rules, "edit", "admin") if rules else None
+
+
+def served_verbs(api: Api) -> dict[str, dict[str, frozenset[str]]]:
+    """By group and resource (``pizzas``, ``pizzas/status``): the verbs that discovery lists, of all versions together.
+
+    :raises ValueError: the API cannot be served; the message says why.
+    """
+    clock: Any = Clock()
+    backend = MemoryBackend(clock)
+    installation = Installation(Cacher(backend, clock), backend, clock, Random(0))  # noqa: S311 - for names, none is made
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for group in api.groups:
+        for kind in group.kinds:
+            installation.add(ServedKind(kind, group.name))
+    for (name, _, plural, subresource), endpoint in installation.endpoints.items():
+        resource = f"{plural}/{subresource}" if subresource else plural
+        verbs = found.setdefault(name, {})
+        verbs[resource] = verbs.get(resource, frozenset()) | frozenset(endpoint.verbs)
+    return found
+
+
+def _rules(api: Api, wanted: Sequence[str], *, without: str = "") -> Iterator[Obj]:
+    """A rule for each set of verbs within a group, those of most verbs first; without one subresource of every kind."""
+    for group, resources in served_verbs(api).items():
+        sets: dict[tuple[str, ...], list[str]] = {}
+        for resource, served in resources.items():
+            verbs = tuple(verb for verb in wanted if verb in served)
+            if verbs and (not without or resource.partition("/")[2] != without):
+                sets.setdefault(verbs, []).append(resource)
+        for verbs in sorted(sets, key=lambda each: (-len(each), each)):
+            yield {"apiGroups": (group,), "resources": tuple(sorted(sets[verbs])), "verbs": verbs}
+
+
+def _role(settings: Settings, name: str, rules: Sequence[Obj], *aggregate_to: str) -> Obj:
+    labels = settings.labels | {f"{_LABEL}{role}": "true" for role in aggregate_to}
+    metadata = {"name": f"{settings.name}:{name}", "labels": labels}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
+
+
+def _binding(settings: Settings, kind: str, name: str, role_kind: str, role: str, *, namespace: str = "") -> Obj:
+    where: Collection[tuple[str, str]] = [("namespace", namespace)] if namespace else []
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": kind,
+        "metadata": {"name": f"{settings.name}:{name}", **dict(where), "labels": settings.labels},
+        "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": settings.name, "namespace": settings.namespace}],
+    }

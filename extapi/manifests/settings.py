@@ -1,0 +1,145 @@
+"""What the manifests are made for: the answers to every question that they leave open, checked all at once.
+
+Knows what a cluster takes for names, ports and images; knows no manifest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from extapi.api.definition import Api
+from extapi.storage.url import parse_url
+
+PORT = 8443
+HOST_PORT = 10443
+"""The port without and with the network of the node: there 443, 6443 and 8443 are taken on many."""
+NAME_LIMIT = 40
+"""Characters of a name: it is a part of others, and a label has 63 at most."""
+
+_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+"""RFC 1035: what a Service may be called."""
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
+_RESERVED = ("/", "/bin", "/dev", "/etc", "/lib", "/opt", "/proc", "/sys", "/tmp", "/usr", "/var", "/var/run")  # noqa: S108 - refused
+
+
+class SettingsErrors(Exception):
+    """Everything that is wrong with the flags, a line each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the server is called, where it runs and what it needs there."""
+
+    target: str
+    """``MODULE:NAME`` of the API."""
+    name: str
+    """Of the Service, the Deployment, the service account, and the first part of all other names."""
+    namespace: str
+    image: str
+    port: int
+    """That the server listens on; clients come by the Service, at 443."""
+    host_network: bool
+    replicas: int
+    storage: str
+    """As ``extapi serve --storage`` has it."""
+    cert_manager: bool
+
+    @property
+    def data_directory(self) -> str:
+        """Where the pod keeps its SQLite file; empty if it has none."""
+        path = parse_url(self.storage)
+        return str(PurePosixPath(path).parent) if path else ""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """On everything; the pods are found by them."""
+        return {"app.kubernetes.io/name": self.name}
+
+
+def default_name(api: Api) -> str:
+    """The first part of the first group's name: ``wardle`` of ``wardle.example.com``."""
+    return api.groups[0].name.partition(".")[0]
+
+
+def has_storage(api: Api) -> bool:
+    """Whether a kind of it is stored, and does not answer itself."""
+    return any(kind.serves is None for group in api.groups for kind in group.kinds)
+
+
+def make_settings(
+    api: Api,
+    target: str,
+    *,
+    name: str = "",
+    namespace: str = "",
+    image: str = "",
+    port: int = 0,
+    host_network: bool = False,
+    replicas: int = 1,
+    storage: str = "",
+    cert_manager: bool = False,
+) -> Settings:
+    """The settings for ``api``; what is empty or 0 is derived from its first group's name.
+
+    :raises SettingsErrors: they cannot be, for each other or for the API.
+    """
+    name = name or default_name(api)
+    settings = Settings(
+        target=target,
+        name=name,
+        namespace=namespace or name,
+        image=image or f"registry.example.com/{name}:1",
+        port=port or (HOST_PORT if host_network else PORT),
+        host_network=host_network,
+        replicas=replicas,
+        storage=storage or (f"sqlite:////var/lib/{name}/data.sqlite" if has_storage(api) else "memory:"),
+        cert_manager=cert_manager,
+    )
+    problems = [*_names(api, settings), *_storage(api, settings)]
+    if problems:
+        raise SettingsErrors(problems)
+    return settings
+
+
+def _names(api: Api, settings: Settings) -> Iterator[str]:
+    for flag, value in (("--name", settings.name), ("--namespace", settings.namespace)):
+        if not _LABEL.fullmatch(value) or len(value) > NAME_LIMIT:
+            yield f"{flag}: {value!r} is not a DNS label of at most {NAME_LIMIT} characters that begins with a letter"
+    if not _IMAGE.fullmatch(settings.image):
+        yield f"--image: {settings.image!r} is not the name of an image, such as registry.example.com/pizza:1"
+    if not all(group.name for group in api.groups):
+        yield f"{settings.target} has kinds of the core group, which no extension server can take over"
+    if settings.port < 1024:
+        yield f"--port: {settings.port} is privileged, and the server does not run as root; clients use the Service's 443"
+
+
+def _storage(api: Api, settings: Settings) -> Iterator[str]:
+    try:
+        path = parse_url(settings.storage)
+    except ValueError as error:
+        yield f"--storage: {error}"
+        return
+    if path and not path.startswith("/"):
+        yield f"--storage: {settings.storage!r} is relative, and a pod has no place for it; four slashes make it absolute"
+    elif path and (settings.data_directory in _RESERVED or ".." in PurePosixPath(path).parts):
+        yield (
+            f"--storage: a volume is mounted at the file's directory, which cannot be {settings.data_directory}; "
+            f"choose one of its own, such as sqlite:////var/lib/{settings.name}/data.sqlite"
+        )
+    if settings.replicas > 1 and path:
+        yield (
+            f"--replicas: {settings.replicas} pods cannot share one SQLite file: one process has it, "
+            "a second one refuses to start. One replica is all there can be with this storage"
+        )
+    elif settings.replicas > 1 and has_storage(api):
+        yield (
+            f"--replicas: with memory: each of {settings.replicas} pods would have objects of its own, "
+            "and clients would see now these, now those. One replica is all there can be with this storage"
+        )

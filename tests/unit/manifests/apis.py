@@ -1,0 +1,51 @@
+"""APIs to render manifests for, as ``extapi manifests`` names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extapi import CLUSTER, Api, Group, Kind, Subresource, Version
+from extapi.api.definition import Native
+
+ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+class Desk:
+    """Answers reviews."""
+
+    async def create(self, obj: Any, _asked: Any) -> Any:
+        return obj
+
+
+class Shelf:
+    """Lends books."""
+
+    async def get(self, _obj: Any, _asked: Any) -> Any:
+        return {}
+
+    async def update(self, _obj: Any, change: Any, _asked: Any) -> Any:
+        return change
+
+
+reviews = Api(
+    Group("desk.example.com", Kind("Review", scope=CLUSTER, storage="v1", versions={"v1": Version(ANY)}, serves=Desk()))
+)
+"""Nothing of it is stored."""
+
+library = Api(
+    Group(
+        "library.example.com",
+        Kind(
+            "Book",
+            storage="v1",
+            versions={"v2beta1": Version(ANY), "v1": Version(ANY), "v1alpha1": Version(ANY)},
+            subresources={"loan": Subresource(serves=Shelf()), "place": Subresource(field="place")},
+        ),
+        Kind("Reader", storage="v1", status=False, versions={"v1": Version(ANY)}),
+    ),
+    Group("archive.example.com", Kind("Chest", storage="v1", versions={"v1": Version(ANY)})),
+)
+"""Two groups, several versions, subresources."""
+
+core = Api(Group("", Kind("Thing", storage="v1", versions={"v1": Version(ANY)}, native=Native())))
+"""What is Kubernetes' own."""

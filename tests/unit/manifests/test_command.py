@@ -1,0 +1,149 @@
+"""``extapi manifests``: what it writes, and what it says to mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from extapi.manifests.command import manifests
+from tests.certificates import authority
+from tests.docs.samples import ROOT
+
+HAND_MADE = {"README.md", "Dockerfile", "Dockerfile.dockerignore"}
+PIZZA = "extapi.pizza:api"
+LIBRARY = "tests.unit.manifests.apis:library"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(manifests, [str(each) for each in arguments])
+
+
+def test_deploy_is_what_it_writes_for_the_pizza_api(tmp_path: Path) -> None:
+    """If this fails: ``extapi manifests extapi.pizza:api --dir deploy``."""
+    result = run(PIZZA, "--dir", str(tmp_path / "out"))
+    assert result.exit_code == 0, result.output
+    written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert result.output.splitlines() == [f"{tmp_path}/out/{name} written" for name in written_order(result)]
+    there = {path.name for path in (ROOT / "deploy").iterdir() if path.is_file()}
+    assert there - HAND_MADE == set(written)
+    for name, text in written.items():
+        assert (ROOT / "deploy" / name).read_text() == text, name
+
+
+def written_order(result: Result) -> list[str]:
+    return [line.split()[0].rpartition("/")[2] for line in result.output.splitlines()]
+
+
+def test_each_file_is_one_object_and_in_its_usual_order() -> None:
+    for path in (ROOT / "deploy").glob("*.yaml"):
+        (document,) = yaml.safe_load_all(path.read_text())
+        first = ["apiVersion", "kind"] if path.name == "kustomization.yaml" else ["apiVersion", "kind", "metadata"]
+        assert list(document)[: len(first)] == first
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    run(LIBRARY, "--dir", str(tmp_path))
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    result = run(LIBRARY, "--dir", str(tmp_path))
+    assert all(line.endswith(" unchanged") for line in result.output.splitlines())
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_what_has_changed_is_told(tmp_path: Path) -> None:
+    run(PIZZA, "--dir", str(tmp_path))
+    result = run(PIZZA, "--dir", str(tmp_path), "--image=example.com/pizza:2")
+    changed = [line.split()[0] for line in result.output.splitlines() if line.endswith(" written")]
+    assert [Path(path).name for path in changed] == ["deployment.yaml", "kustomization.yaml"]
+    # The command that has made it stands in it, without what was left at its default.
+    head = (tmp_path / "kustomization.yaml").read_text().splitlines()[0]
+    assert head == "# Made by: extapi manifests extapi.pizza:api --dir . --image=example.com/pizza:2"
+
+
+def test_without_a_directory_it_is_one_stream() -> None:
+    result = run(PIZZA)
+    assert result.exit_code == 0
+    documents = list(yaml.safe_load_all(result.stdout))
+    listed = yaml.safe_load((ROOT / "deploy" / "kustomization.yaml").read_text())["resources"]
+    assert documents == [yaml.safe_load((ROOT / "deploy" / name).read_text()) for name in listed]
+    # What is not in it is said.
+    assert "kubectl -n restaurant create secret tls restaurant-tls" in result.stdout
+
+
+def test_the_kustomization_lists_what_is_there(tmp_path: Path) -> None:
+    run(LIBRARY, "--dir", str(tmp_path), "--cert-manager")
+    listed = yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["resources"]
+    there = {path.name for path in tmp_path.iterdir()} - {"kustomization.yaml", "network-policy.yaml"}
+    assert set(listed) == there
+    assert len(listed) == len(there)
+
+
+def test_all_mistakes_are_said_together() -> None:
+    result = run(PIZZA, "--replicas=2", "--image=two words", "--port=443")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert [line.partition(":")[0] for line in result.stderr.splitlines()] == ["Error"] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["extapi.pizza:ap"], "Error: module extapi.pizza has no 'ap'\n"),
+        (["extapi.pizza"], "Error: 'extapi.pizza' is not of the form MODULE:NAME, such as extapi.pizza:api\n"),
+    ],
+)
+def test_an_api_that_is_not_there(arguments: list[str], words: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stderr) == (1, words)
+
+
+def test_a_directory_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run(PIZZA, "--dir", str(tmp_path / "file" / "below"))
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {tmp_path}/file/below: Not a directory\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--ca-file=x"], ["--kubeconfig=x"], ["--patch-ca-bundle", "--cert-manager"], ["--replicas=0"], ["--port=70000"]],
+)
+def test_flags_that_do_not_go_together_are_a_usage_error(arguments: list[str]) -> None:
+    assert run(PIZZA, *arguments).exit_code == 2
+
+
+def test_patching_needs_an_authority(tmp_path: Path) -> None:
+    result = run(PIZZA, "--patch-ca-bundle", "--dir", str(tmp_path))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(
+        f"Error: {tmp_path}/certs/ca.crt: No such file or directory; 'extapi certs' makes it"
+    )
+
+
+def test_patching_needs_a_cluster(tmp_path: Path) -> None:
+    ca, kubeconfig = tmp_path / "ca.crt", tmp_path / "kubeconfig"
+    ca.write_bytes(authority("serving").pem)
+    arguments = [PIZZA, "--patch-ca-bundle", f"--ca-file={ca}", f"--kubeconfig={kubeconfig}"]
+    for content in (None, "", "hello", "a: [b\n", "clusters: []\ncurrent-context: x\n"):
+        if content is not None:
+            kubeconfig.write_text(content)
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"Error: cannot use the kubeconfig {kubeconfig}: ")
+        assert len(result.stderr.splitlines()) == 1
+    # Port 1 of loopback: nobody listens there.
+    cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
+    context = {"name": "x", "context": {"cluster": "c", "user": "u"}}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [cluster],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [context],
+        "current-context": "x",
+    }
+    kubeconfig.write_text(yaml.safe_dump(config))
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: https://127.0.0.1:1 does not answer: ")

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extapi.api.definition import Api
+from extapi.manifests.settings import Settings, SettingsErrors, make_settings
+from extapi.pizza import api as pizza
+from tests.unit.manifests.apis import core, library, reviews
+
+
+def made(api: Api = pizza, **flags: Any) -> Settings:
+    return make_settings(api, "some.module:api", **flags)
+
+
+def problems(api: Api = pizza, **flags: Any) -> list[str]:
+    with pytest.raises(SettingsErrors) as caught:
+        made(api, **flags)
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    return caught.value.problems
+
+
+def test_names_are_guessed_from_the_group() -> None:
+    settings = made()
+    assert (settings.name, settings.namespace) == ("restaurant", "restaurant")
+    assert settings.image == "registry.example.com/restaurant:1"
+    assert settings.storage == "sqlite:////var/lib/restaurant/data.sqlite"
+    assert settings.data_directory == "/var/lib/restaurant"
+    assert made(library).name == "library"
+
+
+def test_a_name_of_ones_own_is_taken_everywhere() -> None:
+    settings = made(name="shop")
+    assert (settings.namespace, settings.image) == ("shop", "registry.example.com/shop:1")
+    assert made(name="shop", namespace="mall").namespace == "mall"
+
+
+def test_ports() -> None:
+    assert made().port == 8443
+    assert made(host_network=True).port not in {443, 6443, 8443}
+    assert made(host_network=True, port=9000).port == 9000
+    assert "privileged" in problems(port=443)[0]
+
+
+def test_one_sqlite_file_is_for_one_pod() -> None:
+    (why,) = problems(replicas=2)
+    assert "cannot share one SQLite file" in why
+    assert "--replicas" in why
+
+
+def test_memory_is_for_one_pod() -> None:
+    (why,) = problems(replicas=3, storage="memory:")
+    assert "objects of its own" in why
+
+
+def test_what_stores_nothing_may_have_many_pods() -> None:
+    settings = made(reviews, replicas=3)
+    assert (settings.storage, settings.data_directory) == ("memory:", "")
+
+
+@pytest.mark.parametrize(
+    ("storage", "words"),
+    [
+        ("etcd:", "expected memory: or sqlite:"),
+        ("sqlite:///data.sqlite", "is relative"),
+        ("sqlite:////data.sqlite", "cannot be /;"),
+        ("sqlite:////tmp/data.sqlite", "cannot be /tmp;"),
+        ("sqlite:////etc/data.sqlite", "cannot be /etc;"),
+        ("sqlite:////var/lib/../../etc/data.sqlite", "a volume is mounted"),
+    ],
+)
+def test_a_volume_needs_a_directory_of_its_own(storage: str, words: str) -> None:
+    (why,) = problems(storage=storage)
+    assert why.startswith("--storage: ")
+    assert words in why
+
+
+@pytest.mark.parametrize("name", ["Shop", "1shop", "shop.example", "shop-", "s" * 41])
+def test_a_name_that_no_service_can_have(name: str) -> None:
+    told = problems(name=name, namespace="ok")
+    assert [why.split(":")[0] for why in told if "--name" in why] == ["--name"]
+
+
+def test_everything_is_told_at_once() -> None:
+    told = problems(name="A", namespace="B", image="two words", port=80, storage="redis:")
+    assert [why.split(":")[0] for why in told] == ["--name", "--namespace", "--image", "--port", "--storage"]
+
+
+def test_the_core_group_is_kubernetes_own() -> None:
+    assert any("core group" in why for why in problems(core, name="x"))

@@ -42,11 +42,13 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "description": operation.description,
         "operationId": operation.id,
         "tags": [operation.tag],
-        "parameters": [_parameter(parameter) for parameter in operation.parameters],
         "responses": responses | {"401": {"description": ANSWERS[401]}},
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": operation.gvk,
     }
+    if operation.parameters:
+        # An empty list would be lost where a document goes through Go's types (k8s.io/kube-openapi/pkg/spec3).
+        out["parameters"] = [_parameter(parameter) for parameter in operation.parameters]
     if operation.body:
         content = {media: {"schema": reference(operation.body)} for media in operation.body_types}
         out["requestBody"] = {"content": content} | ({"required": True} if operation.body_required else {})

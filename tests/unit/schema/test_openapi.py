@@ -157,7 +157,7 @@ def test_operations_of_verbs_that_are_not_served_are_left_out() -> None:
 def test_what_kubectl_asks_of_operations_that_write(document: dict[str, Any]) -> None:
     for path, method, operation in operations(document):
         assert operation["x-kubernetes-group-version-kind"]["group"] == GROUP, path
-        names = {parameter["name"] for parameter in operation["parameters"]} - {"body"}
+        names = {parameter["name"] for parameter in operation.get("parameters", ())} - {"body"}
         if method in {"post", "put", "patch"}:
             assert {"dryRun", "fieldManager", "fieldValidation"} <= names
             assert ("force" in names) == (method == "patch")
@@ -211,6 +211,16 @@ def test_v3_holds_one_group_version_and_v2_all() -> None:
     ].keys()
     assert f"/apis/{GROUP}/v1alpha1/pizzas" in v2()["paths"]
     assert f"/apis/{GROUP}/v1alpha1/pizzas" not in v3()["paths"]
+
+
+def test_nothing_in_v3_is_lost_by_clients_written_in_go() -> None:
+    """Members of k8s.io/kube-openapi/pkg/spec3 are ``omitempty``: an empty list would be there once and then no more."""
+
+    def empty(value: Any) -> bool:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return value == [] or any(empty(each) for each in inner)
+
+    assert not empty(v3()["paths"])
 
 
 def test_the_schema_of_a_kind_in_v3() -> None:

@@ -1,0 +1,21 @@
+"""Compile ahead of need: ``python -m tests.kubernetes.upstream``, the control plane first and then the specs."""
+
+from __future__ import annotations
+
+import sys
+
+from extapi.dev.build import programs
+from extapi.dev.failure import DevFailure
+from tests.kubernetes.upstream.program import build
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command's output
+
+
+if __name__ == "__main__":
+    try:
+        programs(_say)
+        print(build(_say))  # noqa: T201 - a command's output
+    except DevFailure as failure:
+        sys.exit(f"error: {failure}")

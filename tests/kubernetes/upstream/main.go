@@ -1,0 +1,68 @@
+// Kubernetes' own e2e specs of the aggregator, and what plays scheduler, kubelet and container runtime for their pods.
+//
+// The specs are compiled as they are. The suite around them (k8s.io/kubernetes/test/e2e) is not: before the first spec it
+// waits for nodes that are schedulable and for the pods of kube-system, and a control plane alone has neither.
+//
+// Flags are those of e2e.test and of ginkgo, and the three below. What ginkgo has to say goes to stdout, the hollow
+// kubelet's log to stderr.
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+	"os"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	"k8s.io/client-go/kubernetes"
+
+	_ "k8s.io/kubernetes/test/e2e/apimachinery" // the specs
+	"k8s.io/kubernetes/test/e2e/framework"
+)
+
+// failure remembers that a spec failed: ginkgo wants a *testing.T, and uses only this of it.
+type failure bool
+
+func (f *failure) Fail() { *f = true }
+
+func main() {
+	log.SetPrefix("hollow kubelet: ")
+	images := flag.String("pod-images", "", "directory of programs that stand in for the images of their names")
+	directory := flag.String("pod-directory", "", "where volumes and logs of pods go")
+	address := flag.String("pod-address", "", "of all pods; no loopback address, because EndpointSlices refuse those")
+	framework.RegisterCommonFlags(flag.CommandLine)
+	framework.RegisterClusterFlags(flag.CommandLine)
+	flag.Parse()
+	framework.AfterReadingAllFlags(&framework.TestContext)
+	gomega.RegisterFailHandler(framework.Fail)
+
+	config, err := framework.LoadConfig()
+	if err != nil {
+		log.Fatal(err)
+	}
+	// As kubelets do. Without a word here the client would begin to send CBOR when a spec switches that on in its own.
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	k := &kubelet{
+		client: client, server: config.Host, images: *images, directory: *directory, address: *address, pods: pods{},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		k.run(ctx)
+	}()
+
+	var failed failure
+	suite, reporter := framework.CreateGinkgoConfig()
+	ginkgo.RunSpecs(&failed, "Kubernetes e2e suite", suite, reporter)
+	cancel()
+	<-stopped
+	if failed {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,98 @@
+"""One run of Kubernetes' e2e specs against a control plane, and what each of them came to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from extapi.dev.processes import Processes
+from tests.kubernetes.control_plane import ControlPlane
+
+ADDRESS = "203.0.113.1"
+"""Of all pods. One of TEST-NET-3 (RFC 5737), so that it is nobody's."""
+FLAGS = ("--enable-aggregator-routing=true",)
+"""kube-apiserver connects to the addresses in EndpointSlices, since no kube-proxy makes a Service's address work."""
+CONTROLLERS = ("deployment-controller", "replicaset-controller", "endpointslice-controller")
+"""What turns a Deployment into pods and pods into addresses; the program plays the rest."""
+_LIMIT = 600
+"""Seconds for all specs; each takes less than ten when nothing is wrong, and gives up after one to five minutes."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a spec: ``passed``, ``failed``, ... as ginkgo calls it, and why if it failed."""
+
+    state: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of the program left."""
+
+    outcomes: dict[str, Outcome]
+    """By the text of the spec, without its labels. Those that were not asked for are left out."""
+    output: str
+    """Ginkgo's, and the hollow kubelet's log between it."""
+    pods: str
+    """The logs of all containers."""
+
+    @property
+    def summary(self) -> str:
+        """Ginkgo's own: how many ran, how long, how many passed. Empty if it did not get that far."""
+        found = re.search(r"^Ran \d+ of .*\n.*$", self.output, re.MULTILINE)
+        return found.group() if found else ""
+
+
+def run(program: Path, control_plane: ControlPlane, specs: Iterable[str], images: Path, directory: Path) -> Run:
+    """Run ``specs``, named by their text.
+
+    :param images: holds the programs that stand in for container images, by the names of those.
+    :param directory: takes what the pods leave.
+    """
+    report = directory / "report.json"
+    processes = Processes(directory)
+    child = processes.start(
+        "specs",
+        [
+            str(program),
+            f"--kubeconfig={control_plane.kubeconfig}",
+            "--provider=skeleton",
+            "--dump-logs-on-failure=false",  # of nodes
+            f"--pod-images={images}",
+            f"--pod-directory={directory / 'pods'}",
+            f"--pod-address={ADDRESS}",
+            "--ginkgo.v",
+            "--ginkgo.no-color",
+            f"--ginkgo.timeout={_LIMIT}s",
+            f"--ginkgo.json-report={report}",
+            *(f"--ginkgo.focus={re.escape(spec)}" for spec in specs),
+        ],
+        directory=directory,
+    )
+    try:
+        child.process.wait(_LIMIT + 60)
+    finally:
+        processes.stop()
+    logs = sorted((directory / "pods").glob("*/*.log"))
+    return Run(
+        outcomes(json.loads(report.read_text())) if report.exists() else {},
+        child.log.read_text(),
+        "".join(f"\n{log.name}:\n{log.read_text()}" for log in logs),
+    )
+
+
+def outcomes(report: list[dict[str, Any]]) -> dict[str, Outcome]:
+    """What a report of ginkgo (``--json-report``) says of each spec that ran."""
+    found = {}
+    for suite in report:
+        for spec in suite["SpecReports"]:
+            if spec["LeafNodeType"] == "It" and spec["State"] != "skipped":
+                # "... using the current Aggregator [LinuxOnly] [Conformance]"
+                text = spec["LeafNodeText"].partition(" [")[0]
+                found[text] = Outcome(spec["State"], spec.get("Failure", {}).get("Message", ""))
+    return found

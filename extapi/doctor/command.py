@@ -2,10 +2,125 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
 import click
+
+_ACCOUNT = re.compile(r"[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*")
 
 
 @click.command()
-def doctor() -> None:
-    """Not there yet."""
-    raise click.ClickException("not there yet")
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path), help="How to reach the cluster; by default as kubectl does."
+)
+@click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig; by default its current one.")
+@click.option("--app", metavar="MODULE:NAME", help="The Api that the cluster should serve; its groups are looked at.")
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="A group to look at; may be repeated.")
+@click.option(
+    "--service-account",
+    metavar="NAMESPACE:NAME",
+    help="The server's account; by default that of the pods behind the Service.",
+)
+@click.option("--connect", metavar="HOST:PORT", help="Where the server is reached from here, such as a port-forward.")
+@click.option(
+    "--storage", metavar="URL", help="The server's store, sqlite:///PATH; only read, also while the server runs."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1, max=600),
+    default=5,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long one request may take.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people, or for programs.",
+)
+def doctor(output: str, **options: Any) -> None:
+    """Say what is wrong between a cluster and its extension servers, and what to do.
+
+    Without --app and --group every APIService with a Service is looked at. Exit status: 0 nothing is wrong, 1 something is,
+    2 the cluster cannot be asked.
+    """
+    # Imports stand here, so that --help and mistakes answer at once.
+    from extapi.doctor import report  # noqa: PLC0415
+    from extapi.doctor.checks import judge  # noqa: PLC0415
+    from extapi.doctor.cluster import CannotAsk, connect  # noqa: PLC0415
+    from extapi.doctor.examination import gather  # noqa: PLC0415
+
+    scope = _scope(
+        **{name: options[name] for name in ("app", "groups", "service_account", "connect", "storage", "timeout")}
+    )
+    try:
+        cluster = connect(options["kubeconfig"], options["context"], seconds=options["timeout"])
+        findings = judge(gather(cluster, scope))
+    except CannotAsk as problem:
+        click.echo(f"Error: {problem}", err=True)
+        sys.exit(2)
+    write = report.as_json if output == "json" else report.as_text
+    click.echo(write(cluster.server, findings))
+    sys.exit(report.status(findings))
+
+
+def _scope(
+    *,
+    app: str | None,
+    groups: tuple[str, ...],
+    service_account: str | None,
+    connect: str | None,
+    storage: str | None,
+    timeout: float,
+) -> Any:
+    """What was asked about. Raises click.BadParameter."""
+    from extapi.doctor.examination import Scope, expected_groups  # noqa: PLC0415 - see above
+    from extapi.doctor.facts import Account  # noqa: PLC0415
+    from extapi.server.loading import load_api  # noqa: PLC0415
+    from extapi.storage.url import parse_url  # noqa: PLC0415
+
+    account = None
+    if service_account is not None:
+        if not _ACCOUNT.fullmatch(service_account):
+            raise click.BadParameter(
+                f"{service_account!r} is not of the form NAMESPACE:NAME", param_hint="--service-account"
+            )
+        namespace, _, name = service_account.partition(":")
+        account = Account(namespace, name, given=True)
+    try:
+        expected = expected_groups(load_api(app)) if app is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--app") from error
+    try:
+        parse_url(storage or "memory:")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--storage") from error
+    return Scope(
+        groups=frozenset([*groups, *(group.name for group in expected)]),
+        expected=expected,
+        account=account,
+        connect=_address(connect) if connect is not None else None,
+        storage=storage or "",
+        in_cluster="KUBERNETES_SERVICE_HOST" in os.environ,
+        seconds=timeout,
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    """``HOST:PORT``; an IPv6 address stands in brackets."""
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise click.BadParameter(f"{text!r} is not of the form HOST:PORT", param_hint="--connect")
+    if host.startswith("["):
+        try:
+            return str(ipaddress.IPv6Address(host.strip("[]"))), int(port)
+        except ValueError as error:
+            raise click.BadParameter(f"{host} is no IPv6 address", param_hint="--connect") from error
+    return host, int(port)

@@ -7,6 +7,7 @@ A fenced block says by its first word what happens to it:
 - ``console`` is typed into a shell, command by command (``$``, continued by ``>``), and each output compared. A line
   ``...`` stands for any lines. ``console dev`` holds a foreground process: a command that is there once it says
   ``ready``, and ``^C``. ``console watch`` holds a background one: a command, or what it printed since.
+  ``console cluster`` is for a cluster with a node: ``tests/kubernetes/test_deploy.py`` has one, and types it.
 - ``text`` is neither; it is for what is no sample.
 """
 
@@ -28,7 +29,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("certs/*.md"), *ROOT.glob("deploy/*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("certs/*.md"),
+        *ROOT.glob("deploy/*.md"),
+        *ROOT.glob("examples/*/*.md"),
+    ]
+)
 LANGUAGES = {"python", "yaml", "console", "text"}
 SECONDS = 60
 """How long a command, or a line that is waited for, may take."""
@@ -66,6 +75,11 @@ class Block:
         """What it is written in."""
         return self.words[0]
 
+    @property
+    def for_cluster(self) -> bool:
+        """Whether it is left out where there is no cluster to type it in."""
+        return self.words == ("console", "cluster")
+
 
 def blocks(page: Path) -> list[Block]:
     """All blocks of a page, in order."""
@@ -81,8 +95,8 @@ def blocks(page: Path) -> list[Block]:
 
 
 def has_console(page: Path) -> bool:
-    """Whether the page has something to type."""
-    return any(block.language == "console" for block in blocks(page))
+    """Whether the page has something to type on a local control plane."""
+    return any(block.language == "console" and not block.for_cluster for block in blocks(page))
 
 
 def write_files(page: Path, directory: Path) -> None:
@@ -192,7 +206,7 @@ class Reader:
         """Type everything of a page, in order."""
         write_files(page, self.directory)
         for block in blocks(page):
-            if block.language == "console":
+            if block.language == "console" and not block.for_cluster:
                 role = block.words[1] if len(block.words) > 1 else ""
                 for command, expected in commands(block):
                     try:

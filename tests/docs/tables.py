@@ -24,8 +24,13 @@ def serve_flags() -> list[str]:
 
 def dev_flags() -> list[str]:
     """A row an option of ``extapi dev``."""
+    return command_options(dev)
+
+
+def command_options(command: click.Command) -> list[str]:
+    """A row an option of a click command."""
     rows = []
-    for option in dev.params:
+    for option in command.params:
         if isinstance(option, click.Option):
             # Where the help names a default in words, there is none that click could show.
             told = re.fullmatch(r"(.*?)(?:  \[default: (.*)\])?", option.help or "")

@@ -9,6 +9,8 @@ import pytest
 
 import extapi
 from extapi import errors
+from extapi.certs.command import certs
+from extapi.manifests.command import manifests
 from tests.docs import tables
 from tests.docs.samples import ROOT
 
@@ -21,6 +23,18 @@ def test_the_flags_of_serve() -> None:
 
 def test_the_options_of_dev() -> None:
     assert tables.rows_of(REFERENCE / "flags.md", "extapi dev [MODULE:NAME]") == tables.dev_flags()
+
+
+def test_the_options_of_certs() -> None:
+    rows = tables.rows_of(REFERENCE / "flags.md", "extapi certs [show | rotate]")
+    assert rows == tables.command_options(certs)
+    for command in certs.commands.values():
+        assert tables.command_options(command) == [row for row in rows if "`--dir`" in row]
+
+
+def test_the_options_of_manifests() -> None:
+    rows = tables.rows_of(REFERENCE / "flags.md", "extapi manifests MODULE:NAME")
+    assert rows == tables.command_options(manifests)
 
 
 def test_the_markers() -> None:

@@ -1,0 +1,152 @@
+"""``authentication.*``: the ConfigMap by which servers know kube-apiserver's proxy and the cluster's users. Pure.
+
+``kube-system/extension-apiserver-authentication``; its keys and what they mean: spec A1-A9, A15-A18.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from extapi.authentication.configmap import header_names
+from extapi.authentication.settings import HeaderNames
+from extapi.doctor.checks.chains import ends_soon, subject_of
+from extapi.doctor.duration import day
+from extapi.doctor.facts import Facts, Obj, member, text
+from extapi.doctor.finding import Finding, error, ok, unknown, warning
+
+SUBJECT = "ConfigMap kube-system/extension-apiserver-authentication"
+CONFIG_MAP, PROXIES, CLIENTS = "authentication.configmap", "authentication.proxies", "authentication.clients"
+HEADERS, SAME = "authentication.headers", "authentication.same-ca"
+_FLAGS = (
+    "start kube-apiserver with --requestheader-client-ca-file, --requestheader-allowed-names, "
+    "--requestheader-username-headers=X-Remote-User, --requestheader-group-headers=X-Remote-Group, "
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-, --proxy-client-cert-file and --proxy-client-key-file"
+)
+
+
+def authentication(facts: Facts) -> Iterator[Finding]:
+    """The ConfigMap, its two bundles, its five lists, and whether the bundles have an authority in common."""
+    if facts.config_map.status == 404:
+        yield error(
+            CONFIG_MAP,
+            SUBJECT,
+            saw=facts.config_map.text,
+            wrong="servers know neither kube-apiserver's proxy nor the cluster's users: every proxied request is refused",
+            do=f"{_FLAGS}; it then writes the ConfigMap itself",
+        )
+        return
+    if not facts.config_map.found:
+        yield unknown(CONFIG_MAP, SUBJECT, facts.config_map.why)
+        return
+    data = member(facts.config_map.obj(), "data") or {}
+    yield ok(CONFIG_MAP, SUBJECT, f"there, with {', '.join(sorted(data)) or 'nothing in it'}")
+    proxies, findings = _bundle(data, "requestheader-client-ca-file", PROXIES, facts.now)
+    yield from findings
+    clients, findings = _bundle(data, "client-ca-file", CLIENTS, facts.now)
+    yield from findings
+    try:
+        names = header_names(data)
+    except ValueError as problem:
+        yield error(
+            HEADERS,
+            SUBJECT,
+            saw=str(problem),
+            wrong="servers cannot read the list, and keep what they had, or nothing",
+            do="restart kube-apiserver: it writes the ConfigMap anew when it starts",
+        )
+        return
+    if proxies:
+        yield _headers(names)
+        yield from _same(proxies, clients, names)
+
+
+def _bundle(data: Obj, key: str, check: str, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
+    """The authorities at ``key``, and what is wrong with them."""
+    pem = text(data, key)
+    if not pem.strip():
+        return [], [_empty(key, check)]
+    try:
+        found = x509.load_pem_x509_certificates(pem.encode())
+    except ValueError as problem:
+        finding = error(
+            check,
+            SUBJECT,
+            saw=f"{key}: {problem}",
+            wrong="servers cannot read these authorities, and keep those they had, or none",
+            do=f"give kube-apiserver a --{key} with certificates in PEM, and restart it",
+        )
+        return [], [finding]
+    saw = f"{key}: {', '.join(f'{subject_of(one)} until {day(one.not_valid_after_utc)}' for one in found)}"
+    usable = [one for one in found if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
+    if not usable:
+        do = f"give kube-apiserver a --{key} with an authority that is valid, and certificates that it signed"
+        return found, [error(check, SUBJECT, saw=saw, wrong="no authority is valid now: nobody is believed", do=do)]
+    if all(ends_soon(one, now) for one in usable):
+        do = f"rotate it: a --{key} with the old and the new authority, then new certificates, then the old authority out"
+        return found, [warning(check, SUBJECT, saw=saw, wrong="it expires soon", do=do)]
+    return found, [ok(check, SUBJECT, saw)]
+
+
+def _empty(key: str, check: str) -> Finding:
+    if check == CLIENTS:
+        return ok(
+            check, SUBJECT, f"no {key}: users with certificates are known to kube-apiserver alone, which is enough"
+        )
+    return error(
+        check,
+        SUBJECT,
+        saw=f"no {key}",
+        wrong="the aggregation layer is not configured: no server can know the proxy of kube-apiserver, so that each refuses it",
+        do=_FLAGS,
+    )
+
+
+def _headers(names: HeaderNames) -> Finding:
+    """The names of headers; servers match them whatever their case."""
+    allowed = ", ".join(names.allowed) or "any"
+    saw = f"users in {', '.join(names.username)}; groups in {', '.join(names.group)}; allowed common names: {allowed}"
+    if names.username and names.group:
+        return ok(HEADERS, SUBJECT, saw)
+    key = "requestheader-group-headers" if names.username else "requestheader-username-headers"
+    return error(
+        HEADERS,
+        SUBJECT,
+        saw=f"no {key}",
+        wrong="servers do not see whose groups a request has, so that kube-apiserver's own probes are forbidden"
+        if names.username
+        else "servers do not see whose request it is, and refuse it",
+        do=f"start kube-apiserver with --{key}={'X-Remote-Group' if names.username else 'X-Remote-User'}",
+    )
+
+
+def _same(proxies: list[x509.Certificate], clients: list[x509.Certificate], names: HeaderNames) -> Iterator[Finding]:
+    """Whether an authority of users also vouches for proxies, who may name any user (spec A15-A17)."""
+    keys = {_key(one) for one in clients}
+    both = [one for one in proxies if _key(one) in keys]
+    if not both:
+        if clients:
+            yield ok(SAME, SUBJECT, "users and proxies have different authorities")
+        return
+    saw = f"{', '.join(map(subject_of, both))} stands in client-ca-file and in requestheader-client-ca-file"
+    do = "give the proxy an authority of its own: --requestheader-client-ca-file and --proxy-client-cert-file of kube-apiserver"
+    if names.allowed:
+        wrong = (
+            f"whoever gets a certificate of a user with the common name {' or '.join(names.allowed)} may claim to be anybody "
+            "at every extension server"
+        )
+        yield warning(SAME, SUBJECT, saw=saw, wrong=wrong, do=do)
+    else:
+        wrong = (
+            "requestheader-allowed-names is empty, so that every user with a certificate may claim to be anybody, "
+            "system:masters too, at every extension server"
+        )
+        yield error(SAME, SUBJECT, saw=saw, wrong=wrong, do=f"set --requestheader-allowed-names, and {do}")
+
+
+def _key(certificate: x509.Certificate) -> bytes:
+    """What makes an authority the same: a renewed certificate has the same key."""
+    return certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -1,0 +1,190 @@
+"""``certificate.*``: the caBundle of an APIService against the certificate that its server presents. Pure.
+
+kube-apiserver connects under ``SERVICE.NAMESPACE.svc`` and trusts caBundle, or without one the system's roots (spec D5).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+
+from cryptography import x509
+
+from extapi.doctor.checks.chains import ends_soon, is_authority, is_for, names_of, subject_of, vouched
+from extapi.doctor.duration import day
+from extapi.doctor.facts import Facts, Served
+from extapi.doctor.finding import Finding, Severity, error, ok, unknown, warning
+from extapi.doctor.registration import Registration, ServiceReference
+
+BUNDLE, CHAIN, NAMES, DATES = "certificate.bundle", "certificate.chain", "certificate.names", "certificate.dates"
+_RENEW = "issue it anew (extapi certs) and replace the serving Secret; extapi serve reads changed files by itself"
+
+
+def certificates(facts: Facts) -> Iterator[Finding]:
+    """For each APIService its bundle, then what is presented where it leads to."""
+    for each in facts.registrations:
+        if each.service is None:
+            continue
+        anchors, findings = _bundle(each, facts.now)
+        yield from findings
+        if each.insecure:
+            continue  # nothing that is presented counts
+        for served in facts.served.get(each.service, ()):
+            if served.chain:
+                yield from _presented(each, each.service, anchors, served, facts.now)
+                break
+        else:
+            yield _not_reached(each, each.service, facts.served.get(each.service, ()))
+
+
+def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
+    """What may vouch for the server, and what is wrong with that."""
+    if each.insecure:
+        finding = warning(
+            BUNDLE,
+            each.subject,
+            saw="insecureSkipTLSVerify is true",
+            wrong="whoever answers at the Service's address is taken for the server, and gets every request with its user",
+            do="set spec.caBundle to the authority of the serving certificate, and insecureSkipTLSVerify to false",
+        )
+        return [], [finding]
+    if not each.bundle:
+        if each.passes:
+            return [], [
+                ok(BUNDLE, each.subject, "no caBundle: the roots of kube-apiserver's own system vouch for the server")
+            ]
+        finding = error(
+            BUNDLE,
+            each.subject,
+            saw="no caBundle",
+            wrong="only the roots of kube-apiserver's own system are trusted, and those sign no certificate for "
+            f"{each.service.host if each.service else 'a Service'}",
+            do="set spec.caBundle to the base64 of the authority's PEM: extapi manifests MODULE:NAME --patch-ca-bundle",
+        )
+        return [], [finding]
+    try:
+        anchors = x509.load_pem_x509_certificates(each.bundle)
+    except ValueError as problem:
+        finding = error(
+            BUNDLE,
+            each.subject,
+            saw=f"caBundle has {len(each.bundle)} bytes that are no certificates in PEM: {problem}",
+            wrong="kube-apiserver cannot connect to the server, and says so in its log alone",
+            do="set spec.caBundle to the base64 of the authority's PEM, encoded once",
+        )
+        return [], [finding]
+    return anchors, list(_anchors(each, anchors, now))
+
+
+def _anchors(each: Registration, anchors: Sequence[x509.Certificate], now: dt.datetime) -> Iterator[Finding]:
+    ended = [one for one in anchors if one.not_valid_after_utc < now]
+    early = [one for one in anchors if one.not_valid_before_utc > now]
+    usable = [one for one in anchors if one not in ended and one not in early]
+    names = ", ".join(f"{subject_of(one)} until {day(one.not_valid_after_utc)}" for one in anchors)
+    saw = f"caBundle holds {names}"
+    if not usable:
+        wrong = (
+            "every certificate of the caBundle has expired" if ended else "no certificate of the caBundle is valid yet"
+        )
+        do = "extapi certs rotate makes a new authority and leaf; then extapi manifests MODULE:NAME --patch-ca-bundle"
+        yield error(BUNDLE, each.subject, saw=saw, wrong=wrong, do=do)
+    elif ended:
+        wrong = f"{', '.join(map(subject_of, ended))} has expired, and vouches for nothing any more"
+        yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do="take it out of spec.caBundle")
+    elif all(ends_soon(one, now) for one in usable):
+        wrong = "the authority expires soon, and every certificate that it signed with it"
+        do = "extapi certs rotate: both authorities into spec.caBundle, then the new leaf, then the old authority out"
+        yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do=do)
+    else:
+        yield ok(BUNDLE, each.subject, saw)
+
+
+def _presented(
+    each: Registration,
+    reference: ServiceReference,
+    anchors: Sequence[x509.Certificate],
+    served: Served,
+    now: dt.datetime,
+) -> Iterator[Finding]:
+    """What kube-apiserver would say of what was presented here."""
+    findings = [_names(each, reference, served), _dates(each, served, now)]
+    if anchors:
+        findings.insert(0, _chain(each, anchors, served))
+    for finding in findings:
+        if finding.severity is Severity.ERROR and each.passes and not served.given:
+            # kube-apiserver has seen another server, or another certificate, than we did.
+            why = f"kube-apiserver says that all is well, but what answers here at {served.address} is not what it means: "
+            do = _connect(each, reference)
+            yield unknown(finding.check, each.subject, why + finding.wrong, saw=finding.saw, do=do)
+        else:
+            yield finding
+
+
+def _chain(each: Registration, anchors: Sequence[x509.Certificate], served: Served) -> Finding:
+    leaf = served.chain[0]
+    saw = f"{served.address} presents {subject_of(leaf)}, issued by {leaf.issuer.rfc4514_string()}"
+    problem = vouched(served.chain, anchors)
+    if not problem:
+        return ok(CHAIN, each.subject, f"{saw}; caBundle vouches for it")
+    wrong = f"caBundle ({', '.join(map(subject_of, anchors))}) does not vouch for it: {problem}"
+    if not any(map(is_authority, anchors)):
+        wrong += "; it holds no authority, only certificates that cannot sign others (CA:FALSE)"
+    return error(
+        CHAIN,
+        each.subject,
+        saw=saw,
+        wrong=wrong,
+        do="set spec.caBundle to the authority that signed the serving certificate (with intermediates in --tls-cert-file): "
+        "extapi manifests MODULE:NAME --patch-ca-bundle",
+    )
+
+
+def _names(each: Registration, reference: ServiceReference, served: Served) -> Finding:
+    leaf = served.chain[0]
+    saw = f"{served.address} presents a certificate for {', '.join(names_of(leaf)) or 'no names at all'}"
+    if is_for(leaf, reference.host):
+        return ok(NAMES, each.subject, saw)
+    return error(
+        NAMES,
+        each.subject,
+        saw=saw,
+        wrong=f"kube-apiserver expects {reference.host} among its subject alternative names (the common name does not count)",
+        do=f"issue it with that DNS name: extapi certs --service {reference.name} --namespace {reference.namespace}",
+    )
+
+
+def _dates(each: Registration, served: Served, now: dt.datetime) -> Finding:
+    """The first certificate of the chain whose time is over, has not come, or ends soon."""
+    for one in served.chain:
+        period = f"{subject_of(one)}: {day(one.not_valid_before_utc)} to {day(one.not_valid_after_utc)}"
+        saw = f"{served.address} presents {period}"
+        if one.not_valid_after_utc < now:
+            return error(DATES, each.subject, saw=saw, wrong="it has expired", do=_RENEW)
+        if one.not_valid_before_utc > now:
+            wrong = f"it is not valid yet: kube-apiserver's clock says {day(now)}"
+            return error(DATES, each.subject, saw=saw, wrong=wrong, do="compare the clocks (clock.*), or issue it anew")
+        if ends_soon(one, now):
+            return warning(DATES, each.subject, saw=saw, wrong="it expires soon", do=_RENEW)
+    leaf = served.chain[0]
+    return ok(
+        DATES,
+        each.subject,
+        f"{served.address} presents a certificate that is valid until {day(leaf.not_valid_after_utc)}",
+    )
+
+
+def _not_reached(each: Registration, reference: ServiceReference, tried: Sequence[Served]) -> Finding:
+    """From outside of a cluster that is usual; where the operator said how to connect, it is not."""
+    told = "; ".join(f"{one.address}: {one.failure}" for one in tried)
+    if any(one.given for one in tried):
+        do = f"kubectl port-forward -n {reference.namespace} service/{reference.name} 8443:{reference.port} must be running"
+        return unknown(CHAIN, each.subject, f"no certificate at the address of --connect: {told}", do=do)
+    why = f"not reachable from here: {told}" if told else "there is no address that could be reached from here"
+    return unknown(CHAIN, each.subject, why, do=_connect(each, reference))
+
+
+def _connect(each: Registration, reference: ServiceReference) -> str:
+    return (
+        f"kubectl port-forward -n {reference.namespace} service/{reference.name} 8443:{reference.port}, then extapi doctor "
+        f"--group {each.group} --connect 127.0.0.1:8443"
+    )

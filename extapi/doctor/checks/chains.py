@@ -1,0 +1,83 @@
+"""Whether a caBundle vouches for what a server presented, as Go's ``crypto/x509`` would decide it. Pure: the time is an argument.
+
+Every certificate of the bundle is an anchor, an intermediate or a leaf as well; names are only those of the subject alternative
+names; the dates are judged for themselves, so that each finding names one cause.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from OpenSSL import crypto
+
+_NO_CHECK_TIME = 0x200000
+"""``X509_V_FLAG_NO_CHECK_TIME``."""
+_SERVER_USAGES = frozenset({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
+_MALFORMED = (ValueError, TypeError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+"""What the ``cryptography`` package raises, late, for a certificate whose names or extensions are broken."""
+SOON = dt.timedelta(days=14)
+"""A certificate that ends sooner is worth a warning, unless it never lives longer: then a tenth of its life."""
+
+
+def vouched(chain: Sequence[x509.Certificate], anchors: Sequence[x509.Certificate]) -> str:
+    """Why ``anchors`` do not vouch for ``chain`` (the leaf first); empty if they do."""
+    store = crypto.X509Store()
+    for anchor in anchors:
+        store.add_cert(crypto.X509.from_cryptography(anchor))
+    store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN | _NO_CHECK_TIME)
+    leaf, *others = [crypto.X509.from_cryptography(each) for each in chain]
+    try:
+        crypto.X509StoreContext(store, leaf, others).verify_certificate()
+    except crypto.X509StoreContextError as error:
+        return str(error)
+    except crypto.Error:
+        return "a certificate is malformed"
+    usage = _extension(chain[0], x509.ExtendedKeyUsage)
+    if usage is not None and _SERVER_USAGES.isdisjoint(usage):
+        return "its extended key usage is not for servers (serverAuth)"
+    return ""
+
+
+def names_of(leaf: x509.Certificate) -> list[str]:
+    """The DNS names and addresses that a certificate is for."""
+    found = _extension(leaf, x509.SubjectAlternativeName) or []
+    return [str(each.value) for each in found if isinstance(each, x509.DNSName | x509.IPAddress)]
+
+
+def is_for(leaf: x509.Certificate, host: str) -> bool:
+    """Whether one of its DNS names matches; a wildcard stands for one whole label at the left (``matchHostnames``)."""
+    wanted = host.lower().split(".")
+    for name in names_of(leaf):
+        labels = name.lower().rstrip(".").split(".")
+        if labels == wanted or (labels[0] == "*" and len(wanted) > 1 and labels[1:] == wanted[1:]):
+            return True
+    return False
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    """Whether it may sign others."""
+    constraints = _extension(certificate, x509.BasicConstraints)
+    return constraints is not None and bool(constraints.ca)
+
+
+def ends_soon(certificate: x509.Certificate, now: dt.datetime) -> bool:
+    """Whether the rest of its life is short."""
+    life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
+    return certificate.not_valid_after_utc - now < min(SOON, life / 10)
+
+
+def subject_of(certificate: x509.Certificate) -> str:
+    """The subject, as an operator finds it in ``openssl x509 -noout -subject``."""
+    return certificate.subject.rfc4514_string() or f"serial number {certificate.serial_number:x}"
+
+
+def _extension(certificate: x509.Certificate, kind: Any) -> Any:
+    """The extension; None where there is none, or it is broken."""
+    try:
+        return certificate.extensions.get_extension_for_class(kind).value
+    except (x509.ExtensionNotFound, *_MALFORMED):
+        return None

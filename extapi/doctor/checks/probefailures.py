@@ -1,0 +1,116 @@
+"""Why kube-apiserver's own probe of a server failed: its messages, explained. Pure.
+
+The messages are those of Go's net, net/http, crypto/tls and crypto/x509, which kube-aggregator quotes in its condition
+(k8s.io/kube-aggregator/pkg/controllers/status/remote); the built-in control plane writes the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Cause(NamedTuple):
+    """What a message means, and what to do; ``{name}``, ``{service}``, ``{namespace}``, ``{host}`` stand for the subject's."""
+
+    wrong: str
+    do: str
+
+
+_PATCH = """kubectl patch apiservice {name} --type=merge -p '{{"spec":{{"caBundle":"BASE64-OF-THE-AUTHORITY"}}}}'"""
+_LOGS = "kubectl logs -n {namespace} service/{service}"
+
+_CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
+    (re.compile(pattern), Cause(wrong, do))
+    for pattern, wrong, do in (
+        (
+            r"x509: certificate signed by unknown authority|x509: .*invalid signature|issuer name does not match",
+            "spec.caBundle does not vouch for the certificate that the server presents",
+            "put the authority of the serving certificate into spec.caBundle: " + _PATCH,
+        ),
+        (
+            r"x509: certificate is (not )?valid for|x509: certificate relies on legacy Common Name",
+            "the server's certificate is not for {host}, the name that kube-apiserver expects",
+            "issue a serving certificate with the DNS name {host} (extapi certs --service {service} --namespace {namespace})",
+        ),
+        (
+            r"x509: certificate has expired or is not yet valid.* is before ",
+            "a certificate in the server's chain, or of the caBundle, is not valid yet by kube-apiserver's clock",
+            "compare the clocks (clock.* below), or issue the certificate anew",
+        ),
+        (
+            r"x509: certificate has expired",
+            "a certificate in the server's chain, or of the caBundle, has expired",
+            "issue it anew (extapi certs) and replace the serving Secret; extapi serve reads changed files by itself",
+        ),
+        (
+            r"x509: ",
+            "kube-apiserver does not accept the server's certificate",
+            "issue a serving certificate for {host} with the extended key usage serverAuth",
+        ),
+        (
+            r"connection refused",
+            "nothing listens at that address",
+            "start the server, or let the Service's targetPort be the port of --secure-port: " + _LOGS,
+        ),
+        (
+            r"no such host|server misbehaving",
+            "kube-apiserver cannot resolve the name that the Service leads to",
+            "correct spec.externalName of the Service {service} in {namespace}",
+        ),
+        (
+            (
+                r"Client\.Timeout|context deadline exceeded|timed out waiting|i/o timeout|handshake timeout|no route to host"
+                r"|network is unreachable"
+            ),
+            (
+                "the server did not answer discovery within 5 seconds, or kube-apiserver cannot reach it at all: the network "
+                "between the control plane and the pods, a NetworkPolicy, a firewall, or a slow server"
+            ),
+            "let the control plane's nodes reach the pods' port; where kube-apiserver has no route to Service addresses it needs "
+            "--enable-aggregator-routing=true, or the server hostNetwork; for a slow server see " + _LOGS,
+        ),
+        (
+            r"HTTP response to HTTPS client|first record does not look like a TLS handshake",
+            "the server speaks plain HTTP; kube-apiserver speaks HTTPS only",
+            "let the Service's targetPort be the port of --secure-port",
+        ),
+        (
+            r"bad status from .*: 401",
+            (
+                "the server does not trust kube-apiserver's proxy certificate: it cannot read the ConfigMap "
+                "extension-apiserver-authentication, read it from another cluster, or the certificate is not what it names"
+            ),
+            (
+                "bind the server's account to the role extension-apiserver-authentication-reader in kube-system (rights.* below), "
+                "then look at the ConfigMap (authentication.* below)"
+            ),
+        ),
+        (
+            r"bad status from .*: 403",
+            (
+                "the server does not let system:kube-aggregator of the group system:masters read discovery: it does not get "
+                "the groups from the request's headers, or cannot ask the cluster"
+            ),
+            "see authentication.headers and rights.* below",
+        ),
+        (
+            r"bad status from .*: 404",
+            "the server does not serve this group and version",
+            "serve the version, or delete the APIService {name}",
+        ),
+        (
+            r"bad status from .*: 3\d\d",
+            "the server redirects, and kube-apiserver does not follow",
+            "let the Service lead to the extension server itself, not to a proxy or an ingress",
+        ),
+        (r"bad status from .*: 5\d\d", "the server fails, or is not ready", _LOGS),
+        (r"EOF|connection reset", "the server closed the connection", _LOGS),
+    )
+)
+_OTHER = Cause("kube-apiserver's probe of the server failed", _LOGS)
+
+
+def cause_of(message: str) -> Cause:
+    """The cause that a message of FailedDiscoveryCheck names."""
+    return next((cause for pattern, cause in _CAUSES if pattern.search(message)), _OTHER)

@@ -1,0 +1,121 @@
+"""``rights.*``: what the server's account may do, and which binding is missing. Pure.
+
+A server asks the cluster who somebody is (TokenReview) and what they may do (SubjectAccessReview), reads how to know the front
+proxy, and follows namespaces (spec A1, A23, B10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, TOKEN_REVIEWS
+from extapi.doctor.facts import Account, AccountFacts, Facts, Right, member
+from extapi.doctor.finding import Finding, error, ok, unknown
+
+ACCOUNT = "rights.account"
+
+
+class Need(NamedTuple):
+    """Rights that come together, what fails without them, and the command that gives them."""
+
+    check: str
+    rights: Sequence[Right]
+    wrong: str
+    do: str
+
+
+_DELEGATOR = "kubectl create clusterrolebinding {name}:auth-delegator --clusterrole=system:auth-delegator --serviceaccount={account}"
+_READER = (
+    "kubectl create rolebinding {name}:authentication-reader -n kube-system "
+    "--role=extension-apiserver-authentication-reader --serviceaccount={account}"
+)
+_NAMESPACES = (
+    "kubectl create clusterrole {name} --verb=get,list,watch --resource=namespaces; "
+    "kubectl create clusterrolebinding {name} --clusterrole={name} --serviceaccount={account}"
+)
+NEEDS = (
+    Need(
+        "rights.tokenreviews", TOKEN_REVIEWS, "nobody who comes with a token directly can be authenticated", _DELEGATOR
+    ),
+    Need(
+        "rights.subjectaccessreviews",
+        ACCESS_REVIEWS,
+        "the server cannot ask who may do what: it answers 500 to everybody but system:masters",
+        _DELEGATOR,
+    ),
+    Need(
+        "rights.configmap",
+        CONFIG_MAP,
+        "the server cannot know kube-apiserver's proxy: it does not start, or takes every proxied request for anonymous",
+        _READER,
+    ),
+    Need(
+        "rights.namespaces",
+        NAMESPACES,
+        "extapi serve cannot tell whether a namespace exists: nothing can be created in any",
+        _NAMESPACES,
+    ),
+)
+
+
+def rights(facts: Facts) -> Iterator[Finding]:
+    """For each account behind each Service, or the one that the operator named."""
+    seen: set[Account] = set()
+    for (namespace, name), accounts in facts.accounts.items():
+        if not accounts:
+            yield unknown(
+                ACCOUNT,
+                f"Service {namespace}/{name}",
+                "there are no pods and no Deployment behind it from here, so that the server's account is not known",
+                do="give it: --service-account NAMESPACE:NAME",
+            )
+        for each in accounts:
+            if each.account not in seen:
+                seen.add(each.account)
+                yield _account(each)
+                yield from _needs(each, certain=bool(facts.expected) or each.account.given)
+
+
+def _account(each: AccountFacts) -> Finding:
+    account, subject = each.account, f"account {each.account.namespace}:{each.account.name}"
+    if each.exists.found:
+        return ok(ACCOUNT, subject, "there")
+    if each.exists.status != 404:
+        return unknown(ACCOUNT, subject, each.exists.why)
+    return error(
+        ACCOUNT,
+        subject,
+        saw=each.exists.text,
+        wrong="no pod can be made that runs as it",
+        do=f"kubectl create serviceaccount -n {account.namespace} {account.name}",
+    )
+
+
+def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
+    """``certain``: whether the server is known to be one of extapi's, which all need namespaces."""
+    account = each.account
+    subject = f"account {account.namespace}:{account.name}"
+    for need in NEEDS:
+        readings = {right: each.reviews[right] for right in need.rights}
+        unread = [reading for reading in readings.values() if not reading.found]
+        if unread:
+            yield unknown(need.check, subject, unread[0].why)
+            continue
+        missing = [
+            right for right, reading in readings.items() if member(reading.obj(), "status", "allowed") is not True
+        ]
+        if not missing:
+            yield ok(need.check, subject, f"may {_told(need.rights)}")
+            continue
+        saw = f"may not {_told(missing)}"
+        do = need.do.format(name=account.name, account=f"{account.namespace}:{account.name}")
+        if need.rights is NAMESPACES and not certain:
+            yield unknown(need.check, subject, f"{saw}: extapi serve needs it, other servers may not", do=do)
+        else:
+            yield error(need.check, subject, saw=saw, wrong=need.wrong, do=do)
+
+
+def _told(rights: Sequence[Right]) -> str:
+    """Rights of one need, which are for one thing."""
+    return f"{', '.join(right.verb for right in rights)} {rights[0].what}"

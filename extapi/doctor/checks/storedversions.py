@@ -1,0 +1,98 @@
+"""``storage.versions``: whether a server can read everything that is in its store. Pure.
+
+A server that cannot convert a stored version refuses to start (:mod:`extapi.registry.storedversions`). From outside only the
+version of new objects is seen, as ``storageVersionHash`` in discovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from extapi.doctor.facts import ExpectedGroup, ExpectedKind, Facts, StoredVersions, objects, text
+from extapi.doctor.finding import Finding, error, ok, unknown, warning
+from extapi.server.discovery import storage_version_hash
+
+CHECK = "storage.versions"
+
+
+def stored_versions(facts: Facts) -> Iterator[Finding]:
+    """By the store where it can be read, by discovery where the app is known."""
+    for group in facts.expected:
+        for kind in group.kinds:
+            yield from _new_objects(facts, group, kind)
+    if facts.stored is None:
+        yield unknown(
+            CHECK,
+            "the server's store",
+            "kube-apiserver does not know in which versions objects are stored; the store itself does",
+            do="where the file is: extapi doctor --storage sqlite:///PATH (read only; the server may run)",
+        )
+    elif facts.stored.failure:
+        yield unknown(CHECK, facts.stored.url, facts.stored.failure)
+    else:
+        yield from _store(facts, facts.stored)
+
+
+def _store(facts: Facts, stored: StoredVersions) -> Iterator[Finding]:
+    if not stored.recorded:
+        yield ok(CHECK, stored.url, "it holds no objects")
+    known = {(group.name, kind.plural): kind.versions for group in facts.expected for kind in group.kinds}
+    for (group, plural), versions in stored.recorded.items():
+        subject = f"{plural}.{group}" if group else plural
+        served = known.get((group, plural))
+        if served is None and not facts.expected:
+            served = [each.version for each in facts.registrations if each.group == group]
+        counts = stored.counts.get((group, plural), {})
+        saw = "stored: " + (", ".join(f"{count} in {version}" for version, count in counts.items()) or "none")
+        saw += f"; on record: {', '.join(versions)}" + ("" if stored.complete else " (not all were counted)")
+        if not served:
+            yield warning(
+                CHECK,
+                subject,
+                saw=saw,
+                wrong="nothing serves this kind: its objects cannot be reached",
+                do="serve the kind again, or name the server's own store",
+            )
+            continue
+        lost = [version for version in {*versions, *counts} if version not in served and counts.get(version)]
+        if lost:
+            yield error(
+                CHECK,
+                subject,
+                saw=saw,
+                wrong=f"{', '.join(sorted(lost))} is not served any more: extapi serve refuses to start on this store",
+                do="serve these versions again, read and rewrite the objects (kubectl get, kubectl replace), then drop the versions",
+            )
+        else:
+            yield ok(CHECK, subject, saw)
+
+
+def _new_objects(facts: Facts, group: ExpectedGroup, kind: ExpectedKind) -> Iterator[Finding]:
+    """Whether the running server stores new objects in the version that the app says."""
+    if not kind.storage:
+        return
+    found: set[str] = set()
+    for each in facts.registrations:
+        reading = facts.discovery.get(each.name)
+        if each.group == group.name and reading is not None and reading.found:
+            found |= {
+                text(one, "storageVersionHash")
+                for one in objects(reading.obj().get("resources"))
+                if text(one, "name") == kind.plural
+            }
+    found.discard("")
+    if not found:
+        return
+    known = {storage_version_hash(group.name, version, kind.name): version for version in kind.versions}
+    told = ", ".join(sorted(known.get(one, "a version that the app does not have") for one in found))
+    subject = f"{kind.plural}.{group.name}"
+    if told == kind.storage:
+        yield ok(CHECK, subject, f"new objects are stored in {told}, as the app says")
+    else:
+        yield warning(
+            CHECK,
+            subject,
+            saw=f"new objects are stored in {told}; the app says {kind.storage}",
+            wrong="the running server is of another version of the app, or several servers disagree",
+            do="deploy the app again, or name the app that runs with --app",
+        )

@@ -1,0 +1,245 @@
+"""What is asked, in which order: everything is gathered first, in a few rounds of requests side by side, then judged.
+
+Knows paths and rights. Judges nothing, but for what it makes sense to ask.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from extapi.api.definition import Api
+from extapi.doctor.accounts import REVIEWS, RIGHTS, accounts_of, review_of, selector_of
+from extapi.doctor.addresses import Address, addresses_of
+from extapi.doctor.cluster import CannotAsk, Cluster
+from extapi.doctor.facts import (
+    Account,
+    AccountFacts,
+    ExpectedGroup,
+    ExpectedKind,
+    Facts,
+    Obj,
+    Reading,
+    Right,
+    Served,
+    ServiceFacts,
+    member,
+    text,
+)
+from extapi.doctor.handshake import shake_hands
+from extapi.doctor.registration import Registration, ServiceReference, registration
+from extapi.doctor.store import read_store
+
+APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+PAGE = "500"
+"""Objects of one list that are looked at."""
+WORKERS = 8
+"""Requests at a time."""
+HANDSHAKE = 3.0
+"""Seconds for one address, of which most are not reachable from outside of the cluster."""
+
+Key = TypeVar("Key")
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the operator asked about."""
+
+    groups: frozenset[str] = frozenset()
+    """Empty: every group with a Service."""
+    expected: Sequence[ExpectedGroup] = ()
+    account: Account | None = None
+    connect: Address | None = None
+    storage: str = ""
+    in_cluster: bool = False
+    """Whether this is a pod."""
+    seconds: float = 5.0
+    """Bound of one request."""
+
+
+def expected_groups(api: Api) -> tuple[ExpectedGroup, ...]:
+    """What ``--app`` is expected to serve."""
+    return tuple(
+        ExpectedGroup(
+            group.name,
+            group.versions_by_priority(),
+            [
+                ExpectedKind(
+                    kind.name, kind.plural, "" if kind.serves is not None else kind.storage, list(kind.versions)
+                )
+                for kind in group.kinds
+            ],
+        )
+        for group in api.groups
+    )
+
+
+def gather(cluster: Cluster, scope: Scope) -> Facts:
+    """Ask everything. Raises :class:`CannotAsk` when there is nothing to begin with."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return _Examination(cluster, scope, pool).facts()
+
+
+class _Examination:
+    """One gathering: each method asks something, :meth:`_each` side by side."""
+
+    def __init__(self, cluster: Cluster, scope: Scope, pool: ThreadPoolExecutor) -> None:
+        self._cluster = cluster
+        self._scope = scope
+        self._pool = pool
+        self._known: dict[Account, AccountFacts] = {}
+        """One account may be behind several Services."""
+
+    def facts(self) -> Facts:
+        """All of it."""
+        registrations, now = self._registrations()
+        references = dict.fromkeys(each.service for each in registrations if each.service is not None)
+        self._check_connect([f"{each.namespace}/{each.name}" for each in references])
+        alone = self._alone()
+        services = self._each({(each.namespace, each.name): each for each in references}, self._service)
+        targets = {each: (each, services[each.namespace, each.name]) for each in references}
+        paths = _document_paths(alone["openapi_v3"], registrations)
+        return Facts(
+            now=now,
+            registrations=registrations,
+            groups=self._scope.groups,
+            expected=self._scope.expected,
+            services=services,
+            discovery=self._each({each.name: each for each in registrations}, self._discovery),
+            served=self._each(targets, self._served),
+            accounts={place: self._accounts(place[0], facts) for place, facts in services.items()},
+            documents=self._each(paths, self._document),
+            stored=read_store(self._scope.storage, seconds=self._scope.seconds) if self._scope.storage else None,
+            **alone,
+        )
+
+    def _check_connect(self, services: Sequence[str]) -> None:
+        """What is at one address can be compared with the caBundles of one Service."""
+        several = list(dict.fromkeys(services))
+        if self._scope.connect and len(several) > 1:
+            raise CannotAsk(
+                f"--connect leads to one server, and there are several Services: {', '.join(several)}; choose with --group"
+            )
+
+    def _registrations(self) -> tuple[list[Registration], dt.datetime]:
+        """The APIServices in question, and kube-apiserver's time. The first question, which tells whether there is an answer."""
+        reading = self._cluster.get(APISERVICES, "list on apiservices.apiregistration.k8s.io", query={"limit": PAGE})
+        if reading.status == 403 and self._scope.expected:
+            names = [f"{version}.{group.name}" for group in self._scope.expected for version in group.versions]
+            readings = self._each({name: name for name in names}, self._api_service).values()
+            objects: list[Obj] = [each.obj() for each in readings if each.found]
+            if any(not each.found and each.status != 404 for each in readings):
+                raise CannotAsk(f"{self._cluster.server}: {reading.why}")
+        elif reading.found:
+            objects = reading.items()
+        else:
+            raise CannotAsk(f"{self._cluster.server}: {reading.why}")
+        registrations = [registration(obj) for obj in objects]
+        wanted = self._scope.groups
+        chosen = [each for each in registrations if (each.group in wanted if wanted else each.service is not None)]
+        return sorted(chosen, key=lambda each: (each.group, each.version)), reading.date or dt.datetime.now(dt.UTC)
+
+    def _alone(self) -> dict[str, Reading]:
+        """What is asked once, by its name in :class:`Facts`."""
+        terminating = {"fieldSelector": "status.phase=Terminating", "limit": PAGE}
+        get = self._cluster.get
+        asked: dict[str, Callable[[], Reading]] = {
+            "config_map": lambda: get(
+                CONFIG_MAP, "get on configmaps extension-apiserver-authentication in kube-system"
+            ),
+            "aggregated": lambda: get("/apis", "get on the path /apis", accept=AGGREGATED),
+            "openapi_v2": lambda: get("/openapi/v2", "get on the path /openapi/v2"),
+            "openapi_v3": lambda: get("/openapi/v3", "get on the path /openapi/v3"),
+            "namespaces": lambda: get("/api/v1/namespaces", "list on namespaces", query=terminating),
+        }
+        return self._each(asked, lambda ask: ask())
+
+    def _api_service(self, name: str) -> Reading:
+        return self._cluster.get(f"{APISERVICES}/{name}", f"get on apiservices.apiregistration.k8s.io {name}")
+
+    def _discovery(self, of: Registration) -> Reading:
+        path = f"/apis/{of.group}/{of.version}"
+        return self._cluster.get(path, f"get on the path {path}")
+
+    def _document(self, path: str) -> Reading:
+        return self._cluster.get(path, f"get on the path {path}")
+
+    def _service(self, of: ServiceReference) -> ServiceFacts:
+        """The Service; for one that selects pods, these, and the Deployments that make them."""
+        base = f"/api/v1/namespaces/{of.namespace}"
+        service = self._cluster.get(f"{base}/services/{of.name}", f"get on services in {of.namespace}")
+        selector = selector_of(service.obj())
+        if not service.found or text(service.obj(), "spec", "type") == "ExternalName":
+            return ServiceFacts(service)
+        slices = self._cluster.get(
+            f"/apis/discovery.k8s.io/v1/namespaces/{of.namespace}/endpointslices",
+            f"list on endpointslices.discovery.k8s.io in {of.namespace}",
+            query={"labelSelector": f"kubernetes.io/service-name={of.name}", "limit": PAGE},
+        )
+        if not selector:
+            return ServiceFacts(service, slices)
+        labels = ",".join(f"{key}={value}" for key, value in selector.items())
+        pods = self._cluster.get(
+            f"{base}/pods", f"list on pods in {of.namespace}", query={"labelSelector": labels, "limit": PAGE}
+        )
+        deployments = None
+        if not pods.items():
+            deployments = self._cluster.get(
+                f"/apis/apps/v1/namespaces/{of.namespace}/deployments",
+                f"list on deployments.apps in {of.namespace}",
+                query={"limit": PAGE},
+            )
+        return ServiceFacts(service, slices, pods, deployments)
+
+    def _served(self, target: tuple[ServiceReference, ServiceFacts]) -> list[Served]:
+        """What is presented at the first address that answers; if none does, why each did not."""
+        reference, facts = target
+        failures: list[Served] = []
+        given = self._scope.connect
+        for host, port in [given] if given else addresses_of(reference, facts, in_cluster=self._scope.in_cluster):
+            found = shake_hands(
+                host,
+                port,
+                server_name=reference.host,
+                seconds=min(HANDSHAKE, self._scope.seconds),
+                given=given is not None,
+            )
+            if found.chain:
+                return [found]
+            failures.append(found)
+        return failures
+
+    def _accounts(self, namespace: str, facts: ServiceFacts) -> list[AccountFacts]:
+        accounts = [self._scope.account] if self._scope.account else accounts_of(namespace, facts)
+        for each in accounts:
+            if each not in self._known:
+                self._known[each] = self._account(each)
+        return [self._known[each] for each in accounts]
+
+    def _account(self, account: Account) -> AccountFacts:
+        path = f"/api/v1/namespaces/{quote(account.namespace)}/serviceaccounts/{quote(account.name)}"
+        exists = self._cluster.get(path, f"get on serviceaccounts in {account.namespace}")
+        reviews = self._each({right: (account, right) for right in RIGHTS}, self._review)
+        return AccountFacts(account, exists, reviews)
+
+    def _review(self, asked: tuple[Account, Right]) -> Reading:
+        return self._cluster.post(REVIEWS, "create on subjectaccessreviews.authorization.k8s.io", review_of(*asked))
+
+    def _each(self, asked: Mapping[Key, Asked], ask: Callable[[Asked], Answer]) -> dict[Key, Answer]:
+        """Ask about each, side by side; called only by the thread that made the pool, which must not wait for itself."""
+        return dict(zip(asked, self._pool.map(ask, asked.values()), strict=True))
+
+
+def _document_paths(openapi_v3: Reading, registrations: Sequence[Registration]) -> dict[str, str]:
+    """Where the OpenAPI v3 document of each version is, by name of its APIService; without those that are not listed."""
+    listed = member(openapi_v3.obj(), "paths")
+    urls = {each.name: text(listed, f"apis/{each.group}/{each.version}", "serverRelativeURL") for each in registrations}
+    return {name: url for name, url in urls.items() if url.startswith("/openapi/v3/")}

@@ -1,0 +1,70 @@
+"""The certificates that a server presents: one TLS handshake, trusting nobody and sending nothing.
+
+Judges nothing: what is presented is compared with the caBundle elsewhere.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from OpenSSL import SSL
+
+from extapi.doctor.facts import Served
+
+LONGEST_CHAIN = 16
+"""Certificates that are looked at."""
+
+
+def shake_hands(
+    host: str,
+    port: int,
+    *,
+    server_name: str,
+    seconds: float,
+    given: bool = False,
+    timer: Callable[[], float] = time.monotonic,
+) -> Served:
+    """What listens at ``host:port`` presents when it is asked for ``server_name``, within ``seconds``."""
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    deadline = timer() + seconds
+    try:
+        with socket.create_connection((host, port), timeout=seconds) as connected:
+            chain = _chain(connected, server_name, deadline, timer)
+    except TimeoutError:
+        return Served(address, given, failure=f"nothing within {seconds:g} seconds")
+    except SSL.Error as error:
+        return Served(address, given, failure=_tls_reason(error))
+    except (OSError, ValueError) as error:  # a host name may be one that cannot be encoded
+        return Served(address, given, failure=str(getattr(error, "strerror", "") or error))
+    return Served(address, given, chain=tuple(each.to_cryptography() for each in chain[:LONGEST_CHAIN]))
+
+
+def _chain(connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]) -> list[Any]:
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_min_proto_version(SSL.TLS1_2_VERSION)  # as Go's client, so that kube-apiserver's failures are ours
+    context.set_verify(SSL.VERIFY_NONE)
+    connected.setblocking(False)
+    connection = SSL.Connection(context, connected)
+    connection.set_tlsext_host_name(server_name.encode("ascii"))
+    connection.set_connect_state()
+    while True:
+        try:
+            connection.do_handshake()
+            return list(connection.get_peer_cert_chain() or ())
+        except SSL.WantReadError:
+            wanted: tuple[list[Any], list[Any]] = ([connected], [])
+        except SSL.WantWriteError:
+            wanted = ([], [connected])
+        left = deadline - timer()
+        if left <= 0 or not any(select.select(*wanted, [], left)):
+            raise TimeoutError
+
+
+def _tls_reason(error: SSL.Error) -> str:
+    """OpenSSL's words; without any the peer closed the connection."""
+    queue = error.args[0] if error.args and isinstance(error.args[0], list) else []
+    return "TLS: " + ("; ".join(str(entry[-1]) for entry in queue) or "the connection was closed during the handshake")

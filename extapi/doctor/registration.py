@@ -1,0 +1,118 @@
+"""An APIService as the checks see it: what it registers, where its server is, and what kube-aggregator says. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from extapi.api.timestamp import parse_timestamp
+
+DEFAULT_PORT = 443
+"""Of ``spec.service.port`` (k8s.io/kube-aggregator/pkg/apis/apiregistration/v1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceReference:
+    """``spec.service``."""
+
+    namespace: str
+    name: str
+    port: int
+
+    @property
+    def host(self) -> str:
+        """The name that the server's certificate has to be for (spec D5)."""
+        return f"{self.name}.{self.namespace}.svc"
+
+    @property
+    def subject(self) -> str:
+        """How findings name it."""
+        return f"Service {self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of an object's status. ``since``: of its last change of status."""
+
+    status: str
+    reason: str
+    message: str
+    since: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One APIService. ``service``: None for a local one. ``bundle``: the PEM text of caBundle."""
+
+    name: str
+    group: str
+    version: str
+    service: ServiceReference | None
+    bundle: bytes
+    insecure: bool
+    available: Condition | None
+    created: dt.datetime | None = None
+
+    @property
+    def subject(self) -> str:
+        """How findings name it."""
+        return f"APIService {self.name}"
+
+    @property
+    def passes(self) -> bool:
+        """Whether kube-apiserver proxies to it."""
+        return self.available is not None and self.available.status == "True"
+
+
+def registration(obj: dict[str, Any]) -> Registration:
+    """Of an APIService as kube-apiserver returned it."""
+    metadata, spec, status = (_map(obj.get(name)) for name in ("metadata", "spec", "status"))
+    service = spec.get("service")
+    return Registration(
+        name=str(metadata.get("name", "")),
+        group=str(spec.get("group", "")),
+        version=str(spec.get("version", "")),
+        service=_reference(service) if isinstance(service, dict) else None,
+        bundle=_bundle(spec.get("caBundle")),
+        insecure=spec.get("insecureSkipTLSVerify") is True,
+        available=condition(status.get("conditions"), "Available"),
+        created=moment(metadata.get("creationTimestamp")),
+    )
+
+
+def condition(conditions: Any, wanted: str) -> Condition | None:
+    """The condition of that type."""
+    for each in conditions if isinstance(conditions, list) else ():
+        if isinstance(each, dict) and each.get("type") == wanted:
+            status, reason, message = (str(each.get(name) or "") for name in ("status", "reason", "message"))
+            return Condition(status, reason, message, moment(each.get("lastTransitionTime")))
+    return None
+
+
+def moment(value: Any) -> dt.datetime | None:
+    """A time of the API; None if it is none."""
+    try:
+        return parse_timestamp(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _reference(service: dict[str, Any]) -> ServiceReference:
+    port = service.get("port")
+    return ServiceReference(
+        str(service.get("namespace", "")), str(service.get("name", "")), port if isinstance(port, int) else DEFAULT_PORT
+    )
+
+
+def _bundle(value: Any) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True) if isinstance(value, str) else b""
+    except binascii.Error:
+        return b""  # a []byte in Go: kube-apiserver has decoded it
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

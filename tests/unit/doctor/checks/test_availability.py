@@ -1,0 +1,89 @@
+"""Reasons and messages are those of k8s.io/kube-aggregator/pkg/controllers/status, seen on 1.36.3 where a test there makes them."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from extapi.doctor.finding import Severity
+from extapi.doctor.registration import registration
+from tests.unit.doctor.healthy import NOW, api_service, one, registered
+
+CHECK = "apiservice.available"
+URL = "https://10.0.0.7:443/apis/shop.example.com/v1"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("ServiceNotFound", "create the Service server in the namespace shop"),
+        ("ServiceAccessError", "kube-apiserver's log"),
+        ("ServicePortError", "kubectl edit apiservice v1.shop.example.com"),
+        ("EndpointsNotFound", "-n shop -l kubernetes.io/service-name=server"),
+        ("EndpointsAccessError", "kube-apiserver's log"),
+        ("MissingEndpoints", "kubectl get pods -n shop"),
+        ("SomethingNew", "kubectl logs -n shop service/server"),
+    ],
+)
+def test_each_reason_is_explained(reason: str, words: str) -> None:
+    finding = one(CHECK, **registered(condition={"status": "False", "reason": reason, "message": "the message"}))
+    assert finding.severity is Severity.ERROR
+    assert finding.saw == f"Available=False for 3 hours, {reason}: the message"
+    assert words in finding.do
+    assert "no namespace of the cluster can be deleted" in finding.wrong
+
+
+@pytest.mark.parametrize(
+    ("message", "wrong"),
+    [
+        (f'Get "{URL}": x509: certificate signed by unknown authority', "does not vouch"),
+        (f'Get "{URL}": x509: certificate is valid for a, not b', "is not for server.shop.svc"),
+        (
+            f'Get "{URL}": x509: certificate is not valid for any names, but wanted to match b',
+            "is not for server.shop.svc",
+        ),
+        ("x509: certificate relies on legacy Common Name field, use SANs instead", "is not for server.shop.svc"),
+        ("x509: certificate has expired or is not yet valid: current time X is after Y", "has expired"),
+        ("x509: certificate has expired or is not yet valid: current time X is before Y", "is not valid yet"),
+        ("x509: certificate specifies an incompatible key usage", "does not accept the server's certificate"),
+        ("dial tcp 10.0.0.7:443: connect: connection refused", "nothing listens"),
+        ("dial tcp: lookup nowhere.example.com: no such host", "cannot resolve"),
+        ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", "within 5 seconds"),
+        (f"timed out waiting for {URL}", "within 5 seconds"),
+        ("dial tcp 10.0.0.7:443: i/o timeout", "cannot reach it at all"),
+        ("http: server gave HTTP response to HTTPS client", "plain HTTP"),
+        (f"bad status from {URL}: 401", "does not trust kube-apiserver's proxy certificate"),
+        (f"bad status from {URL}: 403", "system:kube-aggregator"),
+        (f"bad status from {URL}: 404", "does not serve this group and version"),
+        (f"bad status from {URL}: 302", "redirects"),
+        (f"bad status from {URL}: 500", "fails, or is not ready"),
+        (f'Get "{URL}": EOF', "closed the connection"),
+        ("something else", "kube-apiserver's probe of the server failed"),
+    ],
+)
+def test_each_failure_of_the_probe_is_explained(message: str, wrong: str) -> None:
+    condition = {
+        "status": "False",
+        "reason": "FailedDiscoveryCheck",
+        "message": f"failing or missing response from {URL}: {message}",
+    }
+    finding = one(CHECK, **registered(condition=condition))
+    assert message in finding.saw
+    assert wrong in finding.wrong
+    assert "{" not in finding.do.replace('{"spec":{', "")
+
+
+def test_a_condition_that_is_not_there() -> None:
+    old = registered(condition={"type": "Other"})
+    assert one(CHECK, **old).severity is Severity.ERROR
+    new = api_service(condition={"type": "Other"})
+    new["metadata"]["creationTimestamp"] = (NOW - dt.timedelta(seconds=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert one(CHECK, registrations=[registration(new)]).severity is Severity.UNKNOWN
+
+
+def test_an_age_that_is_not_there_is_left_out() -> None:
+    assert (
+        one(CHECK, **registered(condition={"lastTransitionTime": "yesterday"})).saw
+        == "Available=True, Passed: all checks passed"
+    )

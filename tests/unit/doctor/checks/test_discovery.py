@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from extapi.doctor.facts import Reading
+from extapi.doctor.finding import Severity
+from tests.unit.doctor.healthy import (
+    EXPECTED,
+    GROUP,
+    NAME,
+    aggregated,
+    discovery,
+    forbidden,
+    found,
+    one,
+    reading,
+    registered,
+)
+
+ANSWER, RESOURCES, AGGREGATED = "discovery.answer", "discovery.resources", "discovery.aggregated"
+AWAY = {"status": "False", "reason": "FailedDiscoveryCheck", "message": "EOF"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "severity"),
+    [
+        (reading(discovery(), seconds=0.5), Severity.OK),
+        (reading(discovery(), seconds=2.6), Severity.WARNING),
+        (reading(status=0, text="nothing within 5 seconds", seconds=5.0), Severity.ERROR),
+        (reading(status=504, text="context deadline exceeded", seconds=5.0), Severity.ERROR),
+        (reading(status=404, text="404 page not found"), Severity.ERROR),
+        (reading(status=500, text="oh"), Severity.ERROR),
+        (reading(discovery(groupVersion=f"{GROUP}/v2")), Severity.ERROR),
+        (reading(discovery(kind="APIGroup")), Severity.ERROR),
+        (reading(["no", "object"]), Severity.ERROR),
+        (Reading("get on it", status=200, data=b"<html>"), Severity.ERROR),
+        (forbidden(), Severity.UNKNOWN),
+    ],
+)
+def test_answers(answer: Reading, severity: Severity) -> None:
+    assert one(ANSWER, discovery={NAME: answer}).severity is severity
+
+
+def test_what_is_not_available_is_not_proxied() -> None:
+    changed: dict[str, Any] = {"discovery": {NAME: reading(status=503, text="service unavailable")}}
+    assert one(ANSWER, **changed, **registered(condition=AWAY)).severity is Severity.UNKNOWN
+    assert one(ANSWER, **changed).severity is Severity.ERROR
+
+
+def test_the_resources_of_the_app() -> None:
+    assert not found(RESOURCES)
+    assert one(RESOURCES, expected=EXPECTED).severity is Severity.OK
+    finding = one(RESOURCES, expected=EXPECTED, discovery={NAME: reading(discovery(resources=[{"name": "goods"}]))})
+    assert finding.severity is Severity.ERROR
+    assert "wares missing, goods unknown" in finding.wrong
+
+
+@pytest.mark.parametrize(
+    ("document", "severity"),
+    [
+        (aggregated(), Severity.OK),
+        (aggregated("Stale"), Severity.WARNING),
+        ({"kind": "APIGroupDiscoveryList", "items": []}, Severity.WARNING),
+        (
+            {
+                "kind": "APIGroupDiscoveryList",
+                "items": [{"metadata": {"name": GROUP}, "versions": [{"version": "v2"}]}],
+            },
+            Severity.WARNING,
+        ),
+        ({"kind": "APIGroupList", "groups": []}, Severity.UNKNOWN),
+    ],
+)
+def test_the_document_of_all(document: dict[str, Any], severity: Severity) -> None:
+    assert one(AGGREGATED, aggregated=reading(document)).severity is severity
+
+
+def test_the_document_of_all_cannot_be_read_or_lacks_what_is_away() -> None:
+    assert one(AGGREGATED, aggregated=forbidden()).severity is Severity.UNKNOWN
+    empty = reading({"kind": "APIGroupDiscoveryList", "items": []})
+    assert one(AGGREGATED, aggregated=empty, **registered(condition=AWAY)).severity is Severity.UNKNOWN

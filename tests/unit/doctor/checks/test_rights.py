@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from extapi.doctor.facts import Account
+from extapi.doctor.finding import Severity
+from tests.unit.doctor.healthy import EXPECTED, PLACE, account, forbidden, found, one, reading
+
+
+@pytest.mark.parametrize(
+    ("resource", "check", "do"),
+    [
+        ("tokenreviews", "rights.tokenreviews", "--clusterrole=system:auth-delegator --serviceaccount=shop:server"),
+        ("subjectaccessreviews", "rights.subjectaccessreviews", "--clusterrole=system:auth-delegator"),
+        ("configmaps", "rights.configmap", "-n kube-system --role=extension-apiserver-authentication-reader"),
+    ],
+)
+def test_a_right_that_is_missing(resource: str, check: str, do: str) -> None:
+    finding = one(check, accounts={PLACE: [account(**{resource: True})]})
+    assert finding.severity is Severity.ERROR
+    assert resource in finding.saw
+    assert do in finding.do
+
+
+def test_only_servers_of_extapi_are_known_to_need_namespaces() -> None:
+    lacking = account(namespaces=True)
+    assert one("rights.namespaces", accounts={PLACE: [lacking]}).severity is Severity.UNKNOWN
+    assert one("rights.namespaces", accounts={PLACE: [lacking]}, expected=EXPECTED).severity is Severity.ERROR
+    named = replace(lacking, account=Account("shop", "server", given=True))
+    finding = one("rights.namespaces", accounts={PLACE: [named]})
+    assert finding.severity is Severity.ERROR
+    assert finding.saw == "may not get, list, watch namespaces"
+
+
+def test_what_may_not_be_asked_is_unknown() -> None:
+    whole = account()
+    blind = replace(whole, exists=forbidden(), reviews=dict.fromkeys(whole.reviews, forbidden()))
+    findings = found("rights.configmap", accounts={PLACE: [blind]})
+    assert findings[0].severity is Severity.UNKNOWN
+    assert one("rights.account", accounts={PLACE: [blind]}).severity is Severity.UNKNOWN
+
+
+def test_a_review_that_says_nothing_is_no_leave() -> None:
+    whole = account()
+    silent = replace(whole, reviews=dict.fromkeys(whole.reviews, reading({"status": {}})))
+    assert one("rights.configmap", accounts={PLACE: [silent]}).severity is Severity.ERROR
+
+
+def test_an_account_that_is_not_there() -> None:
+    missing = replace(account(), exists=reading(status=404, text='serviceaccounts "server" not found'))
+    finding = one("rights.account", accounts={PLACE: [missing]})
+    assert finding.severity is Severity.ERROR
+    assert finding.do == "kubectl create serviceaccount -n shop server"
+
+
+def test_an_account_that_is_not_known() -> None:
+    finding = one("rights.account", accounts={PLACE: []})
+    assert finding.severity is Severity.UNKNOWN
+    assert "--service-account NAMESPACE:NAME" in finding.do
+
+
+def test_an_account_of_two_services_is_named_once() -> None:
+    assert one("rights.tokenreviews", accounts={PLACE: [account()], ("shop", "other"): [account()]}).subjects == (
+        "account shop:server",
+    )

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from extapi.doctor.handshake import shake_hands
+from tests.certificates import SERVER, authority
+
+CA = authority("ca")
+
+
+@contextlib.contextmanager
+def answering(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A port whose first connection ``answer`` gets, in a thread."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def once() -> None:
+            connected, _ = server.accept()
+            with connected:
+                answer(connected)
+
+        thread = threading.Thread(target=once)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            thread.join()
+
+
+def test_it_sees_the_whole_chain_under_the_name_that_it_asks_for(tmp_path: Path) -> None:
+    leaf = CA.intermediate("middle").leaf("server", san=["a.b.svc"], eku=SERVER, expired=True)
+    asked: list[str | None] = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*leaf.save(tmp_path, "server"))
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+
+    def tls(connected: socket.socket) -> None:
+        # The client leaves as soon as it has seen the certificates.
+        with contextlib.suppress(OSError):
+            context.wrap_socket(connected, server_side=True).close()
+
+    with answering(tls) as port:
+        served = shake_hands("127.0.0.1", port, server_name="a.b.svc", seconds=30, given=True)
+    assert (served.address, served.given, served.failure) == (f"127.0.0.1:{port}", True, "")
+    assert served.chain == leaf.chain
+    assert len(served.chain) == 2
+    assert asked == ["a.b.svc"]
+
+
+@pytest.mark.parametrize(
+    ("first", "failure"),
+    [
+        (b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request\n", "TLS: "),
+        (b"", "TLS: "),
+    ],
+)
+def test_who_does_not_speak_tls(first: bytes, failure: str) -> None:
+    def plain(connected: socket.socket) -> None:
+        connected.recv(1000)
+        connected.sendall(first)
+
+    with answering(plain) as port:
+        served = shake_hands("127.0.0.1", port, server_name="a.b.svc", seconds=30)
+    assert served.chain == ()
+    assert served.failure.startswith(failure)
+
+
+def test_who_says_nothing() -> None:
+    over = threading.Event()
+
+    def nothing(_: socket.socket) -> None:
+        over.wait()
+
+    with answering(nothing) as port:
+        try:
+            served = shake_hands("127.0.0.1", port, server_name="a.b.svc", seconds=0.2)
+        finally:
+            over.set()
+    assert served.failure == "nothing within 0.2 seconds"
+
+
+def test_who_is_not_there() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        assert shake_hands("127.0.0.1", port, server_name="a", seconds=30).failure == "Connection refused"
+    # Names that no resolver is ever asked for.
+    assert shake_hands("x" * 300, 1, server_name="a", seconds=30).failure

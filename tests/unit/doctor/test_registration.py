@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from extapi.doctor.duration import spell
+from extapi.doctor.registration import ServiceReference, moment, registration
+
+
+def test_what_is_missing_or_of_a_wrong_type_is_left_out() -> None:
+    """kube-apiserver would not send it; whoever answers in its place may."""
+    empty = registration({})
+    assert (empty.name, empty.service, empty.bundle, empty.insecure, empty.available) == ("", None, b"", False, None)
+    strange = registration(
+        {
+            "metadata": [],
+            "spec": {"service": {"port": "x"}, "caBundle": "?", "insecureSkipTLSVerify": "true"},
+            "status": {"conditions": ["x", {"type": "Available", "status": None}]},
+        }
+    )
+    assert strange.service == ServiceReference("", "", 443)
+    assert (strange.bundle, strange.insecure) == (b"", False)
+    assert strange.available is not None
+    assert (strange.available.status, strange.available.since, strange.passes) == ("", None, False)
+
+
+def test_times() -> None:
+    assert moment("2026-01-02T03:04:05Z") == dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+    assert moment("soon") is None
+    assert moment(7) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 seconds"),
+        (1, "1 second"),
+        (119, "119 seconds"),
+        (-120, "2 minutes"),
+        (7300, "2 hours"),
+        (200000, "2 days"),
+    ],
+)
+def test_durations(seconds: int, words: str) -> None:
+    assert spell(dt.timedelta(seconds=seconds)) == words

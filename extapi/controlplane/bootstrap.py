@@ -109,6 +109,7 @@ class Bootstrap:
             "requestheader-allowed-names": self.proxy_names,
             "requestheader-extra-headers-prefix": ["X-Remote-Extra-"],
             "requestheader-group-headers": ["X-Remote-Group"],
+            "requestheader-uid-headers": ["X-Remote-Uid"],
             "requestheader-username-headers": ["X-Remote-User"],
         }
         data = {"client-ca-file": self.client_ca, "requestheader-client-ca-file": self.proxy_ca}

@@ -41,7 +41,9 @@ from extapi.storage.url import open_backend
 NAMESPACES = ResourceName("", "v1", "namespaces")
 _READY = frozenset({"readyz"})
 LOOPBACK = "127.0.0.1"
-HEADERS = HeaderNames(username=("x-remote-user",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",))
+HEADERS = HeaderNames(
+    username=("x-remote-user",), uid=("x-remote-uid",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",)
+)
 """In which the front proxy names a user."""
 
 

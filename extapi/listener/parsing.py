@@ -14,8 +14,8 @@ import httptools
 
 HEAD = 1 << 20
 """Bytes of request line and headers together (Go: ``DefaultMaxHeaderBytes``)."""
-FIELDS = 1000
-"""Header lines of one request."""
+FIELDS = 10_000
+"""Header lines of one request. The front proxy sends one for each group of a user, and directories know thousands."""
 OVERHEAD = 64 * 1024
 """Bytes of a body, chunk extensions or trailers, that bring no data and no further chunk."""
 

@@ -5,9 +5,10 @@ Stands before the router, after authorization. Source: ``kube-aggregator/pkg/api
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
@@ -20,6 +21,7 @@ from extapi.client.kube import Obj, ResourceName
 from extapi.client.origin import Origin
 from extapi.client.tls import UpstreamTls
 from extapi.controlplane.aggregator.discovery import Discovery
+from extapi.controlplane.aggregator.frontproxy import FrontProxyCertificate, Pair
 from extapi.controlplane.aggregator.openapi import OpenAPI
 from extapi.controlplane.aggregator.proxy import Proxy
 from extapi.controlplane.aggregator.remote import LOCAL, Condition, Remote
@@ -48,7 +50,7 @@ _PRIORITIES = {
 
 
 class Aggregator:
-    """``certificate``, ``key``: PEM files of the front proxy's client certificate.
+    """``certificate``, ``key``: PEM files of the front proxy's client certificate; changes are seen with the next probe of a server.
 
     ``reactor`` provides IReactorTCP, IReactorTime and host name resolution. Hand :meth:`front` to the Server, put the
     aggregator among its ``builtin`` for :meth:`start`, and call :meth:`stop` at the end.
@@ -57,8 +59,8 @@ class Aggregator:
     _log = Logger()
 
     def __init__(self, *, certificate: Path, key: Path, reactor: Any) -> None:
-        self._certificate = certificate
-        self._key = key
+        self._certificate = FrontProxyCertificate(certificate, key)
+        self._pair: Pair | None = None
         self._reactor = reactor
         self._local: Handler = _nothing
         self._context: Context | None = None
@@ -67,7 +69,8 @@ class Aggregator:
         self._services: Informer | None = None
         self._remotes: dict[str, Remote] = {}
         self._all: dict[str, APIService] = {}
-        self._origins: dict[tuple[Backend, str], Origin] = {}
+        self._origins: dict[tuple[Backend, str, Pair], Origin] = {}
+        self._retired: WeakSet[Origin] = WeakSet()
         self._stopped = False
         self.proxy = Proxy(reactor)
         self._discovery = Discovery(self.local, self._all.values, self._remotes)
@@ -95,7 +98,7 @@ class Aggregator:
         self._stopped = True
         for remote in self._remotes.values():
             remote.stop()
-        for origin in self._origins.values():
+        for origin in (*self._origins.values(), *self._retired):
             origin.close()
 
     def ready(self) -> str | None:
@@ -211,8 +214,14 @@ class Aggregator:
 
     def _drop_unused(self) -> None:
         used = {remote.backend for remote in self._remotes.values()}
-        for key in [key for key in self._origins if key[0] not in used]:
-            self._origins.pop(key).close()
+        self._retire([key for key in self._origins if key[0] not in used])
+
+    def _retire(self, keys: Iterable[tuple[Backend, str, Pair]]) -> None:
+        """What is under way on these connections comes to its end; kube-apiserver changes its transports so, too."""
+        for key in keys:
+            origin = self._origins.pop(key)
+            origin.retire()
+            self._retired.add(origin)
 
     # -- what remotes ask for
 
@@ -221,19 +230,27 @@ class Aggregator:
         return self._services.get(namespace, name) if self._services is not None else None
 
     def origin(self, backend: Backend, host: str) -> Origin:
-        """The connections to a backend. Raises :class:`extapi.client.credentials.CredentialsError`."""
-        origin = self._origins.get((backend, host))
+        """The connections to a backend; other ones as soon as the Service points elsewhere, or our certificate changed.
+
+        Raises :class:`extapi.client.credentials.CredentialsError`.
+        """
+        pair = self._certificate.current()
+        if self._pair not in (None, pair):
+            for remote in self._remotes.values():
+                remote.poke()  # it gets its other connections with the probe
+        self._pair = pair
+        origin = self._origins.get((backend, host, pair))
         if origin is None:
-            for key in [key for key in self._origins if key[0] == backend]:
-                self._origins.pop(key).close()  # the Service points elsewhere now
             tls = UpstreamTls(
                 backend.server_name,
                 ca=backend.ca,
-                certificate=self._certificate.read_bytes(),
-                key=self._key.read_bytes(),
+                certificate=pair.certificate,
+                key=pair.key,
                 insecure=backend.insecure,
+                clock=self._reactor,
             )
-            self._origins[backend, host] = origin = Origin(self._reactor, host, backend.port, tls)
+            self._retire([key for key in self._origins if key[0] == backend])
+            self._origins[backend, host, pair] = origin = Origin(self._reactor, host, backend.port, tls)
         return origin
 
     async def publish(self, name: str, condition: Condition) -> None:

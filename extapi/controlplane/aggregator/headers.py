@@ -38,7 +38,8 @@ _OURS = frozenset(
 _IDENTITY = ("x-remote-", "impersonate-")
 _CORS = frozenset(f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin"))
 _NO_TOKEN = re.compile(rb"[^!#$&'*+\-.^_`|~0-9A-Za-z]")
-_BROKEN = re.compile(r"[\r\n\0]")
+_BROKEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no value of a header may hold (Go's ``httpguts.ValidHeaderFieldValue``): the backend would refuse it, or worse."""
 
 
 def identity(user: User) -> Headers:
@@ -87,7 +88,7 @@ def escaped_path(call: Call) -> str:
 
 
 def request_bytes(method: str, target: str, headers: Headers, body: bytes = b"") -> bytes:
-    """A whole request. Raises :class:`TransportError` for a value that would break the head apart."""
+    """A whole request. Raises :class:`TransportError` for a value that no header can have."""
     lines = [f"{method} {target} HTTP/1.1\r\n"]
     for name, value in headers:
         if _BROKEN.search(value):

@@ -92,6 +92,8 @@ def test_extension_servers_learn_whom_to_trust(server: InMemoryServer) -> None:
         "requestheader-client-ca-file": "PROXIES",
         "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
         "requestheader-group-headers": '["X-Remote-Group"]',
+        # kube-apiserver has it with --requestheader-uid-headers=X-Remote-Uid.
+        "requestheader-uid-headers": '["X-Remote-Uid"]',
         "requestheader-username-headers": '["X-Remote-User"]',
     }
 

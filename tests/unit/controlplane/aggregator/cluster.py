@@ -244,6 +244,7 @@ class Cluster:
             certificate=proxy.certificate.read_bytes(),
             key=proxy.key.read_bytes(),
             insecure=False,
+            clock=reactor,
         )
         self.number = 0
         self.backends: list[Backend] = []
@@ -282,11 +283,17 @@ class Cluster:
         self.turn()
 
     def backend(
-        self, port: int = 0, *, name: str = "api.shop.svc", issuer: Issued | None = None, clients: Issued | None = None
+        self,
+        port: int = 0,
+        *,
+        name: str = "api.shop.svc",
+        issuer: Issued | None = None,
+        clients: Issued | None = None,
+        **limits: bool,
     ) -> Backend:
-        """Start an extension server whose certificate is for ``name``."""
+        """Start an extension server whose certificate is for ``name``; ``limits``: ``expired``, ``not_yet_valid``."""
         backend = Backend()
-        leaf = (issuer or self.serving).leaf(name, eku=SERVER, san=[name])
+        leaf = (issuer or self.serving).leaf(name, eku=SERVER, san=[name], **limits)  # type: ignore[arg-type]  # only these two
 
         def made() -> BackendConnection:
             connection = BackendConnection(backend)

@@ -484,10 +484,12 @@ def test_discovery_is_not_waited_for_longer_than_its_time(
     cluster.until(lambda: all(each.closed for each in backend.connections))
 
 
-def test_an_identity_that_would_break_the_head_apart_is_not_sent(
-    cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["jane\r\nX-Remote-Group: system:masters", "a\nb", "a\0", "a\x1fb", "a\x7fb"])
+def test_an_identity_that_no_header_can_carry_is_not_sent(
+    cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    jane = User("jane\r\nX-Remote-Group: system:masters", groups=("devs",))
+    """Source: ``httpguts.ValidHeaderFieldValue``."""
+    jane = User(name, groups=("devs",))
     monkeypatch.setattr("tests.unit.controlplane.aggregator.cluster.JANE", jane)
     client = cluster.get(WIDGETS)
     text = 'error trying to reach service: net/http: invalid header field value for "X-Remote-User"\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from extapi.client.kube import ResourceName
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.aggregator.remote import PASSED
 from extapi.controlplane.aggregator.services import APIService, Backend as Backend_, read
-from tests.certificates import authority
+from tests.certificates import CLIENT, authority
 from tests.unit.controlplane.aggregator.cluster import (
     API_SERVICES,
     GROUP_VERSION,
@@ -120,6 +121,24 @@ def test_a_certificate_for_another_name_is_refused(cluster: Cluster) -> None:
     url = f"https://localhost:{backend.number}{GROUP_VERSION}"
     why = "tls: failed to verify certificate: x509: certificate is valid for localhost, not api.shop.svc"
     assert cluster.condition()["message"] == f'failing or missing response from {url}: Get "{url}": {why}'
+    assert not backend.seen
+
+
+@pytest.mark.parametrize(("limit", "where"), [("expired", "after"), ("not_yet_valid", "before")])
+def test_a_certificate_out_of_its_time_is_refused(cluster: Cluster, limit: str, where: str) -> None:
+    """In the words of Go's ``x509.CertificateInvalidError``."""
+    backend = cluster.backend(**{limit: True})  # type: ignore[arg-type]  # mypy takes them for the other parameters
+    cluster.register(backend.number)
+    cluster.until(lambda: cluster.condition().get("status") == "False")
+    found = re.search(
+        r"tls: failed to verify certificate: x509: certificate has expired or is not yet valid: "
+        r"current time (\S+Z) is (after|before) (\S+Z)$",
+        cluster.condition()["message"],
+    )
+    assert found is not None
+    now, relation, end = found.groups()
+    assert relation == where
+    assert (now > end) == (where == "after")
     assert not backend.seen
 
 
@@ -245,3 +264,41 @@ def test_a_condition_that_somebody_else_wrote_is_set_right(cluster: Cluster, bac
         return {each["type"]: each["status"] for each in conditions} == {"Available": "True", "Other": "True"}
 
     cluster.until(right, seconds=4)
+
+
+def test_a_new_certificate_of_the_front_proxy_is_shown_to_every_server(
+    cluster: Cluster, backend: Backend, tmp_path: Path
+) -> None:
+    """With the next probe of one of them; what is under way on the old connections comes to its end."""
+    other = cluster.backend()
+    cluster.register(other.number, name="v2.shop.example.com")
+    cluster.available("v2.shop.example.com")
+    backend.answers[f"{GROUP_VERSION}/things"] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc"
+    client = cluster.connect()
+    client.write(f"GET {GROUP_VERSION}/things HTTP/1.1\r\nHost: front\r\n\r\n".encode())
+    cluster.until(lambda: client.got.endswith(b"abc"))
+    leaf = cluster.proxies.leaf("another-name", eku=CLIENT)
+    leaf.save(tmp_path, "proxy")
+    cluster.aggregator._remotes[NAME].poke()
+    for each in (backend, other):
+        cluster.until(lambda each=each: each.seen[-1].connection.client() == "another-name", seconds=4)  # type: ignore[misc]  # mypy infers no type for a default
+    backend.asked(f"{GROUP_VERSION}/things")[0].connection.write(b"def")
+    cluster.until(lambda: client.got.endswith(b"abcdef"))
+    cluster.until(lambda: all(each.closed or each.client() == "another-name" for each in backend.connections))
+
+
+def test_what_is_under_way_outlives_a_change_of_the_bundle(cluster: Cluster, backend: Backend) -> None:
+    """A new bundle means new connections; the old ones end when they have nothing to do any more."""
+    backend.answers[f"{GROUP_VERSION}/things"] = None
+    client = cluster.connect()
+    client.write(f"GET {GROUP_VERSION}/things HTTP/1.1\r\nHost: front\r\n\r\n".encode())
+    cluster.until(lambda: backend.asked(f"{GROUP_VERSION}/things"))
+    asked = backend.asked(f"{GROUP_VERSION}/things")[0].connection
+    both = base64.b64encode(cluster.serving.pem + authority("new-serving-ca").pem).decode()
+    probes = len(backend.seen)
+    cluster.run(cluster.client.patch(API_SERVICES, NAME, {"spec": {"caBundle": both}}))
+    cluster.until(lambda: len(backend.seen) > probes)
+    assert not asked.closed
+    asked.write(answer(b"late"))
+    cluster.until(lambda: client.got.endswith(b"late"))
+    cluster.until(lambda: asked.closed)

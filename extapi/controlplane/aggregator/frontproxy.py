@@ -1,0 +1,81 @@
+"""The client certificate by which extension servers know the front proxy; its files may change while it runs.
+
+Source: ``dynamiccertificates.DynamicCertKeyPairContent`` of k8s.io/apiserver, by which kube-apiserver follows
+``--proxy-client-cert-file``. Must not know who is shown the certificate.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from twisted.logger import Logger
+
+
+class Pair(NamedTuple):
+    """A certificate and its key, both as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+class FrontProxyCertificate:
+    """The pair in two files: what was last there and fits together."""
+
+    _log = Logger()
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        self._certificate = certificate
+        self._key = key
+        self._seen: tuple[object, ...] = ()
+        self._pair: Pair | None = None
+
+    def current(self) -> Pair:
+        """The pair in force; costs two looks at the file system while nothing changes.
+
+        A new pair that cannot be used is logged once, and the last good one stays: files are written one after the
+        other. Raises OSError and ValueError as long as there was no good one.
+        """
+        seen = (_stamp(self._certificate), _stamp(self._key))
+        if self._pair is not None and seen == self._seen:
+            return self._pair
+        try:
+            pair = _read(self._certificate, self._key)
+        except (OSError, ValueError) as error:
+            if self._pair is None:
+                raise
+            self._log.error("keeping the front proxy's certificate in use: {error}", error=str(error))
+            pair = self._pair
+        else:
+            if self._pair not in (None, pair):
+                self._log.info("the front proxy's certificate was read again from {path}", path=str(self._certificate))
+        self._seen, self._pair = seen, pair
+        return pair
+
+
+def _read(certificate: Path, key: Path) -> Pair:
+    pair = Pair(certificate.read_bytes(), key.read_bytes())
+    try:
+        leaf = x509.load_pem_x509_certificates(pair.certificate)[0]
+    except ValueError as error:
+        raise ValueError(f"no PEM certificate in {certificate}: {error}") from None
+    try:
+        private = load_pem_private_key(pair.key, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        why = str(error).split("\n", 1)[0]
+        raise ValueError(f"no usable private key in {key}: {why}") from None
+    if private.public_key() != leaf.public_key():
+        raise ValueError(f"the key in {key} is not that of the certificate in {certificate}")
+    return pair
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes when the file does; symbolic links are followed."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ino, status.st_dev, status.st_size

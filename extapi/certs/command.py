@@ -19,7 +19,7 @@ from extapi.certs.failure import CertsFailure
 from extapi.certs.issuing import LEAF_LIFE
 from extapi.certs.serving import service_names
 
-_DURATION = re.compile(r"(?=.)(?:(\d{1,5})d)?(?:(\d{1,6})h)?")
+_DURATION = re.compile(r"(?=.)(?:(\d{1,5})d)?(?:(\d{1,6})h)?", re.ASCII)
 
 
 def _span(_context: click.Context, _option: click.Parameter, text: str) -> dt.timedelta:
@@ -47,12 +47,15 @@ def _hosts(_context: click.Context, _option: click.Parameter, names: tuple[str, 
 def _host(name: str) -> str:
     """An address in its usual spelling, or a DNS name, perhaps for all below it (``*.example.com``)."""
     try:
-        return str(ipaddress.ip_address(name))
+        address = ipaddress.ip_address(name)
     except ValueError:
         lower = name.lower()
         if dns1123_subdomain(lower.removeprefix("*.")):
             raise click.BadParameter(f"{name!r} is neither a DNS name nor an IP address") from None
         return lower
+    if "%" in name:
+        raise click.BadParameter(f"{name!r} has a zone, for which a certificate has no place: leave it out")
+    return str(address)
 
 
 _DIRECTORY = click.option(

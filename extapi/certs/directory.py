@@ -13,8 +13,9 @@ Where a rotation stands is not noted anywhere: it follows from who signed ``tls.
 
 from __future__ import annotations
 
+import contextlib
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -193,8 +194,20 @@ def load(paths: Paths) -> Holdings:
     return holdings
 
 
+@contextlib.contextmanager
+def held(paths: Paths) -> Iterator[None]:
+    """The directory, for nobody else until the end. What an interrupted run left half done is finished first.
+
+    :raises CertsFailure: another process is at work here, or a file cannot be read.
+    :raises OSError: the directory or a file cannot be written.
+    """
+    with files.locked(paths.directory):
+        settle(paths)
+        yield
+
+
 def settle(paths: Paths) -> None:
-    """Finish what an interrupted run left half done. Call it with the directory locked, before :func:`load`.
+    """Finish what an interrupted run left half done. Call it with the directory :func:`held`.
 
     :raises CertsFailure: a file cannot be read.
     :raises OSError: a file cannot be renamed.
@@ -203,7 +216,7 @@ def settle(paths: Paths) -> None:
     if unfinished and key and unfinished[0].public_key() == key.public_key():
         files.finish_pair(paths.certificate)
     for path in (paths.authorities, paths.authority_key, paths.next_key, paths.certificate, paths.key):
-        files.beside(path).unlink(missing_ok=True)
+        files.discard(path)
     leaf, following = read_certificates(paths.certificate), read_key(paths.next_key)
     if leaf and following:
         signed = [each for each in read_certificates(paths.authorities) if vouches(each, leaf[0])]

@@ -78,6 +78,15 @@ def take_place_of(path: Path, other: Path) -> None:
     _make_durable(other.parent)
 
 
+def discard(path: Path) -> None:
+    """Remove what is unfinished of ``path``. Where there is nothing, a file system that is read-only will do.
+
+    :raises OSError: it cannot be removed.
+    """
+    if os.path.lexists(beside(path)):
+        beside(path).unlink()
+
+
 def beside(path: Path) -> Path:
     """Where a file is written until it is complete: ``tls.unfinished.crt`` for ``tls.crt``."""
     return path.with_name(f"{path.stem}.unfinished{path.suffix}")
@@ -103,7 +112,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def _write_beside(path: Path, content: bytes, mode: int) -> None:
-    beside(path).unlink(missing_ok=True)
+    discard(path)
     write_new(beside(path), content, mode=mode, durable=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 
-from extapi.certs import directory, files
+from extapi.certs import directory
 from extapi.certs.directory import Holdings, Paths, Stage
 from extapi.certs.failure import CertsFailure
 from extapi.certs.issuing import LEAF_LIFE, Authority, new_key
@@ -37,8 +37,7 @@ def ensure(
     """
     if names is None and not paths.directory.is_dir():
         raise CertsFailure(f"there is no {paths.certificate} yet: say for whom it is, by --service and --namespace")
-    with files.locked(paths.directory):
-        directory.settle(paths)
+    with directory.held(paths):
         holdings = directory.load(paths)
         wanted = _wanted(paths, holdings, names)
         first = holdings.leaf is None

@@ -20,12 +20,14 @@ from extapi.certs.issuing import PrivateKey
 
 _CURVES = ("secp256r1", "secp384r1", "secp521r1")
 _RSA_BITS = 2048
+_BROKEN = (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+"""What the library raises for a part of a certificate that it cannot make sense of."""
 
 
 def read_certificates(path: Path) -> tuple[x509.Certificate, ...]:
     """All certificates of a PEM file, in order; none if there is no such file.
 
-    :raises CertsFailure: it cannot be read, holds no certificate, or a private key as well.
+    :raises CertsFailure: it cannot be read, holds no certificate, one that makes no sense, or a private key as well.
     """
     content = _read(path)
     if content is None:
@@ -35,12 +37,21 @@ def read_certificates(path: Path) -> tuple[x509.Certificate, ...]:
             f"{path} holds a private key as well, and is given away: move the key into a file of its own"
         )
     try:
-        return tuple(x509.load_pem_x509_certificates(content))
-    except ValueError as error:
+        certificates = tuple(x509.load_pem_x509_certificates(content))
+    except (ValueError, x509.InvalidVersion) as error:
         raise CertsFailure(
             f"{path} holds no certificates in PEM ({_first_line(error)}): "
             f"convert it (openssl x509 -inform der -in FILE -out {path}), or move it away"
         ) from error
+    for number, each in enumerate(certificates, 1):
+        try:
+            # The library looks at these only when it is asked for them.
+            _ = each.subject, each.issuer, each.extensions, each.public_key()
+        except _BROKEN as error:
+            raise CertsFailure(
+                f"certificate {number} in {path} makes no sense ({_first_line(error)}): take it out of the file"
+            ) from error
+    return certificates
 
 
 def read_key(path: Path) -> PrivateKey | None:

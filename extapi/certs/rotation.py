@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
 
-from extapi.certs import directory, files
+from extapi.certs import directory
 from extapi.certs.directory import Holdings, Paths, Stage
 from extapi.certs.failure import CertsFailure
 from extapi.certs.issuing import new_key
@@ -59,8 +59,7 @@ def begin(paths: Paths, *, now: dt.datetime, say: Say) -> None:
     :raises OSError: files cannot be written.
     """
     _need(paths)
-    with files.locked(paths.directory):
-        directory.settle(paths)
+    with directory.held(paths):
         holdings = directory.load(paths)
         names_of(paths, holdings)  # what `switch` will need
         if holdings.stage is Stage.NONE:
@@ -90,8 +89,7 @@ def switch(paths: Paths, *, now: dt.datetime, say: Say) -> None:
     :raises OSError: files cannot be written.
     """
     _need(paths)
-    with files.locked(paths.directory):
-        directory.settle(paths)
+    with directory.held(paths):
         holdings = directory.load(paths)
         if holdings.stage is Stage.NONE:
             raise CertsFailure(
@@ -114,8 +112,7 @@ def finish(paths: Paths, *, say: Say) -> None:
     :raises OSError: files cannot be written.
     """
     _need(paths)
-    with files.locked(paths.directory):
-        directory.settle(paths)
+    with directory.held(paths):
         holdings = directory.load(paths)
         if holdings.stage is Stage.BEGUN:
             raise CertsFailure(

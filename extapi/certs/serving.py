@@ -35,7 +35,7 @@ def service_names(service: str, namespace: str, further: Sequence[str] = ()) -> 
     """
     full = f"{service}.{namespace}.svc"
     own = [full, f"{full}.cluster.local", f"{service}.{namespace}", service]
-    return Names(full if len(full) <= NAME_LIMIT else service, list(dict.fromkeys([*own, *further])))
+    return Names(full if len(full) <= NAME_LIMIT else service, [*own, *further])
 
 
 def names_of(paths: Paths, holdings: Holdings) -> Names:

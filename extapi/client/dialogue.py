@@ -62,9 +62,8 @@ async def connect(line: Line, proxy: Proxy, host: str, port: int) -> None:
     """Have an HTTP proxy connect to ``host``, a name or an IP address. Raises :class:`DialogueError`."""
     where = authority(host, port)
     fields = [f"CONNECT {where} HTTP/1.1", f"Host: {where}"]
-    if proxy.username or proxy.password:
-        pair = base64.b64encode(f"{proxy.username}:{proxy.password}".encode()).decode()
-        fields.append(f"Proxy-Authorization: Basic {pair}")
+    if any(proxy.login):
+        fields.append(f"Proxy-Authorization: Basic {base64.b64encode(b':'.join(proxy.login)).decode()}")
     line.write("".join(f"{field}\r\n" for field in (*fields, "")).encode())
     head = await line.head(_HEAD_END, HEAD, b"HTTP/")
     status = _STATUS.match(head)
@@ -90,7 +89,7 @@ async def socks5(line: Line, proxy: Proxy, host: str, port: int) -> None:
     version, method = await line.exactly(2)
     _check(version, 5)
     if method == _PASSWORD and named:
-        user, password = proxy.username.encode(), proxy.password.encode()
+        user, password = proxy.login
         line.write(bytes([1, len(user)]) + user + bytes([len(password)]) + password)
         version, status = await line.exactly(2)
         _check(version, 1)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from twisted.internet import error as network
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
 from twisted.web.client import Agent, HTTPConnectionPool, ResponseNeverReceived
 
 from extapi.client.base import ConnectionLost, Request, TransportError
@@ -130,7 +130,9 @@ class HttpTransport:
             except CredentialsError as error:
                 raise TransportError(f"{self.server}: {error}") from error
         deadline = self.clock.seconds() + request.timeout
-        sending: Deferred[Any] = self._client.request(
+        # A host that is no DNS name is found out at once: maybeDeferred makes a failure like others of it.
+        sending: Deferred[Any] = maybeDeferred(
+            self._client.request,
             request.method,
             self._url(url),
             headers=headers,

@@ -68,8 +68,10 @@ def _any(path: Path, reactor: Any, context: str) -> Credentials:
     )
 
 
-def _proxy(path: Path, url: str) -> Proxy | None:
-    """What ``proxy-url`` says."""
+def _proxy(path: Path, url: Any) -> Proxy | None:
+    """What ``proxy-url`` says, of whatever type it is."""
+    if not isinstance(url, str):
+        raise CredentialsError(f"{path}: proxy-url is no text, such as http://proxy.example.com:3128")
     try:
         return parse_proxy(url) if url else None
     except ProxyError as error:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 _PORTS = {"http": 80, "https": 443, "socks5": 1080}
+_BYTES = "surrogateescape"
+"""How bytes that are no UTF-8 are kept in texts."""
 _WORD = 255
 """Bytes of a user name or a password in SOCKS5 (RFC 1929)."""
 
@@ -28,6 +30,11 @@ class Proxy:
     port: int
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
+
+    @property
+    def login(self) -> tuple[bytes, bytes]:
+        """User and password, byte for byte what the URL's percent-encoding stood for; not every proxy takes UTF-8."""
+        return self.username.encode(errors=_BYTES), self.password.encode(errors=_BYTES)
 
     def __str__(self) -> str:
         return f"{self.scheme}://{authority(self.host, self.port)}"
@@ -54,9 +61,8 @@ def parse_proxy(url: str) -> Proxy:
         raise ProxyError(f"has an unsupported scheme{found}, must be http, https, or socks5")
     if not host or " " in host:
         raise ProxyError("names no host, such as http://proxy.example.com:3128 does")
-    proxy = Proxy(scheme, host, port or _PORTS[scheme], unquote(split.username or ""), unquote(split.password or ""))
-    if scheme == "socks5" and (proxy.username or proxy.password):
-        sizes = [len(word.encode()) for word in (proxy.username, proxy.password)]
-        if not sizes[0] or max(sizes) > _WORD:
-            raise ProxyError(f"needs a user, and neither user nor password of more than {_WORD} bytes (RFC 1929)")
+    username, password = (unquote(word or "", errors=_BYTES) for word in (split.username, split.password))
+    proxy = Proxy(scheme, host, port or _PORTS[scheme], username, password)
+    if scheme == "socks5" and any(proxy.login) and (not username or max(map(len, proxy.login)) > _WORD):
+        raise ProxyError(f"needs a user, and neither user nor password of more than {_WORD} bytes (RFC 1929)")
     return proxy

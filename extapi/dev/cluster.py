@@ -139,6 +139,7 @@ class Cluster(Access):
             f"--requestheader-client-ca-file={certificate('front-proxy-ca')}",
             f"--requestheader-allowed-names={FRONT_PROXY_USER}",
             "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-uid-headers=X-Remote-Uid",
             "--requestheader-group-headers=X-Remote-Group",
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",
             f"--proxy-client-cert-file={certificate(FRONT_PROXY_USER)}",

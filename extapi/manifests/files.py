@@ -63,7 +63,7 @@ def kustomization(settings: Settings, files: Sequence[File], command: str) -> st
     }
     why = f"""\
 Of files that git ignores: extapi certs --service {settings.name} --namespace {settings.namespace} --dir DIRECTORY/{CERTIFICATES}
-Its name stays the same, so that a new certificate needs no new pod: the server looks at its files every minute."""
+Its name stays the same, so that a new certificate needs no new pod: the server looks at its files every few seconds."""
     return text + comment(why) + to_yaml({"secretGenerator": [generator]})
 
 

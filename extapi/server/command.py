@@ -11,12 +11,16 @@ from extapi.api.definition import Api
 from extapi.server.loading import load_api
 from extapi.server.options import FLAGS, OptionErrors, ServerOptions, parse_options
 
+_BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
+
 
 def _flags(command: Any) -> Any:
     """Every flag of :data:`FLAGS` as an option of ``command``."""
     for flag in reversed(FLAGS):
         if flag.boolean:
-            option = click.option(f"--{flag.name}", flag.key, is_flag=True, default=False, help=flag.help)
+            option = click.option(
+                f"--{flag.name}", flag.key, type=click.BOOL, default=False, metavar="[=BOOLEAN]", help=flag.help
+            )
         else:
             option = click.option(
                 f"--{flag.name}",
@@ -31,7 +35,15 @@ def _flags(command: Any) -> Any:
     return command
 
 
-@click.command()
+class _Serve(click.Command):
+    """Takes ``--flag`` and ``--flag=false`` where a flag is boolean, as Go does; a word after it is no value of it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What click is told where no value is given."""
+        return super().parse_args(ctx, [f"{each}=true" if each in _BOOLEAN else each for each in args])
+
+
+@click.command(cls=_Serve)
 @click.argument("target", metavar="MODULE:NAME")
 @_flags
 def serve(target: str, **raw: Any) -> None:

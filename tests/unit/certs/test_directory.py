@@ -89,7 +89,7 @@ def test_an_encrypted_key_of_the_operators_authority(made: Place) -> None:
 def test_keys_that_others_may_read_are_told_with_the_remedy(made: Place) -> None:
     made.paths.key.chmod(0o640)
     made.paths.authority_key.chmod(0o604)
-    made.paths.directory.chmod(0o777)
+    made.paths.directory.chmod(0o770)
     directory = made.paths.directory
     assert made.paths.warnings() == [
         f"{directory}/ca.key can be read by others: chmod 600 {directory}/ca.key",

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import ipaddress
+import os
 import stat
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -67,6 +70,11 @@ def test_our_server_serves_it_and_a_client_of_the_ca_bundle_connects(place: Plac
     assert not shakes_hands(serving, bundle(place.paths.authorities), "other.restaurant.svc")
 
 
+def test_a_host_that_is_named_twice_stands_there_once(place: Place) -> None:
+    place.ensure(NAME, "localhost", "localhost")
+    assert hosts(place.chain()[0]) == [*NAMES, "localhost"]
+
+
 def test_names_that_do_not_fit_into_a_common_name_are_still_served(place: Place) -> None:
     long = "p" * 63
     place.ensure(service=long)
@@ -126,6 +134,19 @@ def test_a_certificate_that_soon_expires_is_made_anew_by_the_same_authority(plac
     assert place.trusted("further.example.com", by=trusting)
 
 
+def test_nothing_to_do_needs_no_file_system_that_can_be_written_to(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux refuses on a read-only one even to remove what is not there."""
+    place.ensure()
+
+    def refuse(path: Path, **_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert place.ensure().startswith("nothing to do")
+
+
 def test_how_soon_is_said_by_the_operator(place: Place) -> None:
     place.ensure()
     place.now += 355 * DAY
@@ -172,8 +193,16 @@ def test_a_certificate_made_by_a_clock_that_ran_ahead_is_made_anew(place: Place)
 # The authority's end
 
 
-def warnings(place: Place) -> str:
-    return "\n".join(keeping.warnings(place.paths, load(place.paths), now=place.now))
+def test_an_authority_made_by_a_clock_that_ran_ahead_is_an_error(place: Place) -> None:
+    place.ensure()
+    place.now -= 5 * DAY
+    with pytest.raises(CertsFailure, match=r"is valid from 2029-12-31T23:55:00Z .*, and this clock says 2029-12-27T"):
+        place.ensure()
+
+
+def warnings(place: Place, renew_before: dt.timedelta = 30 * DAY) -> str:
+    found = keeping.warnings(place.paths, load(place.paths), now=place.now, renew_before=renew_before)
+    return "\n".join(found)
 
 
 def test_no_certificate_outlives_its_authority_and_rotation_is_asked_for_in_time(place: Place) -> None:
@@ -183,6 +212,7 @@ def test_no_certificate_outlives_its_authority_and_rotation_is_asked_for_in_time
     end = place.authorities()[0].not_valid_after_utc
     assert place.chain()[0].not_valid_after_utc == end
     assert warnings(place) == ""
+    assert "it is time for extapi certs rotate" in warnings(place, 201 * DAY)
     place.now = end - 20 * DAY
     assert "nothing to do" in place.ensure()  # a new one would last no longer
     assert 'the authority "CN=extapi serving CA 2030-01-01T00:00:00Z"' in warnings(place)

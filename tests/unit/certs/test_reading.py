@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 from collections.abc import Callable
@@ -99,6 +100,41 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
     assert "a private key" in refusal(read_certificates, path)
     path.write_bytes(CA.pem)
     assert refusal(read_key, path).startswith(f"{path} holds no private key in PEM (")
+
+
+def armored(der: bytes) -> bytes:
+    return b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(der) + b"-----END CERTIFICATE-----\n"
+
+
+def test_a_version_of_certificates_that_there_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "ca.crt"
+    der = CA.certificate.public_bytes(Encoding.DER)
+    path.write_bytes(armored(der.replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020109"))))
+    assert refusal(read_certificates, path).startswith(
+        f"{path} holds no certificates in PEM (9 is not a valid X509 version"
+    )
+
+
+KEY_USAGE = bytes.fromhex("0603551d0f")
+"""How the extension of that name begins in DER (RFC 5280, 4.2.1.3)."""
+
+
+@pytest.mark.parametrize(
+    ("sound", "broken"),
+    [
+        (KEY_USAGE + bytes.fromhex("0101ff040403"), KEY_USAGE + bytes.fromhex("0101ff040405")),
+        (KEY_USAGE, bytes.fromhex("0603551d13")),
+        (bytes.fromhex("06082a8648ce3d030107"), bytes.fromhex("06082a8648ce3d03017f")),
+    ],
+    ids=["extension", "the same extension twice", "curve"],
+)
+def test_a_certificate_that_makes_no_sense(tmp_path: Path, sound: bytes, broken: bytes) -> None:
+    """Found at once, and not only when what is broken in it is looked at."""
+    der = CA.certificate.public_bytes(Encoding.DER)
+    assert sound in der
+    path = tmp_path / "ca.crt"
+    path.write_bytes(CA.pem + armored(der.replace(sound, broken)))
+    assert refusal(read_certificates, path).startswith(f"certificate 2 in {path} makes no sense (")
 
 
 def test_a_key_among_certificates_is_not_given_away(tmp_path: Path) -> None:

@@ -148,6 +148,12 @@ def test_nobody_listens(turning: Turning, serve: Serve) -> None:
     turning.run(transport.close())
 
 
+def test_a_server_that_is_no_dns_name(turning: Turning) -> None:
+    transport = HttpTransport(turning.reactor, Credentials("https://kube_api:6443"))
+    with pytest.raises(TransportError, match=r"^https://kube_api:6443: .*'kube_api' not allowed$"):
+        turning.run(transport.send(Request("GET", "/version")))
+
+
 def test_no_answer_in_time(turning: Turning, serve: Serve) -> None:
     server = serve(_silence)
     transport = HttpTransport(turning.reactor, Credentials(server.url))

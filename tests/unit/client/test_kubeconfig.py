@@ -143,6 +143,7 @@ def test_an_exec_plugin_that_fails(tmp_path: Path) -> None:
             'kubeconfig: proxy-url has an unsupported scheme "ftp", must be http, https, or socks5$',
         ),
         ({**CLUSTER, "proxy-url": "http://"}, "kubeconfig: proxy-url names no host"),
+        ({**CLUSTER, "proxy-url": 3128}, "kubeconfig: proxy-url is no text, such as http://proxy"),
         ({}, "the cluster has no server"),
     ],
 )

@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from extapi.client.base import Request, TransportError
 from extapi.client.credentials import Credentials
 from extapi.client.http import HttpTransport
-from extapi.client.proxy import Proxy
+from extapi.client.proxy import Proxy, parse_proxy
 from tests.certificates import CLIENT, SERVER, Issued, authority
 from tests.unit.client.conftest import Server, Turning
 from tests.unit.client.proxies import OPEN, SOCKS_NO_PASSWORD, SOCKS_OPEN, SOCKS_PASSWORD, Middle
@@ -109,6 +109,15 @@ def test_connect_with_user_and_password(setting: Setting) -> None:
     assert middle.heard == [_connect_request(SVC, f"Proxy-Authorization: Basic {basic}")]
 
 
+def test_a_password_that_is_no_utf_8(setting: Setting) -> None:
+    """As Go does it: what is sent is what the URL's percent-encoding stands for."""
+    middle = setting.middle(OPEN)
+    assert setting.get(setting.transport(parse_proxy(f"http://me:p%E9@127.0.0.1:{middle.port}"))) == (200, b"hello")
+    assert middle.heard == [
+        _connect_request(SVC, f"Proxy-Authorization: Basic {base64.b64encode(b'me:p' + bytes([0xE9])).decode()}")
+    ]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -142,6 +151,16 @@ def test_a_proxy_behind_tls_of_its_own(setting: Setting) -> None:
     assert setting.get(transport) == (200, b"hello")
     assert middle.heard[0].startswith(f"CONNECT {SVC}:6443 HTTP/1.1\r\n".encode())
     assert middle.connections[0].carried.startswith(CLIENT_HELLO)
+
+
+def test_a_proxy_has_a_certificate_for_its_own_name(setting: Setting) -> None:
+    """Whatever name the kubeconfig expects in that of the server."""
+    proxied = {"host": "192.0.2.99", "server_name": SVC}
+    named = setting.middle(OPEN, tls=setting.ca.leaf("proxy", san=["127.0.0.1"], eku=SERVER))
+    assert setting.get(setting.transport(named.proxy("https"), **proxied)) == (200, b"hello")
+    other = setting.middle(OPEN, tls=setting.ca.leaf("proxy", san=[SVC], eku=SERVER))
+    with pytest.raises(TransportError, match="the proxy ended the connection: "):
+        setting.get(setting.transport(other.proxy("https"), **proxied))
 
 
 @pytest.mark.parametrize(
@@ -304,6 +323,13 @@ def test_no_proxy_listens(setting: Setting) -> None:
     text = rf"through the proxy {proxy}\): no connection to the proxy: Connection was refused by other side"
     with pytest.raises(TransportError, match=text):
         setting.get(setting.transport(proxy))
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_is_no_dns_name(setting: Setting, scheme: str) -> None:
+    """Twisted takes no underscores; that is an error like any other, whatever finds it out."""
+    with pytest.raises(TransportError, match=rf"\(through the proxy {scheme}://squid_proxy:3128\): .*squid_proxy"):
+        setting.get(setting.transport(Proxy(scheme, "squid_proxy", 3128)))
 
 
 def test_a_proxy_whose_certificate_is_not_trusted(setting: Setting) -> None:

@@ -41,3 +41,25 @@ def test_good_flags_do_not_save_a_bad_target() -> None:
 @pytest.mark.parametrize("arguments", [[], ["extapi.pizza:api", "--no-such-flag"]])
 def test_what_is_not_understood_is_a_usage_error(arguments: list[str]) -> None:
     assert CliRunner().invoke(serve, arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "skip"),
+    [
+        (["x:y"], False),
+        (["--authentication-skip-lookup", "x:y"], True),
+        (["x:y", "--authentication-skip-lookup=true"], True),
+        (["x:y", "--authentication-skip-lookup=False"], False),
+        (["x:y", "--authentication-skip-lookup", "--authentication-skip-lookup=0"], False),
+    ],
+)
+def test_boolean_flags_are_written_as_in_go(arguments: list[str], skip: bool) -> None:
+    """Manifests have them with and without a value (``strconv.ParseBool``); the last one counts."""
+    found = serve.make_context("serve", arguments).params
+    assert (found["target"], found["authentication_skip_lookup"]) == ("x:y", skip)
+
+
+def test_a_boolean_flag_that_is_neither() -> None:
+    result = CliRunner().invoke(serve, ["extapi.pizza:api", "--authentication-skip-lookup=maybe"])
+    assert result.exit_code == 2
+    assert "Invalid value for '--authentication-skip-lookup'" in result.stderr

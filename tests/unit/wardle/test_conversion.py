@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from examples.wardle import api
+from examples.wardle import api, conversion, v1alpha1
 from extapi.conversion.hub import HubConverter
 from extapi.registry.served import ServedKind
 from tests.unit.wardle.nursery import GROUP
@@ -50,6 +50,12 @@ def test_v1beta1_through_v1alpha1_and_back(reference: str, kind: str, meta: dict
     obj = flunder("v1beta1", {f"{kind.lower()}Reference": reference, "referenceType": kind}, meta)
     assert CONVERTER.convert(obj, "v1beta1", "v1alpha1")["spec"] == {"reference": reference, "referenceType": kind}
     assert converted(obj, "v1alpha1", "v1beta1") == obj
+
+
+@given(references)
+def test_a_reference_of_no_known_type_is_kept_until_it_is_refused(reference: str) -> None:
+    flunder = v1alpha1.Flunder(spec=v1alpha1.FlunderSpec(reference=reference, reference_type="Foo"))
+    assert conversion.to_v1alpha1(conversion.from_v1alpha1(flunder)).spec == flunder.spec
 
 
 @given(metadata)

@@ -5,7 +5,9 @@ The one place that takes the reactor which Twisted has installed; everything els
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -46,6 +48,7 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
     from twisted.internet import reactor as imported  # noqa: PLC0415, TID251 - for commands; importing installs it
 
     reactor: Any = imported
+    _allow_many_files()
     configure_logs(sys.stderr.buffer)
     expected = (*_EXPECTED, *expected)
     statuses: list[int] = []
@@ -83,3 +86,15 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
     for mistake in mistakes:  # the last words, after what Twisted says at the end
         click.echo(f"Error: {mistake}", err=True)
     return statuses[0] if statuses else 1
+
+
+def _allow_many_files() -> None:
+    """As many open files as the process may have; each connection is one.
+
+    A service manager or a container runtime often gives 1,024, for programs that use ``select``, and lets those that do
+    not ask for more. The Go runtime asks so at the start of every program (``os/rlimit.go``), kube-apiserver among them.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):  # a system that does not allow its own hard limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

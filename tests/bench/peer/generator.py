@@ -6,16 +6,12 @@ The servers' CPU time is read when its connections are open and warm, and again 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from extapi.dev.golang import GoProgram, cache_directory, compiled
-
-SOURCES = Path(__file__).parents[2] / "kubernetes" / "load"
-_STRIPPED = ("build", "-v", "-trimpath", "-ldflags", "-s -w")
+from tests.kubernetes import golang
 
 
 @dataclass(frozen=True)
@@ -84,8 +80,7 @@ class Generator:
     """Runs the program."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        program = GoProgram(sources=SOURCES, name="load", title="the load generator", arguments=_STRIPPED)
-        self._program = compiled(program, say, cache=cache_directory(os.environ) / "load")
+        self._program = golang.program("load", "the load generator", say=say)
 
     def run(self, address: Address, load: Load, cpu: Callable[[], dict[str, float]]) -> Figures:
         """Send the load; ``cpu`` reads microseconds used by process. Raises RuntimeError with what went wrong."""
@@ -112,11 +107,4 @@ class Generator:
 
 def sample_apiserver(say: Callable[[str], None]) -> Path:
     """Kubernetes' own sample-apiserver, compiled from its module."""
-    program = GoProgram(
-        sources=SOURCES,
-        name="sample-apiserver",
-        title="sample-apiserver",
-        arguments=_STRIPPED,
-        package="k8s.io/sample-apiserver",
-    )
-    return compiled(program, say, cache=cache_directory(os.environ) / "sample-apiserver")
+    return golang.program("load", "sample-apiserver", package="k8s.io/sample-apiserver", say=say)

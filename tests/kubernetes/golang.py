@@ -1,0 +1,41 @@
+"""Go programs of the tests: compiled once into the user's cache, beside the control plane.
+
+``python -m tests.kubernetes.golang`` compiles ahead what a run of all tests needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from extapi.dev.failure import DevFailure
+from extapi.dev.golang import GoProgram, cache_directory, compiled
+
+HERE = Path(__file__).parent
+
+
+def program(module: str, title: str, *, package: str = ".", say: Callable[[str], None] = print) -> Path:
+    """The finished program of ``package`` in the Go module that is the directory ``module`` beside this file.
+
+    ``title``: for messages.
+
+    :raises DevFailure: it could not be compiled.
+    """
+    name = module if package == "." else package.rpartition("/")[2]
+    arguments = ("build", "-v", "-trimpath", "-ldflags", "-s -w")
+    made = GoProgram(sources=HERE / module, name=name, title=title, arguments=arguments, package=package)
+    return compiled(made, say, cache=cache_directory(os.environ) / name)
+
+
+def informer() -> Path:
+    """A client-go informer that prints what it sees."""
+    return program("informer", "the informer of the tests")
+
+
+if __name__ == "__main__":
+    try:
+        print(informer())  # noqa: T201 - a command's output
+    except DevFailure as failure:
+        sys.exit(f"error: {failure}")

@@ -1,0 +1,122 @@
+// Command informer follows one resource with a shared informer of client-go, and prints what it is told, a JSON line each.
+//
+// It ends when its standard input does. It is a tool of the tests; nothing of it is part of the product.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// line is one thing that happened: "add", "update" and "delete" of an object, "synced", "error" of the reflector, or
+// "request" for one that was sent, when its answer began.
+type line struct {
+	Event           string         `json:"event"`
+	Name            string         `json:"name,omitempty"`
+	UID             string         `json:"uid,omitempty"`
+	ResourceVersion string         `json:"resourceVersion,omitempty"`
+	Spec            map[string]any `json:"spec,omitempty"`
+	Query           string         `json:"query,omitempty"`
+	Status          int            `json:"status,omitempty"`
+	Message         string         `json:"message,omitempty"`
+}
+
+var writing sync.Mutex
+
+func say(what line) {
+	text, err := json.Marshal(what)
+	if err != nil {
+		panic(err)
+	}
+	writing.Lock()
+	defer writing.Unlock()
+	fmt.Println(string(text))
+}
+
+func sayObject(event string, found any) {
+	// What was deleted while nobody watched comes wrapped, as it was last known.
+	if gone, ok := found.(cache.DeletedFinalStateUnknown); ok {
+		found = gone.Obj
+	}
+	object := found.(*unstructured.Unstructured)
+	spec, _ := object.Object["spec"].(map[string]any)
+	say(line{
+		Event: event, Name: object.GetName(), UID: string(object.GetUID()),
+		ResourceVersion: object.GetResourceVersion(), Spec: spec,
+	})
+}
+
+// requests prints each request of the client.
+type requests struct{ next http.RoundTripper }
+
+func (r requests) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := r.next.RoundTrip(request)
+	what := line{Event: "request", Query: request.URL.RawQuery}
+	if err != nil {
+		what.Message = err.Error()
+	} else {
+		what.Status = answer.StatusCode
+	}
+	say(what)
+	return answer, err
+}
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "how to reach the control plane")
+	namespace := flag.String("namespace", "", "the namespace to look at; all if empty")
+	flag.Parse()
+	if flag.NArg() != 3 {
+		fmt.Fprintln(os.Stderr, "usage: informer --kubeconfig=FILE [--namespace=NAME] GROUP VERSION RESOURCE")
+		os.Exit(2)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "informer:", err)
+		os.Exit(1)
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return requests{next} })
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "informer:", err)
+		os.Exit(1)
+	}
+	resource := schema.GroupVersionResource{Group: flag.Arg(0), Version: flag.Arg(1), Resource: flag.Arg(2)}
+	never := time.Duration(0)
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, resource, *namespace, never, nil, nil).Informer()
+	_ = informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) {
+		say(line{Event: "error", Message: err.Error()})
+	})
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(found any) { sayObject("add", found) },
+		UpdateFunc: func(_, found any) { sayObject("update", found) },
+		DeleteFunc: func(found any) { sayObject("delete", found) },
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "informer:", err)
+		os.Exit(1)
+	}
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(stop)
+	}()
+	go func() {
+		if cache.WaitForCacheSync(stop, informer.HasSynced) {
+			say(line{Event: "synced"})
+		}
+	}()
+	informer.Run(stop)
+}

@@ -99,6 +99,11 @@ def has_console(page: Path) -> bool:
     return any(block.language == "console" and not block.for_cluster for block in blocks(page))
 
 
+def starts_a_control_plane(page: Path) -> bool:
+    """Whether what it types has a control plane running, which may be this one or that."""
+    return any(block.words[:2] == ("console", "dev") for block in blocks(page))
+
+
 def write_files(page: Path, directory: Path) -> None:
     """The files of a page, as a reader saves them."""
     for block in blocks(page):

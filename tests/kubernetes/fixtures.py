@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -23,7 +24,7 @@ _LOGS = pytest.StashKey[str]()
 _numbers = itertools.count(1)
 
 
-def planes(needs: Iterable[pytest.Mark] = ()) -> list[object]:
+def planes(needs: Iterable[pytest.Mark] = ()) -> list[ParameterSet]:
     """The parameters of a test on every control plane that has what the marks ``needs`` name."""
     wanted = {what for mark in needs for what in mark.args}
     if unknown := wanted.difference(*LACKS.values()):

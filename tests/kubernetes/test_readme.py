@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.docs.samples import PAGES, ROOT, has_console, reader
+from tests.docs.samples import PAGES, ROOT, has_console, reader, starts_a_control_plane
 from tests.kubernetes.fixtures import planes
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if has_console(page)], ids=lambda page: str(page.relative_to(ROOT).with_suffix(""))
-)
-@pytest.mark.parametrize("plane", planes())
+def cases() -> Iterator[object]:
+    """Each page on every control plane; once where it starts none."""
+    for page in filter(has_console, PAGES):
+        name = str(page.relative_to(ROOT).with_suffix(""))
+        for plane in planes() if starts_a_control_plane(page) else planes()[:1]:
+            yield pytest.param(*plane.values, page, id=f"{plane.id}-{name}", marks=plane.marks)
+
+
+@pytest.mark.parametrize(("plane", "page"), list(cases()))
 def test_it_prints_what_the_page_says(plane: str, page: Path, tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     for package in (ROOT / "examples").glob("*/__init__.py"):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from extapi.authentication.certificates import Bundle, BundleError
 from extapi.manifests.registration import INJECT
@@ -56,7 +57,7 @@ def read_bundle(path: Path, now: dt.datetime) -> bytes:
     problems = [f"{path}: {each}" for certificate in found for each in _problems(certificate, now)]
     if problems:
         raise PatchFailed("\n".join(problems))
-    return content
+    return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in found)
 
 
 def set_bundle(

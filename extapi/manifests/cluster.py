@@ -9,18 +9,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import yaml
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
-from kubernetes.config.config_exception import ConfigException
-from urllib3 import Retry
-from urllib3.exceptions import HTTPError
+from urllib3 import Retry, disable_warnings
+from urllib3.exceptions import HTTPError, InsecureRequestWarning, MaxRetryError
 
 from extapi.manifests.cabundle import Obj, PatchFailed
 
 _RESOURCE = ("apiregistration.k8s.io", "v1", "apiservices")
-_UNUSABLE = (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError)
-"""What the package raises for files of many kinds of wrong."""
 _TIMEOUT = 30.0
 """Seconds for one request."""
 
@@ -36,13 +32,18 @@ class Cluster:
         settings: Any = client.Configuration()
         settings.retries = Retry(0)
         load: Any = config.load_kube_config
+        unusable = f"cannot use the kubeconfig {kubeconfig or 'of kubectl'}"
         try:
             load(str(kubeconfig) if kubeconfig else None, client_configuration=settings, persist_config=False)
-        except _UNUSABLE as error:
-            why = " ".join(str(error).split())
-            raise PatchFailed(f"cannot use the kubeconfig {kubeconfig or 'of kubectl'}: {why}") from error
-        self._objects: Any = client.CustomObjectsApi(client.ApiClient(settings))
+            self._objects: Any = client.CustomObjectsApi(client.ApiClient(settings))
+        # A broken kubeconfig surfaces as almost anything: YAML, types, TLS, a proxy's URL, what a plugin raises.
+        except Exception as error:
+            raise PatchFailed(f"{unusable}: {_why(error)}") from error
+        if not settings.host.startswith(("https://", "http://")):
+            raise PatchFailed(f"{unusable}: the cluster's server is {settings.host!r}, which is no URL")
         self._server: str = settings.host
+        if not settings.verify_ssl:  # the kubeconfig says so; not to be told with every request
+            disable_warnings(InsecureRequestWarning)
 
     def get(self, name: str) -> Obj | None:
         """The APIService; None if there is none of that name. Raises :class:`PatchFailed`."""
@@ -66,7 +67,8 @@ class Cluster:
         try:
             found: Obj = method(*_RESOURCE, name, _request_timeout=_TIMEOUT, **options)
         except (HTTPError, OSError) as error:
-            raise PatchFailed(f"{self._server} does not answer: {error}") from error
+            why = error.reason if isinstance(error, MaxRetryError) else error
+            raise PatchFailed(f"{self._server} does not answer: {why}") from error
         return found
 
     def _refused(self, verb: str, name: str, error: Any) -> PatchFailed:
@@ -75,3 +77,9 @@ class Cluster:
         except (TypeError, ValueError, KeyError):
             message = error.reason
         return PatchFailed(f"cannot {verb} the APIService {name} at {self._server}: {message}")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name == "socks":
+        return "its proxy is a SOCKS proxy, for which the kubernetes package needs PySocks: pip install PySocks"
+    return " ".join(str(error).split()) or type(error).__name__

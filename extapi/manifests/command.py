@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def manifests(
         if patch_ca_bundle:
             _patch(api, settings, ca_file or (directory or _DIRECTORY) / "certs" / "ca.crt", kubeconfig)
         else:
-            _render(api, settings, directory, _command(target, directory, flags))
+            _render(api, settings, directory, _arguments(target, directory, flags))
     except SettingsErrors as errors:
         _fail(*errors.problems)
     except ValueError as error:
@@ -88,22 +89,39 @@ def manifests(
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
-def _render(api: Any, settings: Settings, directory: Path | None, command: str) -> None:
+def _render(api: Any, settings: Settings, directory: Path | None, arguments: str) -> None:
     """To files, or to stdout. Imports stand here, so that ``--help`` and mistakes answer at once."""
     from extapi.manifests.files import KUSTOMIZATION, kustomization, render, stream  # noqa: PLC0415
 
     files = render(settings, api)
     if directory is None:
-        click.echo(stream(settings, files, command), nl=False)
+        click.echo(stream(settings, files, arguments), nl=False)
         return
     directory.mkdir(parents=True, exist_ok=True)
-    texts = {file.name: file.text for file in files} | {KUSTOMIZATION: kustomization(settings, files, command)}
+    # The kustomization comes first: by it a later run knows the directory, also if this one does not get to its end.
+    texts = {KUSTOMIZATION: kustomization(settings, files, arguments)} | {file.name: file.text for file in files}
+    _check_own(directory, directory / KUSTOMIZATION, texts)
     for name, text in texts.items():
-        path = directory / name
-        same = path.exists() and path.read_text(encoding="utf-8") == text
+        path, content = directory / name, text.encode()
+        same = path.exists() and path.read_bytes() == content
         if not same:
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
         click.echo(f"{path} {'unchanged' if same else 'written'}")
+
+
+def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> None:
+    """Nothing of somebody else's is written over: a directory called deploy is often there already.
+
+    :raises ValueError: there are files of these names, and none that says that they were made here.
+    """
+    from extapi.manifests.files import MADE_BY  # noqa: PLC0415
+
+    others = [name for name in names if (directory / name).exists()]
+    if others and not (kustomization.exists() and kustomization.read_bytes().startswith(f"# {MADE_BY}".encode())):
+        raise ValueError(
+            f"{directory} has files that 'extapi manifests' has not made ({', '.join(sorted(others))}), and would write over "
+            "them; choose another --dir, or move them away"
+        )
 
 
 def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None) -> None:
@@ -119,9 +137,9 @@ def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None)
         _fail(*str(error).splitlines())
 
 
-def _command(target: str, directory: Path | None, flags: dict[str, Any]) -> str:
-    """The command line, without what was left at its default; DIR is where it is, wherever that was."""
-    words = ["extapi", "manifests", target, *(["--dir", "."] if directory is not None else [])]
+def _arguments(target: str, directory: Path | None, flags: dict[str, Any]) -> str:
+    """Those of the command line, without what was left at its default; DIR is where it is, wherever that was."""
+    words = [target, *(["--dir", "."] if directory is not None else [])]
     for key, value in flags.items():
         if value and (key, value) != ("replicas", 1):
             words.append(f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}"))

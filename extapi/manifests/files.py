@@ -14,13 +14,15 @@ from extapi.manifests.yamltext import comment, to_yaml
 Obj = dict[str, Any]
 
 KUSTOMIZATION = "kustomization.yaml"
+MADE_BY = "Made by: extapi manifests "
+"""How the kustomization begins, after the mark of a comment."""
 CERTIFICATES = "certs"
 """Where, beside the kustomization (kustomize reads nothing outside), ``extapi certs`` keeps what the Secret is made of."""
 
 
 @dataclass(frozen=True)
 class File:
-    """One object. ``why`` stands above it; what is not ``applied`` is there for those who ask for it."""
+    """One object. ``why`` stands above it; what is not ``applied`` is there for those who want it."""
 
     name: str
     obj: Obj = field(repr=False)
@@ -41,17 +43,14 @@ def render(settings: Settings, api: Api) -> list[File]:
     return [*_base(settings), *_rights(settings, api), *_workload(settings), *_registration(settings, api)]
 
 
-def kustomization(settings: Settings, files: Sequence[File], command: str) -> str:
-    """The text of ``kustomization.yaml``. ``command``: what has made it all."""
+def kustomization(settings: Settings, files: Sequence[File], arguments: str) -> str:
+    """The text of ``kustomization.yaml``. ``arguments``: those of the command that has made it all."""
     obj: Obj = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": [file.name for file in files if file.applied],
     }
-    text = comment(f"Made by: {command}\nApplied by: kubectl apply -k DIRECTORY") + to_yaml(obj)
-    for file in files:
-        if not file.applied:
-            text += f"  # - {file.name}\n"
+    text = comment(f"{MADE_BY}{arguments}\nApplied by: kubectl apply -k DIRECTORY") + to_yaml(obj)
     if settings.cert_manager:
         return text
     generator = {
@@ -67,9 +66,9 @@ Its name stays the same, so that a new certificate needs no new pod: the server 
     return text + comment(why) + to_yaml({"secretGenerator": [generator]})
 
 
-def stream(settings: Settings, files: Sequence[File], command: str) -> str:
+def stream(settings: Settings, files: Sequence[File], arguments: str) -> str:
     """All that is applied as one stream of documents."""
-    head = f"Made by: {command}\n"
+    head = f"{MADE_BY}{arguments}\n"
     if not settings.cert_manager:
         name = workload.tls_secret(settings)
         head += f"The Secret {name} is not among it: kubectl -n {settings.namespace} create secret tls {name} --cert=FILE --key=FILE"
@@ -117,7 +116,8 @@ def _workload(settings: Settings) -> Iterator[File]:
         yield File(
             "network-policy.yaml",
             workload.network_policy(settings),
-            "Not applied unless kustomization.yaml lists it: what an author's own code has to reach is not known here.",
+            "Not in kustomization.yaml: what your own code has to reach is not known here. If this is enough for it:\n"
+            "kubectl apply -f network-policy.yaml",
             applied=False,
         )
 

@@ -19,10 +19,18 @@ HOST_PORT = 10443
 NAME_LIMIT = 40
 """Characters of a name: it is a part of others, and a label has 63 at most."""
 
+NAMESPACE_LIMIT = 63
+
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 """RFC 1035: what a Service may be called."""
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""RFC 1123: what a namespace may be called."""
+_CLUSTERS_OWN = re.compile(r"default|kube-.*")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
-_RESERVED = ("/", "/bin", "/dev", "/etc", "/lib", "/opt", "/proc", "/sys", "/tmp", "/usr", "/var", "/var/run")  # noqa: S108 - refused
+_SHARED = ("/", "/opt", "/tmp", "/var")  # noqa: S108 - refused
+"""Directories that a volume would hide; below them it may be."""
+_TAKEN = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/opt/extapi", "/proc", "/run", "/sbin", "/sys", "/usr", "/var/run")
+"""Nor below these: they hold the program, its certificate, or what the kubelet puts there."""
 
 
 class SettingsErrors(Exception):
@@ -50,12 +58,15 @@ class Settings:
     storage: str
     """As ``extapi serve --storage`` has it."""
     cert_manager: bool
+    stores: bool
+    """Whether the server has objects of its own, in a file or in memory: then there is one of it at any time."""
 
     @property
     def data_directory(self) -> str:
         """Where the pod keeps its SQLite file; empty if it has none."""
         path = parse_url(self.storage)
-        return str(PurePosixPath(path).parent) if path else ""
+        # Two slashes at the beginning mean the same as one, but PurePosixPath keeps them.
+        return str(PurePosixPath(f"/{path.lstrip('/')}").parent) if path else ""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -101,17 +112,27 @@ def make_settings(
         replicas=replicas,
         storage=storage or (f"sqlite:////var/lib/{name}/data.sqlite" if has_storage(api) else "memory:"),
         cert_manager=cert_manager,
+        stores=has_storage(api),
     )
-    problems = [*_names(api, settings), *_storage(api, settings)]
+    problems = [*_names(api, settings), *_storage(settings)]
     if problems:
         raise SettingsErrors(problems)
     return settings
 
 
 def _names(api: Api, settings: Settings) -> Iterator[str]:
-    for flag, value in (("--name", settings.name), ("--namespace", settings.namespace)):
-        if not _LABEL.fullmatch(value) or len(value) > NAME_LIMIT:
-            yield f"{flag}: {value!r} is not a DNS label of at most {NAME_LIMIT} characters that begins with a letter"
+    name, namespace = settings.name, settings.namespace
+    if not _LABEL.fullmatch(name) or len(name) > NAME_LIMIT:
+        yield f"--name: {name!r} is not a DNS label of at most {NAME_LIMIT} characters that begins with a letter"
+    elif name == "system":  # names of cluster roles and their bindings that begin with system: are Kubernetes' own
+        yield "--name: 'system' is Kubernetes' own: a binding would be called system:auth-delegator; choose another one"
+    if namespace != name and (not _NAMESPACE.fullmatch(namespace) or len(namespace) > NAMESPACE_LIMIT):
+        yield f"--namespace: {namespace!r} is not a DNS label of at most {NAMESPACE_LIMIT} characters"
+    elif _CLUSTERS_OWN.fullmatch(namespace):
+        yield (
+            f"--namespace: {namespace} is the cluster's own; these manifests say which pods their namespace admits, and "
+            "to delete them deletes it. Choose another one"
+        )
     if not _IMAGE.fullmatch(settings.image):
         yield f"--image: {settings.image!r} is not the name of an image, such as registry.example.com/pizza:1"
     if not all(group.name for group in api.groups):
@@ -120,7 +141,7 @@ def _names(api: Api, settings: Settings) -> Iterator[str]:
         yield f"--port: {settings.port} is privileged, and the server does not run as root; clients use the Service's 443"
 
 
-def _storage(api: Api, settings: Settings) -> Iterator[str]:
+def _storage(settings: Settings) -> Iterator[str]:
     try:
         path = parse_url(settings.storage)
     except ValueError as error:
@@ -128,7 +149,7 @@ def _storage(api: Api, settings: Settings) -> Iterator[str]:
         return
     if path and not path.startswith("/"):
         yield f"--storage: {settings.storage!r} is relative, and a pod has no place for it; four slashes make it absolute"
-    elif path and (settings.data_directory in _RESERVED or ".." in PurePosixPath(path).parts):
+    elif path and not _mountable(settings.data_directory):
         yield (
             f"--storage: a volume is mounted at the file's directory, which cannot be {settings.data_directory}; "
             f"choose one of its own, such as sqlite:////var/lib/{settings.name}/data.sqlite"
@@ -138,8 +159,14 @@ def _storage(api: Api, settings: Settings) -> Iterator[str]:
             f"--replicas: {settings.replicas} pods cannot share one SQLite file: one process has it, "
             "a second one refuses to start. One replica is all there can be with this storage"
         )
-    elif settings.replicas > 1 and has_storage(api):
+    elif settings.replicas > 1 and settings.stores:
         yield (
             f"--replicas: with memory: each of {settings.replicas} pods would have objects of its own, "
             "and clients would see now these, now those. One replica is all there can be with this storage"
         )
+
+
+def _mountable(directory: str) -> bool:
+    """Whether a volume of its own can be there; kube-apiserver takes no colon in a ``mountPath``."""
+    taken = directory in _SHARED or any(PurePosixPath(directory).is_relative_to(each) for each in _TAKEN)
+    return not taken and ".." not in PurePosixPath(directory).parts and ":" not in directory

@@ -105,12 +105,13 @@ def metadata(settings: Settings, suffix: str = "") -> Obj:
 
 
 def _strategy(settings: Settings) -> Obj:
-    if settings.data_directory:
-        return {
-            Noted("strategy", "One process has the SQLite file: the old pod ends before the new one starts."): {
-                "type": "Recreate"
-            }
-        }
+    if settings.data_directory or settings.stores:
+        why = (
+            "One process has the SQLite file"
+            if settings.data_directory
+            else "Each pod has objects of its own in memory"
+        )
+        return {Noted("strategy", f"{why}: the old pod ends before the new one starts."): {"type": "Recreate"}}
     if settings.host_network:
         why = "A port of the node is free for the new pod only when the old one has ended."
         return {

@@ -177,7 +177,10 @@ def test_every_way_to_render_is_taken_strictly(restaurant: Restaurant, tmp_path:
         _manifests("--namespace", NAMESPACE, "--dir", str(directory), *flags, target=target)
         shutil.copytree(restaurant.directory / "deploy" / "certs", directory / "certs")
         kustomization = directory / "kustomization.yaml"
-        kustomization.write_text(kustomization.read_text().replace("  # - network-policy", "  - network-policy"))
+        if (directory / "network-policy.yaml").exists():
+            kustomization.write_text(
+                kustomization.read_text().replace("resources:", "resources:\n  - network-policy.yaml")
+            )
         dry = restaurant.kubectl("apply", "-k", str(directory), "--dry-run=server", "--validate=strict")
         made = {line.partition("/")[0] for line in dry.splitlines()}
         assert ("networkpolicy.networking.k8s.io" in made) == ("--host-network" not in flags)

@@ -80,8 +80,9 @@ def test_what_cert_manager_sets_is_left_to_it() -> None:
 
 def test_several_authorities_are_one_bundle(tmp_path: Path) -> None:
     path = tmp_path / "ca.crt"
-    path.write_bytes(bundle(authority("old"), authority("new")))
-    assert read_bundle(path, NOW) == path.read_bytes()
+    old, new = authority("old"), authority("new")
+    path.write_bytes(b"# the old one\n" + old.pem + b"\r\nthe new one:\n" + new.pem)
+    assert read_bundle(path, NOW) == old.pem + new.pem  # and nothing else of the file
 
 
 def test_a_self_signed_certificate_vouches_for_itself(tmp_path: Path) -> None:

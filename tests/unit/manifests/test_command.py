@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_what_has_changed_is_told(tmp_path: Path) -> None:
     run(PIZZA, "--dir", str(tmp_path))
     result = run(PIZZA, "--dir", str(tmp_path), "--image=example.com/pizza:2")
     changed = [line.split()[0] for line in result.output.splitlines() if line.endswith(" written")]
-    assert [Path(path).name for path in changed] == ["deployment.yaml", "kustomization.yaml"]
+    assert [Path(path).name for path in changed] == ["kustomization.yaml", "deployment.yaml"]
     # The command that has made it stands in it, without what was left at its default.
     head = (tmp_path / "kustomization.yaml").read_text().splitlines()[0]
     assert head == "# Made by: extapi manifests extapi.pizza:api --dir . --image=example.com/pizza:2"
@@ -105,6 +106,32 @@ def test_a_directory_that_cannot_be_is_named(tmp_path: Path) -> None:
     assert result.stderr == f"Error: {tmp_path}/file/below: Not a directory\n"
 
 
+def test_what_somebody_else_has_written_is_not_written_over(tmp_path: Path) -> None:
+    """Not even in part."""
+    (tmp_path / "service.yaml").write_bytes(b"mine \xff")
+    for kustomization in (None, "resources: [service.yaml]\n"):
+        if kustomization is not None:
+            (tmp_path / "kustomization.yaml").write_text(kustomization)
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        result = run(PIZZA, "--dir", str(tmp_path))
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"Error: {tmp_path} has files that 'extapi manifests' has not made (" in result.stderr
+        assert "service.yaml" in result.stderr
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_run_that_did_not_get_to_its_end_is_completed(tmp_path: Path) -> None:
+    (tmp_path / "view-role.yaml").symlink_to("missing/there")
+    result = run(PIZZA, "--dir", str(tmp_path))
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path}/view-role.yaml: No such file or directory\n")
+    (tmp_path / "view-role.yaml").unlink()
+    (tmp_path / "server-role.yaml").write_bytes(b"\xff half of it")
+    result = run(PIZZA, "--dir", str(tmp_path))
+    assert result.exit_code == 0, result.stderr
+    assert f"{tmp_path}/server-role.yaml written" in result.stdout
+    assert (tmp_path / "server-role.yaml").read_text() == (ROOT / "deploy" / "server-role.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--ca-file=x"], ["--kubeconfig=x"], ["--patch-ca-bundle", "--cert-manager"], ["--replicas=0"], ["--port=70000"]],
@@ -132,18 +159,48 @@ def test_patching_needs_a_cluster(tmp_path: Path) -> None:
         assert result.exit_code == 1
         assert result.stderr.startswith(f"Error: cannot use the kubeconfig {kubeconfig}: ")
         assert len(result.stderr.splitlines()) == 1
-    # Port 1 of loopback: nobody listens there.
-    cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
-    context = {"name": "x", "context": {"cluster": "c", "user": "u"}}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        # Port 1 of loopback: nobody listens there, and nobody is asked directly where a proxy is named.
+        ({"server": "https://127.0.0.1:1"}, "https://127.0.0.1:1 does not answer: "),
+        ({"server": "https://kubernetes.invalid", "proxy-url": "http://127.0.0.1:1"}, "Unable to connect to proxy"),
+        ({"server": "https://127.0.0.1:1", "proxy-url": "ftp://127.0.0.1:1"}, "KUBECONFIG: Proxy URL had unsupported"),
+        (
+            {"server": "https://127.0.0.1:1", "certificate-authority": "/no/ca"},
+            "KUBECONFIG: File does not exist: /no/ca",
+        ),
+        ({"server": ""}, "KUBECONFIG: the cluster's server is '', which is no URL"),
+    ],
+)
+def test_a_cluster_that_cannot_be_asked_is_told_in_a_line(tmp_path: Path, cluster: dict[str, str], words: str) -> None:
+    ca, kubeconfig = tmp_path / "ca.crt", tmp_path / "kubeconfig"
+    ca.write_bytes(authority("serving").pem)
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [cluster],
+        "clusters": [{"name": "c", "cluster": cluster}],
         "users": [{"name": "u", "user": {"token": "t"}}],
-        "contexts": [context],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
         "current-context": "x",
     }
     kubeconfig.write_text(yaml.safe_dump(config))
-    result = run(*arguments)
+    result = run(PIZZA, "--patch-ca-bundle", f"--ca-file={ca}", f"--kubeconfig={kubeconfig}")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert words.replace("KUBECONFIG", f"cannot use the kubeconfig {kubeconfig}") in line
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: https://127.0.0.1:1 does not answer: ")
+
+
+@pytest.mark.filterwarnings("ignore::urllib3.exceptions.DependencyWarning")
+def test_a_socks_proxy_needs_a_package_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not among what extapi depends on; where it is installed, it is used."""
+    monkeypatch.setitem(sys.modules, "socks", None)
+    monkeypatch.delitem(sys.modules, "urllib3.contrib.socks", raising=False)
+    test_a_cluster_that_cannot_be_asked_is_told_in_a_line(
+        tmp_path,
+        {"server": "https://127.0.0.1:1", "proxy-url": "socks5://127.0.0.1:1"},
+        "KUBECONFIG: its proxy is a SOCKS proxy",
+    )

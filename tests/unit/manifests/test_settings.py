@@ -68,6 +68,13 @@ def test_what_stores_nothing_may_have_many_pods() -> None:
         ("sqlite:////tmp/data.sqlite", "cannot be /tmp;"),
         ("sqlite:////etc/data.sqlite", "cannot be /etc;"),
         ("sqlite:////var/lib/../../etc/data.sqlite", "a volume is mounted"),
+        # What holds the program, its certificate, its token; and a mountPath that kube-apiserver refuses.
+        ("sqlite:////opt/extapi/data.sqlite", "cannot be /opt/extapi;"),
+        ("sqlite:////usr/local/data.sqlite", "cannot be /usr/local;"),
+        ("sqlite:////etc/extapi/tls/data.sqlite", "cannot be /etc/extapi/tls;"),
+        ("sqlite://///etc/data.sqlite", "cannot be /etc;"),
+        ("sqlite:////var/run/secrets/kubernetes.io/serviceaccount/data.sqlite", "a volume is mounted"),
+        ("sqlite:////var/lib/a:b/data.sqlite", "cannot be /var/lib/a:b;"),
     ],
 )
 def test_a_volume_needs_a_directory_of_its_own(storage: str, words: str) -> None:
@@ -80,6 +87,27 @@ def test_a_volume_needs_a_directory_of_its_own(storage: str, words: str) -> None
 def test_a_name_that_no_service_can_have(name: str) -> None:
     told = problems(name=name, namespace="ok")
     assert [why.split(":")[0] for why in told if "--name" in why] == ["--name"]
+
+
+def test_a_namespace_may_be_called_what_a_service_may_not() -> None:
+    for namespace in ("3d", "n" * 63):
+        assert made(namespace=namespace).namespace == namespace
+    for namespace in ("N", "n" * 64, "n.n"):
+        (why,) = problems(namespace=namespace)
+        assert why.startswith("--namespace: ")
+
+
+@pytest.mark.parametrize("namespace", ["default", "kube-system", "kube-public", "kube-node-lease"])
+def test_the_cluster_s_own_namespaces_are_left_alone(namespace: str) -> None:
+    """The manifests hold their namespace's Pod Security level, and it goes when they are deleted."""
+    (why,) = problems(namespace=namespace)
+    assert why.startswith(f"--namespace: {namespace} is the cluster's own")
+
+
+def test_nothing_begins_as_what_is_kubernetes_own() -> None:
+    """Roles are called NAME:..., and the prefix system: is reserved ("Using RBAC Authorization")."""
+    (why,) = problems(name="system", namespace="ok")
+    assert "Kubernetes' own" in why
 
 
 def test_everything_is_told_at_once() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from extapi.manifests.yamltext import Noted, comment, to_yaml
 
@@ -26,6 +26,7 @@ def lists(value: Any) -> Any:
     return [lists(each) for each in value] if isinstance(value, list | tuple) else value
 
 
+@settings(deadline=None)  # on a busy machine any of them may take its time
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4))
 def test_a_parser_reads_what_was_meant(value: dict[str, Any]) -> None:
     assert yaml.safe_load(to_yaml(value)) == lists(value)

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 import msgspec
 import urllib3
+import yaml
 from kubernetes import client, config
 
 from extapi.client.credentials import SERVICE_ACCOUNT
@@ -148,7 +149,8 @@ def connect(kubeconfig: Path | None, context: str, *, seconds: float) -> Cluster
         if in_cluster:
             untyped.load_incluster_config(client_configuration=configuration)
         else:
-            untyped.load_kube_config(config_file=path, context=context or None, client_configuration=configuration)
+            chosen = context or _current(path) or None
+            untyped.load_kube_config(config_file=path, context=chosen, client_configuration=configuration)
         if not configuration.verify_ssl:
             # The kubeconfig says so: that is the operator's matter, and not to be told with every request.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -157,6 +159,18 @@ def connect(kubeconfig: Path | None, context: str, *, seconds: float) -> Cluster
     except Exception as error:
         where = "of this pod" if in_cluster else path
         raise CannotAsk(f"cannot use the kubeconfig {where}: {_why(error)}") from error
+
+
+def _current(path: str) -> str:
+    """The current context of several files: the first that names one, as for kubectl; the package takes the last."""
+    for each in path.split(os.pathsep):
+        file = Path(each).expanduser()
+        if each and file.exists():
+            content = yaml.safe_load(file.read_text())
+            found = content.get("current-context") if isinstance(content, dict) else None
+            if found:
+                return str(found)
+    return ""
 
 
 def _why(error: Exception) -> str:

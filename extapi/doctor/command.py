@@ -56,6 +56,7 @@ def doctor(output: str, **options: Any) -> None:
     from extapi.doctor.checks import judge  # noqa: PLC0415
     from extapi.doctor.cluster import CannotAsk, connect  # noqa: PLC0415
     from extapi.doctor.examination import gather  # noqa: PLC0415
+    from extapi.doctor.finding import plain  # noqa: PLC0415
 
     scope = _scope(
         **{name: options[name] for name in ("app", "groups", "service_account", "connect", "storage", "timeout")}
@@ -64,7 +65,7 @@ def doctor(output: str, **options: Any) -> None:
         cluster = connect(options["kubeconfig"], options["context"], seconds=options["timeout"])
         findings = judge(gather(cluster, scope))
     except CannotAsk as problem:
-        click.echo(f"Error: {problem}", err=True)
+        click.echo(f"Error: {plain(str(problem))}", err=True)
         sys.exit(2)
     write = report.as_json if output == "json" else report.as_text
     click.echo(write(cluster.server, findings))

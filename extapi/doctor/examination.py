@@ -131,7 +131,8 @@ class _Examination:
 
     def _registrations(self) -> tuple[list[Registration], dt.datetime]:
         """The APIServices in question, and kube-apiserver's time. The first question, which tells whether there is an answer."""
-        reading = self._cluster.get(APISERVICES, "list on apiservices.apiregistration.k8s.io", query={"limit": PAGE})
+        # All of them, since what is not among them counts as not registered.
+        reading = self._cluster.get(APISERVICES, "list on apiservices.apiregistration.k8s.io")
         if reading.status == 403 and self._scope.expected:
             names = [f"{version}.{group.name}" for group in self._scope.expected for version in group.versions]
             readings = self._each({name: name for name in names}, self._api_service).values()

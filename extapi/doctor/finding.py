@@ -39,6 +39,7 @@ class Finding:
     do: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "subjects", tuple(map(plain, self.subjects)))
         for name in ("saw", "wrong", "do"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 

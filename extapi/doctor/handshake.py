@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from cryptography import x509
 from OpenSSL import SSL
 
 from extapi.doctor.facts import Served
@@ -34,13 +35,15 @@ def shake_hands(
     try:
         with socket.create_connection((host, port), timeout=seconds) as connected:
             chain = _chain(connected, server_name, deadline, timer)
+        # OpenSSL is content with more than the cryptography package, which raises InvalidVersion or ValueError.
+        certificates = tuple(each.to_cryptography() for each in chain[:LONGEST_CHAIN])
     except TimeoutError:
         return Served(address, given, failure=f"nothing within {seconds:g} seconds")
     except SSL.Error as error:
         return Served(address, given, failure=_tls_reason(error))
-    except (OSError, ValueError) as error:  # a host name may be one that cannot be encoded
+    except (OSError, ValueError, x509.InvalidVersion) as error:  # a host name may be one that cannot be encoded, too
         return Served(address, given, failure=str(getattr(error, "strerror", "") or error))
-    return Served(address, given, chain=tuple(each.to_cryptography() for each in chain[:LONGEST_CHAIN]))
+    return Served(address, given, chain=certificates)
 
 
 def _chain(connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]) -> list[Any]:

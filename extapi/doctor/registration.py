@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime as dt
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from extapi.api.timestamp import parse_timestamp
 
 DEFAULT_PORT = 443
 """Of ``spec.service.port`` (k8s.io/kube-aggregator/pkg/apis/apiregistration/v1)."""
+_NO_LABEL = re.compile(r"[^a-z0-9-]")
+"""What no name of a namespace or a Service has (k8s.io/apimachinery/pkg/util/validation, ``IsDNS1123Label``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,13 @@ def moment(value: Any) -> dt.datetime | None:
 def _reference(service: dict[str, Any]) -> ServiceReference:
     port = service.get("port")
     return ServiceReference(
-        str(service.get("namespace", "")), str(service.get("name", "")), port if isinstance(port, int) else DEFAULT_PORT
+        _label(service.get("namespace")), _label(service.get("name")), port if isinstance(port, int) else DEFAULT_PORT
     )
+
+
+def _label(value: Any) -> str:
+    """A name that goes into paths and into commands: no Service has others, but kube-apiserver takes any text here."""
+    return _NO_LABEL.sub("_", value) if isinstance(value, str) else ""
 
 
 def _bundle(value: Any) -> bytes:

@@ -84,8 +84,8 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
         until(lambda: "slices.example.com/v1" in _failure(client, "stuck"), 60)
         # It was well when kube-apiserver looked, and hangs now.
         next(each for each in patients if each.group == "late.example.com").held.set()
-        text = doctoring.start(plane.kubeconfig, "--timeout=10")
-        examination = doctoring.examine(plane.kubeconfig, "--timeout=10")
+        text = doctoring.start(plane.kubeconfig, "--timeout=7")
+        examination = doctoring.examine(plane.kubeconfig, "--timeout=7")
         status, printed = doctoring.finished(text)
         yield Ward(plane, printed, status, examination, ports)
 
@@ -263,10 +263,10 @@ def test_certificates(ward: Ward) -> None:
 
 def test_the_account_of_the_deployment_behind_a_service_lacks_its_bindings(ward: Ward) -> None:
     subject = "account doctor:bare"
-    binding = "kubectl create clusterrolebinding bare:auth-delegator --clusterrole=system:auth-delegator --serviceaccount=doctor:bare"
+    binding = "kubectl create clusterrolebinding doctor:bare:auth-delegator --clusterrole=system:auth-delegator --serviceaccount=doctor:bare"
     expect(ward, "rights.tokenreviews", "error", subject, "may not create tokenreviews.authentication.k8s.io", binding)
     expect(ward, "rights.subjectaccessreviews", "error", subject, "subjectaccessreviews.authorization.k8s.io", binding)
-    reader = "kubectl create rolebinding bare:authentication-reader -n kube-system"
+    reader = "kubectl create rolebinding doctor:bare:authentication-reader -n kube-system"
     expect(ward, "rights.configmap", "error", subject, "may not get, list, watch configmaps", reader)
     expect(ward, "rights.namespaces", "unknown", subject, "may not get, list, watch namespaces")
     assert ward.examination.finding("rights.account", subject)["severity"] == "ok"
@@ -278,7 +278,7 @@ def test_the_bindings_that_it_names_are_those_that_are_missing(ward: Ward, kubec
     commands = {each["do"] for each in named.wrong() if each["check"].startswith("rights.")}
     assert len(commands) == 3
     for each in commands:
-        for command in each.split("; "):
+        for command in each.split(" && "):
             kubectl_of(*shlex.split(command)[1:])
     again = doctoring.examine(ward.plane.kubeconfig, "--group=clock.example.com", "--service-account=doctor:bare")
     rights = {

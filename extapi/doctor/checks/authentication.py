@@ -71,7 +71,7 @@ def _bundle(data: Obj, key: str, check: str, now: dt.datetime) -> tuple[list[x50
         return [], [_empty(key, check)]
     try:
         found = x509.load_pem_x509_certificates(pem.encode())
-    except ValueError as problem:
+    except (ValueError, x509.InvalidVersion) as problem:
         finding = error(
             check,
             SUBJECT,

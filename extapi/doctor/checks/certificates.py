@@ -64,7 +64,7 @@ def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate
         return [], [finding]
     try:
         anchors = x509.load_pem_x509_certificates(each.bundle)
-    except ValueError as problem:
+    except (ValueError, x509.InvalidVersion) as problem:
         finding = error(
             BUNDLE,
             each.subject,

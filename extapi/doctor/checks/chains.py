@@ -53,7 +53,7 @@ def is_for(leaf: x509.Certificate, host: str) -> bool:
     wanted = host.lower().split(".")
     for name in names_of(leaf):
         labels = name.lower().rstrip(".").split(".")
-        if labels == wanted or (labels[0] == "*" and len(wanted) > 1 and labels[1:] == wanted[1:]):
+        if labels == wanted or (labels[0] == "*" and labels[1:] == wanted[1:]):
             return True
     return False
 

@@ -37,6 +37,9 @@ def _answer(each: Registration, reading: Reading) -> Finding:
     if not reading.found:
         if reading.status == 503 and not each.passes:
             return unknown(ANSWER, each.subject, NOT_AVAILABLE)
+        if reading.status == 0 and reading.seconds < LIMIT:
+            # Who gave up was this side, with a shorter --timeout, or the connection to kube-apiserver broke off.
+            return unknown(ANSWER, each.subject, reading.why)
         if reading.status in {0, 503, 504}:
             return error(
                 ANSWER,

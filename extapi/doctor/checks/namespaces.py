@@ -76,6 +76,6 @@ def _names(message: str, each: Registration) -> bool:
     """Whether a condition's message names this group and version, or a resource of this group."""
     for token in _TOKENS.findall(message):
         group, slash, version = token.rstrip(".").partition("/")
-        if (group == each.group and version == each.version) if slash else group.endswith(f".{each.group}"):
+        if (group == each.group and version == each.version) if slash else group.partition(".")[2] == each.group:
             return True
     return False

@@ -1,7 +1,8 @@
 """Why kube-apiserver's own probe of a server failed: its messages, explained. Pure.
 
 The messages are those of Go's net, net/http, crypto/tls and crypto/x509, which kube-aggregator quotes in its condition
-(k8s.io/kube-aggregator/pkg/controllers/status/remote); the built-in control plane writes the same.
+(k8s.io/kube-aggregator/pkg/controllers/status/remote); the built-in control plane writes the same, but
+OpenSSL's words where a handshake fails.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
             "--enable-aggregator-routing=true, or the server hostNetwork; for a slow server see " + _LOGS,
         ),
         (
-            r"HTTP response to HTTPS client|first record does not look like a TLS handshake",
+            r"HTTP response to HTTPS client|first record does not look like a TLS handshake|wrong version number",
             "the server speaks plain HTTP; kube-apiserver speaks HTTPS only",
             "let the Service's targetPort be the port of --secure-port",
         ),

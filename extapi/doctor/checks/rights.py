@@ -25,14 +25,15 @@ class Need(NamedTuple):
     do: str
 
 
-_DELEGATOR = "kubectl create clusterrolebinding {name}:auth-delegator --clusterrole=system:auth-delegator --serviceaccount={account}"
+# Named after namespace and account: an account named admin must not end up with the ClusterRole of that name.
+_DELEGATOR = "kubectl create clusterrolebinding {account}:auth-delegator --clusterrole=system:auth-delegator --serviceaccount={account}"
 _READER = (
-    "kubectl create rolebinding {name}:authentication-reader -n kube-system "
+    "kubectl create rolebinding {account}:authentication-reader -n kube-system "
     "--role=extension-apiserver-authentication-reader --serviceaccount={account}"
 )
 _NAMESPACES = (
-    "kubectl create clusterrole {name} --verb=get,list,watch --resource=namespaces; "
-    "kubectl create clusterrolebinding {name} --clusterrole={name} --serviceaccount={account}"
+    "kubectl create clusterrole {account}:namespaces --verb=get,list,watch --resource=namespaces && "
+    "kubectl create clusterrolebinding {account}:namespaces --clusterrole={account}:namespaces --serviceaccount={account}"
 )
 NEEDS = (
     Need(
@@ -109,7 +110,7 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
             yield ok(need.check, subject, f"may {_told(need.rights)}")
             continue
         saw = f"may not {_told(missing)}"
-        do = need.do.format(name=account.name, account=f"{account.namespace}:{account.name}")
+        do = need.do.format(account=f"{account.namespace}:{account.name}")
         if need.rights is NAMESPACES and not certain:
             yield unknown(need.check, subject, f"{saw}: extapi serve needs it, other servers may not", do=do)
         else:

@@ -106,13 +106,18 @@ def _pods(reference: ServiceReference, found: ServiceFacts, service: Obj) -> Ite
 
 
 def _target_port(reference: ServiceReference, service: Obj, pods: list[Obj]) -> Iterator[Finding]:
-    """A named targetPort has to be the name of a container's port; a number works whether it is declared or not."""
+    """A named targetPort has to be the name of a container's port; a number works whether it is declared or not.
+
+    Sidecars count as well: init containers that go on (k8s.io/endpointslice, ``FindPort``).
+    """
     yield ok(SELECTOR, reference.subject, f"pods that it selects: {len(pods)}")
     target = (service_port(service, reference.port) or {}).get("targetPort")
     names = {
         text(port, "name")
         for pod in pods
-        for container in objects(member(pod, "spec", "containers"))
+        for kind in ("containers", "initContainers")
+        for container in objects(member(pod, "spec", kind))
+        if kind == "containers" or container.get("restartPolicy") == "Always"
         for port in objects(container.get("ports"))
     }
     if isinstance(target, str) and target not in names:

@@ -55,7 +55,8 @@ def _missing(facts: Facts, group: ExpectedGroup) -> Iterator[Finding]:
                 saw="it has no spec.service: kube-apiserver answers for it itself",
                 wrong="no request for this version reaches the server; a CustomResourceDefinition of the same group and "
                 "version makes such an APIService",
-                do=f"delete the CustomResourceDefinitions of {group.name}, then create the APIService {name} with spec.service",
+                do=f"save the objects of these CustomResourceDefinitions, which are lost with them (kubectl get crds shows those "
+                f"of {group.name}); delete them, then create the APIService {name} with spec.service",
             )
         else:
             yield ok(CHECK, f"APIService {name}", "registered, as the app has it")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import json
+import ssl
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +115,13 @@ def config_map(**changed: str | None) -> dict[str, Any]:
 def served(leaf: Issued = LEAF, *, given: bool = True) -> dict[ServiceReference, list[Served]]:
     """What is presented."""
     return {REFERENCE: [Served("127.0.0.1:8443", given, leaf.chain)]}
+
+
+def unreadable(issued: Issued) -> bytes:
+    """The certificate in PEM, of a version that X.509 does not have: OpenSSL reads it, the cryptography package does not."""
+    version = b"\xa0\x03\x02\x01"
+    changed = ssl.PEM_cert_to_DER_cert(issued.pem.decode()).replace(version + b"\x02", version + b"\x07", 1)
+    return ssl.DER_cert_to_PEM_cert(changed).encode()
 
 
 def account(**denied: bool) -> AccountFacts:

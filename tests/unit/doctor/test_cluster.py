@@ -218,3 +218,14 @@ def test_which_kubeconfig_and_which_context(nowhere: Path, monkeypatch: pytest.M
     assert connect(None, "", seconds=5).server == "http://127.0.0.2:1"
     with pytest.raises(CannotAsk, match="third"):
         connect(given, "third", seconds=5)
+
+
+def test_the_first_of_several_kubeconfigs_says_which_context(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As k8s.io/client-go/tools/clientcmd merges them; a file may be missing, or name none."""
+    (nowhere / "users").write_text("{kind: Config, users: [{name: me, user: {token: t}}]}")
+    (nowhere / "one").write_text(CONFIG)
+    (nowhere / "two").write_text(CONFIG.replace("current-context: first", "current-context: second"))
+    monkeypatch.setenv("KUBECONFIG", ":".join(str(nowhere / name) for name in ("missing", "users", "one", "two")))
+    assert connect(None, "", seconds=5).server == "http://127.0.0.1:1"
+    monkeypatch.setenv("KUBECONFIG", ":".join(str(nowhere / name) for name in ("two", "one", "users")))
+    assert connect(None, "", seconds=5).server == "http://127.0.0.1:2"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from extapi.doctor.cluster import CannotAsk
 from extapi.doctor.command import _address, doctor
 
 
@@ -48,3 +49,11 @@ def test_a_cluster_that_cannot_be_asked(tmp_path: Path) -> None:
         "Error: http://127.0.0.1:1: no answer to list on apiservices.apiregistration.k8s.io: "
     )
     assert "refused" in result.stderr
+
+
+def test_what_a_server_says_reaches_the_terminal_without_its_escape_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise CannotAsk("https://x: \x1b]0;title\x07\nno")
+
+    monkeypatch.setattr("extapi.doctor.cluster.connect", refuse)
+    assert CliRunner().invoke(doctor, []).stderr == "Error: https://x: ]0;title no\n"

@@ -8,6 +8,7 @@ def test_a_servers_message_cannot_reach_the_terminal_as_it_is() -> None:
     assert len(plain("x" * 5000)) == TEXT_LIMIT
     finding = error("a.b", "x", saw="\x1b]0;title\x07", wrong="\r", do="\n")
     assert (finding.saw, finding.wrong, finding.do) == ("]0;title", "", "")
+    assert ok("a.b", "Namespace \x1b[31m", "fine").subjects == ("Namespace [31m",)
 
 
 def test_the_same_is_said_once_and_the_worst_first() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from extapi.doctor.handshake import shake_hands
 from tests.certificates import SERVER, authority
+from tests.unit.doctor.healthy import unreadable
 
 CA = authority("ca")
 
@@ -51,6 +52,22 @@ def test_it_sees_the_whole_chain_under_the_name_that_it_asks_for(tmp_path: Path)
     assert served.chain == leaf.chain
     assert len(served.chain) == 2
     assert asked == ["a.b.svc"]
+
+
+def test_a_certificate_that_openssl_alone_can_read(tmp_path: Path) -> None:
+    leaf = CA.leaf("server", eku=SERVER)
+    (tmp_path / "tls.crt").write_bytes(unreadable(leaf))
+    (tmp_path / "tls.key").write_bytes(leaf.key_pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+    def tls(connected: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            context.wrap_socket(connected, server_side=True).close()
+
+    with answering(tls) as port:
+        served = shake_hands("127.0.0.1", port, server_name="a.b.svc", seconds=30)
+    assert (served.chain, served.failure) == ((), "7 is not a valid X509 version")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,14 @@ def test_what_is_missing_or_of_a_wrong_type_is_left_out() -> None:
     assert (strange.available.status, strange.available.since, strange.passes) == ("", None, False)
 
 
+def test_a_name_that_no_service_has_reaches_neither_a_path_nor_a_shell() -> None:
+    """kube-apiserver takes any text here, and the names stand in commands that are copied."""
+    service = {"namespace": "../..", "name": "x; rm -rf $(cat /?a=\x1b"}
+    assert registration({"spec": {"service": service}}).service == ServiceReference(
+        "_____", "x__rm_-rf___cat___a__", 443
+    )
+
+
 def test_times() -> None:
     assert moment("2026-01-02T03:04:05Z") == dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
     assert moment("soon") is None

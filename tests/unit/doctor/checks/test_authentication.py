@@ -9,7 +9,7 @@ import pytest
 
 from extapi.doctor.finding import Severity
 from tests.certificates import authority, bundle
-from tests.unit.doctor.healthy import NOW, PROXY_CA, USERS_CA, config_map, forbidden, found, one, reading
+from tests.unit.doctor.healthy import NOW, PROXY_CA, USERS_CA, config_map, forbidden, found, one, reading, unreadable
 
 CONFIG_MAP, PROXIES, CLIENTS = "authentication.configmap", "authentication.proxies", "authentication.clients"
 HEADERS, SAME = "authentication.headers", "authentication.same-ca"
@@ -44,6 +44,7 @@ def test_users_without_certificates_are_nothing_wrong() -> None:
     ("pem", "severity"),
     [
         ("-----BEGIN NONSENSE-----", Severity.ERROR),
+        (unreadable(PROXY_CA).decode(), Severity.ERROR),
         (authority("old", expired=True).pem.decode(), Severity.ERROR),
         (bundle(authority("old", expired=True), PROXY_CA).decode(), Severity.OK),
     ],

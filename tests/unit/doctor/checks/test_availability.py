@@ -53,6 +53,7 @@ def test_each_reason_is_explained(reason: str, words: str) -> None:
         (f"timed out waiting for {URL}", "within 5 seconds"),
         ("dial tcp 10.0.0.7:443: i/o timeout", "cannot reach it at all"),
         ("http: server gave HTTP response to HTTPS client", "plain HTTP"),
+        ("tls: wrong version number", "plain HTTP"),  # of the built-in control plane
         (f"bad status from {URL}: 401", "does not trust kube-apiserver's proxy certificate"),
         (f"bad status from {URL}: 403", "system:kube-aggregator"),
         (f"bad status from {URL}: 404", "does not serve this group and version"),

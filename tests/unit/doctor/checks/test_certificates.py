@@ -9,7 +9,7 @@ import pytest
 from extapi.doctor.facts import Served
 from extapi.doctor.finding import Severity
 from tests.certificates import CLIENT, SERVER, authority, bundle
-from tests.unit.doctor.healthy import CA, HOST, NOW, REFERENCE, found, one, registered, served
+from tests.unit.doctor.healthy import CA, HOST, NOW, REFERENCE, found, one, registered, served, unreadable
 
 BUNDLE, CHAIN, NAMES, DATES = "certificate.bundle", "certificate.chain", "certificate.names", "certificate.dates"
 
@@ -91,10 +91,18 @@ def test_dates(wrong: dict[str, Any], moment: dt.datetime, severity: Severity) -
     assert one(CHAIN, **changed).severity is Severity.OK  # another matter
 
 
+def test_the_dates_of_intermediates_count() -> None:
+    leaf = CA.intermediate("middle", expired=True).leaf("server", san=[HOST], eku=SERVER)
+    finding = one(DATES, served=served(leaf))
+    assert finding.severity is Severity.ERROR
+    assert "presents CN=middle" in finding.saw
+
+
 @pytest.mark.parametrize(
     ("pem", "moment", "severity", "words"),
     [
         (b"none", NOW, Severity.ERROR, "no certificates in PEM"),
+        (unreadable(CA), NOW, Severity.ERROR, "7 is not a valid X509 version"),
         (authority("old", expired=True).pem, NOW, Severity.ERROR, "every certificate of the caBundle has expired"),
         (bundle(authority("old", expired=True), CA), NOW, Severity.WARNING, "CN=old has expired"),
         (CA.pem, NOW - dt.timedelta(days=2), Severity.ERROR, "valid yet"),

@@ -24,12 +24,13 @@ def test_a_server_with_another_time_than_kube_apiserver(seconds: int, severity: 
     assert words in finding.saw
 
 
-def test_a_wrong_clock_here_is_not_the_servers_fault() -> None:
-    here = NOW - dt.timedelta(minutes=10)
+@pytest.mark.parametrize(("minutes", "words"), [(-10, "10 minutes ahead of"), (10, "10 minutes behind")])
+def test_a_wrong_clock_here_is_not_the_servers_fault(minutes: int, words: str) -> None:
+    here = NOW + dt.timedelta(minutes=minutes)
     changed = {"config_map": reading(config_map(), here=here), "discovery": {NAME: reading(discovery(), here=here)}}
     finding = one("clock.here", **changed)
     assert finding.severity is Severity.WARNING
-    assert "10 minutes ahead of this machine's" in finding.saw
+    assert f"{words} this machine's" in finding.saw
     assert one("clock.server", **changed).severity is Severity.OK
 
 

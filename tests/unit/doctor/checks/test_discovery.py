@@ -29,6 +29,7 @@ AWAY = {"status": "False", "reason": "FailedDiscoveryCheck", "message": "EOF"}
         (reading(discovery(), seconds=0.5), Severity.OK),
         (reading(discovery(), seconds=2.6), Severity.WARNING),
         (reading(status=0, text="nothing within 5 seconds", seconds=5.0), Severity.ERROR),
+        (reading(status=0, text="nothing within 1 seconds", seconds=1.0), Severity.UNKNOWN),  # with --timeout 1
         (reading(status=504, text="context deadline exceeded", seconds=5.0), Severity.ERROR),
         (reading(status=404, text="404 page not found"), Severity.ERROR),
         (reading(status=500, text="oh"), Severity.ERROR),

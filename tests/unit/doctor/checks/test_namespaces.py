@@ -45,6 +45,7 @@ def test_a_namespace_that_waits_for_a_server() -> None:
         FAILED.replace("shop.example.com", "bookshop.example.com"),
         FAILED.replace("shop.example.com", "example.com"),
         "Some resources are remaining: wares.bookshop.example.com has 2 resource instances",
+        "Some resources are remaining: books.old.shop.example.com has 2 resource instances",
         "All resources successfully discovered",
     ],
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -32,6 +33,23 @@ def test_only_servers_of_extapi_are_known_to_need_namespaces() -> None:
     finding = one("rights.namespaces", accounts={PLACE: [named]})
     assert finding.severity is Severity.ERROR
     assert finding.saw == "may not get, list, watch namespaces"
+
+
+@pytest.mark.parametrize(
+    ("resource", "check"),
+    [
+        ("tokenreviews", "rights.tokenreviews"),
+        ("configmaps", "rights.configmap"),
+        ("namespaces", "rights.namespaces"),
+    ],
+)
+def test_an_account_named_as_a_cluster_role_does_not_get_that_role(resource: str, check: str) -> None:
+    """Typed where there is one already, ``create clusterrole admin`` fails, and a binding to it gives everything."""
+    lacking = replace(account(**{resource: True}), account=Account("shop", "admin", given=True))
+    do = one(check, accounts={PLACE: [lacking]}).do
+    for command in do.split(" && "):
+        assert re.match(r"kubectl create (clusterrole|clusterrolebinding|rolebinding) shop:admin:[a-z-]+ ", command)
+    assert "--clusterrole=admin" not in do
 
 
 def test_what_may_not_be_asked_is_unknown() -> None:

@@ -38,6 +38,8 @@ def test_a_service_that_is_not_there() -> None:
     missing = {"services": {PLACE: ServiceFacts(reading(status=404, text='services "server" not found'))}}
     assert one(EXISTS, **missing).severity is Severity.ERROR
     assert not found(ENDPOINTS, **missing)
+    broken = {"services": {PLACE: ServiceFacts(reading(status=500, text="etcd"))}}
+    assert one(EXISTS, **broken).severity is Severity.UNKNOWN
     hidden = {"services": {PLACE: ServiceFacts(forbidden())}}
     assert one(EXISTS, **hidden).wrong == 'needs get on this: User "x" cannot get this'
 
@@ -57,6 +59,15 @@ def test_ports(changed: dict[str, Any], words: str) -> None:
 
 def test_a_port_by_number_may_be_undeclared() -> None:
     assert one(PORT, **behind(ports(targetPort=9443))).severity is Severity.OK
+
+
+def test_a_port_of_a_sidecar() -> None:
+    init = {"name": "proxy", "ports": [{"name": "api", "containerPort": 8443}]}
+    pod = {"spec": {"containers": [{"name": "server"}], "initContainers": [{**init, "restartPolicy": "Always"}]}}
+    assert one(PORT, **behind(ports(targetPort="api"), pods_=reading({"items": [pod]}))).severity is Severity.OK
+    pod["spec"]["initContainers"] = [init]
+    errors = found(PORT, **behind(ports(targetPort="api"), pods_=reading({"items": [pod]})))
+    assert [each.severity for each in errors] == [Severity.ERROR, Severity.OK]
 
 
 def test_an_external_name_has_neither_port_nor_pods() -> None:

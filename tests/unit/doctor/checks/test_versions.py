@@ -26,6 +26,7 @@ def test_a_version_that_kube_apiserver_serves_itself() -> None:
     finding = one(CHECK, expected=EXPECTED, **registered(service=None, caBundle=None))
     assert finding.severity is Severity.ERROR
     assert "CustomResourceDefinition" in finding.wrong
+    assert finding.do.startswith("save the objects of these CustomResourceDefinitions, which are lost with them")
 
 
 def test_a_group_that_is_not_there() -> None:

@@ -94,7 +94,8 @@ class Pod:
         read_only = "yes" if self.container["securityContext"].get("readOnlyRootFilesystem") else "no"
         triples = [
             word
-            for mount in self._mounts()
+            # What is within another comes after it: this checkout may stand in /tmp, which pods have a volume for.
+            for mount in sorted(self._mounts(), key=lambda mount: len(Path(mount.target).parts))
             for word in (str(mount.source), mount.target, "ro" if mount.read_only else "rw")
         ]
         environment = {name: value for name, value in self._environment().items() if name != "PATH"}

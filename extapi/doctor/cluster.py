@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,11 @@ import yaml
 from kubernetes import client, config
 
 from extapi.client.credentials import SERVICE_ACCOUNT
-from extapi.doctor.facts import Reading
+from extapi.doctor.facts import Reading, member, objects, text
+from extapi.doctor.impersonation import impersonation
 
+TOTAL = 12
+"""How many times the bound of one request the whole run may take: a minute, unless ``--timeout`` says otherwise."""
 LIMIT = 64 * 1024 * 1024
 """Bytes of an answer: the merged OpenAPI v2 of a large cluster has some ten."""
 TEXT_LIMIT = 500
@@ -39,7 +44,8 @@ class CannotAsk(Exception):
 class Cluster:
     """kube-apiserver, as whoever the kubeconfig says.
 
-    ``clock``: this machine's time; ``timer``: seconds from any beginning; ``seconds``: bound of one request.
+    ``seconds``: bound of one request; ``total``: seconds from now until nothing more is asked. ``clock``: this machine's time;
+    ``timer``: seconds from any beginning. ``headers``: sent with every request.
     """
 
     def __init__(
@@ -47,6 +53,8 @@ class Cluster:
         configuration: Any,
         *,
         seconds: float,
+        total: float = math.inf,
+        headers: Sequence[tuple[str, str]] = (),
         clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -55,6 +63,16 @@ class Cluster:
         self._seconds = seconds
         self._clock = clock
         self._timer = timer
+        self._headers = headers
+        self._end = timer() + total
+
+    def left(self) -> float:
+        """Seconds until the whole run is over, also for connections that are not to kube-apiserver."""
+        return max(0.0, self._end - self._timer())
+
+    def stop(self) -> None:
+        """Let the whole run be over now: what is under way may end, nothing more is asked."""
+        self._end = self._timer()
 
     def get(
         self, path: str, right: str, *, query: Mapping[str, str] | None = None, accept: str = "application/json"
@@ -67,10 +85,15 @@ class Cluster:
         return self._send("POST", path, right, "application/json", json.dumps(obj).encode())
 
     def _send(self, method: str, path: str, right: str, accept: str, body: bytes | None) -> Reading:
-        headers = {"Accept": accept, "User-Agent": "extapi-doctor"}
+        headers = urllib3.HTTPHeaderDict(Accept=accept)
+        headers["User-Agent"] = "extapi-doctor"
+        headers.extend(self._headers)
         if body is not None:
             headers["Content-Type"] = "application/json"
         began = self._timer()
+        seconds = min(self._seconds, self.left())
+        if seconds <= 0:
+            return Reading(right, over=True)
         try:
             self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
             answer = self._client.rest_client.pool_manager.request(
@@ -78,18 +101,18 @@ class Cluster:
                 self.server + path,
                 headers=headers,
                 body=body,
-                timeout=urllib3.Timeout(total=self._seconds),
+                timeout=urllib3.Timeout(total=seconds),
                 retries=False,
                 redirect=False,
                 preload_content=False,
             )
             here = self._clock()
-            data, problem = self._read(answer, began + self._seconds)
+            data, problem = self._read(answer, began + seconds)
         except (urllib3.exceptions.HTTPError, OSError, config.ConfigException) as error:
-            return Reading(right, text=self._reason(error), seconds=self._timer() - began)
+            return self._none(right, self._reason(error), began)
         status = int(answer.status)
         if problem == _LATE:
-            return Reading(right, text=problem.format(self._seconds), seconds=self._timer() - began)
+            return self._none(right, problem.format(self._seconds), began)
         return Reading(
             right,
             status=status,
@@ -100,6 +123,9 @@ class Cluster:
             here=here,
             cut=bool(problem),
         )
+
+    def _none(self, right: str, why: str, began: float) -> Reading:
+        return Reading(right, text=why, seconds=self._timer() - began, over=self.left() <= 0)
 
     def _read(self, answer: Any, deadline: float) -> tuple[bytes, str]:
         """The body, and what is wrong with it: each read has a bound of its own, so all together need one, too."""
@@ -144,38 +170,55 @@ def connect(kubeconfig: Path | None, context: str, *, seconds: float) -> Cluster
             f"no pod ({SERVICE_ACCOUNT}/token is missing); give --kubeconfig FILE"
         )
     configuration = client.Configuration()
+    headers: list[tuple[str, str]] = []
     untyped: Any = config
     try:
         if in_cluster:
             untyped.load_incluster_config(client_configuration=configuration)
         else:
-            chosen = context or _current(path) or None
-            untyped.load_kube_config(config_file=path, context=chosen, client_configuration=configuration)
+            contents = _contents(path)
+            chosen = context or _current(contents)
+            untyped.load_kube_config(config_file=path, context=chosen or None, client_configuration=configuration)
+            user = text(_named(contents, "contexts", "context", chosen), "user")
+            headers = impersonation(_named(contents, "users", "user", user))
         if not configuration.verify_ssl:
             # The kubeconfig says so: that is the operator's matter, and not to be told with every request.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        return Cluster(configuration, seconds=seconds)
+        with warnings.catch_warnings():
+            # That PySocks is missing, is said once, and by us.
+            warnings.simplefilter("ignore", urllib3.exceptions.DependencyWarning)
+            return Cluster(configuration, seconds=seconds, total=TOTAL * seconds, headers=headers)
     # A broken kubeconfig surfaces as almost anything: YAML, base64, TLS, the plugin's errors.
     except Exception as error:
         where = "of this pod" if in_cluster else path
         raise CannotAsk(f"cannot use the kubeconfig {where}: {_why(error)}") from error
 
 
-def _current(path: str) -> str:
+def _contents(path: str) -> list[Any]:
+    """What stands in each of several files; one that is missing counts as none, as for kubectl."""
+    files = [Path(each).expanduser() for each in path.split(os.pathsep) if each]
+    return [yaml.safe_load(each.read_text()) for each in files if each.exists()]
+
+
+def _current(contents: Sequence[Any]) -> str:
     """The current context of several files: the first that names one, as for kubectl; the package takes the last."""
-    for each in path.split(os.pathsep):
-        file = Path(each).expanduser()
-        if each and file.exists():
-            content = yaml.safe_load(file.read_text())
-            found = content.get("current-context") if isinstance(content, dict) else None
-            if found:
-                return str(found)
-    return ""
+    found = (member(each, "current-context") for each in contents)
+    return next((str(each) for each in found if each), "")
+
+
+def _named(contents: Sequence[Any], kind: str, part: str, name: str) -> dict[str, Any]:
+    """The first of that name, as the package and kubectl have it; empty if there is none."""
+    for content in contents:
+        for each in objects(member(content, kind)):
+            if each.get("name") == name:
+                found = each.get(part)
+                return found if isinstance(found, dict) else {}
+    return {}
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name == "socks":
-        return "its proxy-url is a SOCKS proxy, for which the kubernetes package needs PySocks: pip install PySocks"
+        return "its proxy is a SOCKS proxy, for which the kubernetes package needs PySocks: pip install PySocks"
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -6,11 +6,17 @@ import ipaddress
 import os
 import re
 import sys
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+FAILED = 2
+"""Exit status when there is nothing to report, as click's for a wrong command line."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 _ACCOUNT = re.compile(r"[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*")
 
 
@@ -49,8 +55,38 @@ def doctor(output: str, **options: Any) -> None:
     """Say what is wrong between a cluster and its extension servers, and what to do.
 
     Without --app and --group every APIService with a Service is looked at. Exit status: 0 nothing is wrong, 1 something is,
-    2 the cluster cannot be asked.
+    2 the cluster cannot be asked or the doctor itself fails, 130 after Ctrl-C.
     """
+    # Click and Python end with 1 in these cases, which would look like findings.
+    try:
+        status = _examine(output, options)
+    except click.ClickException:
+        raise
+    except KeyboardInterrupt:
+        click.echo("Aborted!", err=True)
+        status = INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads on, as behind "head"; what is still buffered would fail once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = FAILED
+    # Whatever it is: one line, and no finding.
+    except Exception as error:  # noqa: BLE001 - as said
+        click.echo(_unexpected(error), err=True)
+        status = FAILED
+    sys.exit(status)
+
+
+def _unexpected(error: Exception) -> str:
+    """One line for a report of what nobody thought of: what, and where."""
+    from extapi.doctor.finding import plain  # noqa: PLC0415 - see below
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return plain(f"Error: unexpected {type(error).__name__}{where}: {error}")
+
+
+def _examine(output: str, options: Mapping[str, Any]) -> int:
+    """Ask, judge, print; the exit status. Raises whatever happens."""
     # Imports stand here, so that --help and mistakes answer at once.
     from extapi.doctor import report  # noqa: PLC0415
     from extapi.doctor.checks import judge  # noqa: PLC0415
@@ -66,10 +102,10 @@ def doctor(output: str, **options: Any) -> None:
         findings = judge(gather(cluster, scope))
     except CannotAsk as problem:
         click.echo(f"Error: {plain(str(problem))}", err=True)
-        sys.exit(2)
+        return FAILED
     write = report.as_json if output == "json" else report.as_text
     click.echo(write(cluster.server, findings))
-    sys.exit(report.status(findings))
+    return report.status(findings)
 
 
 def _scope(

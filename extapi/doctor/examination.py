@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 from urllib.parse import quote
 
 from extapi.api.definition import Api
+from extapi.doctor.abreast import Answer, Asked, Key, abreast
 from extapi.doctor.accounts import REVIEWS, RIGHTS, accounts_of, review_of, selector_of
 from extapi.doctor.addresses import Address, addresses_of
 from extapi.doctor.cluster import CannotAsk, Cluster
@@ -42,11 +41,7 @@ PAGE = "500"
 WORKERS = 8
 """Requests at a time."""
 HANDSHAKE = 3.0
-"""Seconds for one address, of which most are not reachable from outside of the cluster."""
-
-Key = TypeVar("Key")
-Asked = TypeVar("Asked")
-Answer = TypeVar("Answer")
+"""Seconds for one address with the look-up of its name, of which most are not reachable from outside of the cluster."""
 
 
 @dataclass(frozen=True)
@@ -84,17 +79,19 @@ def expected_groups(api: Api) -> tuple[ExpectedGroup, ...]:
 
 def gather(cluster: Cluster, scope: Scope) -> Facts:
     """Ask everything. Raises :class:`CannotAsk` when there is nothing to begin with."""
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return _Examination(cluster, scope, pool).facts()
+    try:
+        return _Examination(cluster, scope).facts()
+    except BaseException:
+        cluster.stop()  # nothing more is begun by whoever is still at it
+        raise
 
 
 class _Examination:
     """One gathering: each method asks something, :meth:`_each` side by side."""
 
-    def __init__(self, cluster: Cluster, scope: Scope, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, cluster: Cluster, scope: Scope) -> None:
         self._cluster = cluster
         self._scope = scope
-        self._pool = pool
         self._known: dict[Account, AccountFacts] = {}
         """One account may be behind several Services."""
 
@@ -107,17 +104,22 @@ class _Examination:
         services = self._each({(each.namespace, each.name): each for each in references}, self._service)
         targets = {each: (each, services[each.namespace, each.name]) for each in references}
         paths = _document_paths(alone["openapi_v3"], registrations)
+        stored = read_store(self._scope.storage, seconds=self._scope.seconds) if self._scope.storage else None
+        discovery = self._each({each.name: each for each in registrations}, self._discovery)
+        accounts = {place: self._accounts(place[0], facts) for place, facts in services.items()}
+        documents = self._each(paths, self._document)
         return Facts(
             now=now,
             registrations=registrations,
             groups=self._scope.groups,
             expected=self._scope.expected,
             services=services,
-            discovery=self._each({each.name: each for each in registrations}, self._discovery),
+            discovery=discovery,
+            accounts=accounts,
+            documents=documents,
+            stored=stored,
+            # Last: from outside of a cluster most addresses cost all their time and tell nothing.
             served=self._each(targets, self._served),
-            accounts={place: self._accounts(place[0], facts) for place, facts in services.items()},
-            documents=self._each(paths, self._document),
-            stored=read_store(self._scope.storage, seconds=self._scope.seconds) if self._scope.storage else None,
             **alone,
         )
 
@@ -201,16 +203,19 @@ class _Examination:
         return ServiceFacts(service, slices, pods, deployments)
 
     def _served(self, target: tuple[ServiceReference, ServiceFacts]) -> list[Served]:
-        """What is presented at the first address that answers; if none does, why each did not."""
+        """What is presented at the first address that answers; if none does, why each did not, as far as there was time."""
         reference, facts = target
         failures: list[Served] = []
         given = self._scope.connect
         for host, port in [given] if given else addresses_of(reference, facts, in_cluster=self._scope.in_cluster):
+            left = self._cluster.left()
+            if left <= 0:
+                return [*failures, Served(f"{host}:{port}", given is not None, over=True)]
             found = shake_hands(
                 host,
                 port,
                 server_name=reference.host,
-                seconds=min(HANDSHAKE, self._scope.seconds),
+                seconds=min(HANDSHAKE, self._scope.seconds, left),
                 given=given is not None,
             )
             if found.chain:
@@ -235,8 +240,8 @@ class _Examination:
         return self._cluster.post(REVIEWS, "create on subjectaccessreviews.authorization.k8s.io", review_of(*asked))
 
     def _each(self, asked: Mapping[Key, Asked], ask: Callable[[Asked], Answer]) -> dict[Key, Answer]:
-        """Ask about each, side by side; called only by the thread that made the pool, which must not wait for itself."""
-        return dict(zip(asked, self._pool.map(ask, asked.values()), strict=True))
+        """Ask about each, side by side."""
+        return abreast(asked, ask, workers=WORKERS)
 
 
 def _document_paths(openapi_v3: Reading, registrations: Sequence[Registration]) -> dict[str, str]:

@@ -13,6 +13,9 @@ from cryptography import x509
 from extapi.doctor.registration import Registration, ServiceReference
 
 Obj = dict[str, Any]
+OVER = "not tried, or not to its end: the time of the whole run is over"
+"""Why there is no answer, where :attr:`Reading.over` or :attr:`Served.over`."""
+MORE_TIME = "give it more time (--timeout), or look at less of the cluster (--group)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Reading:
     """This machine's clock when the answer's head had come."""
     cut: bool = False
     """The answer was larger than it may be."""
+    over: bool = False
+    """There was no time left for an answer."""
 
     @property
     def found(self) -> bool:
@@ -42,6 +47,8 @@ class Reading:
     @property
     def why(self) -> str:
         """Why there is nothing to judge."""
+        if self.over:
+            return f"{self.right}: {OVER}"
         if self.cut:
             return f"the answer to {self.right} has more than {len(self.data)} bytes"
         if self.status == 403:
@@ -74,6 +81,8 @@ class Served:
     chain: tuple[x509.Certificate, ...] = ()
     """The leaf first; empty: ``failure`` says why."""
     failure: str = ""
+    over: bool = False
+    """There was no time left for it."""
 
 
 @dataclass(frozen=True, slots=True)

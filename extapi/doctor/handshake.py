@@ -5,8 +5,10 @@ Judges nothing: what is presented is compared with the caBundle elsewhere.
 
 from __future__ import annotations
 
+import queue
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +35,7 @@ def shake_hands(
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     deadline = timer() + seconds
     try:
-        with socket.create_connection((host, port), timeout=seconds) as connected:
+        with _connected(host, port, deadline, timer) as connected:
             chain = _chain(connected, server_name, deadline, timer)
         # OpenSSL is content with more than the cryptography package, which raises InvalidVersion or ValueError.
         certificates = tuple(each.to_cryptography() for each in chain[:LONGEST_CHAIN])
@@ -44,6 +46,45 @@ def shake_hands(
     except (OSError, ValueError, x509.InvalidVersion) as error:  # a host name may be one that cannot be encoded, too
         return Served(address, given, failure=str(getattr(error, "strerror", "") or error))
     return Served(address, given, chain=certificates)
+
+
+def _connected(host: str, port: int, deadline: float, timer: Callable[[], float]) -> socket.socket:
+    """A connection to the first address of a name that takes one: :func:`socket.create_connection` bounds each, not all."""
+    failure: OSError = TimeoutError()
+    for family, kind, protocol, _, address in _addresses(host, port, deadline - timer()):
+        left = deadline - timer()
+        if left <= 0:
+            raise TimeoutError
+        connection = socket.socket(family, kind, protocol)
+        try:
+            connection.settimeout(left)
+            connection.connect(address)
+        except OSError as error:
+            connection.close()
+            failure = error
+        else:
+            return connection
+    raise failure
+
+
+def _addresses(host: str, port: int, seconds: float) -> list[Any]:
+    """``getaddrinfo``, which has no bound of its own: a thread that is left alone when time is over, also at exit."""
+    answers: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answers.put(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+        except (OSError, ValueError) as error:
+            answers.put(error)
+
+    threading.Thread(target=look_up, name=f"look up {host}", daemon=True).start()
+    try:
+        found = answers.get(timeout=max(0.0, seconds))
+    except queue.Empty:
+        raise TimeoutError from None
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _chain(connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
+from extapi.doctor.checks.pods import logs, port_field
 from extapi.doctor.checks.probefailures import Cause, cause_of
 from extapi.doctor.duration import spell
 from extapi.doctor.facts import Facts
@@ -52,14 +53,14 @@ _CAUSES = {
 def availability(facts: Facts) -> Iterator[Finding]:
     """One finding an APIService."""
     for each in facts.registrations:
-        yield _judged(each, facts.now)
+        yield _judged(each, facts)
 
 
-def _judged(each: Registration, now: dt.datetime) -> Finding:
+def _judged(each: Registration, facts: Facts) -> Finding:
     found = each.available
     if found is None:
-        return _without(each, now)
-    saw = f"Available={found.status}{_since(found, now)}, {found.reason}: {found.message}"
+        return _without(each, facts.now)
+    saw = f"Available={found.status}{_since(found, facts.now)}, {found.reason}: {found.message}"
     if found.status == "True":
         return ok(CHECK, each.subject, saw)
     known = _CAUSES.get(found.reason)
@@ -71,6 +72,8 @@ def _judged(each: Registration, now: dt.datetime) -> Finding:
         "service": each.service.name if each.service else "",
         "port": each.service.port if each.service else "",
         "host": each.service.host if each.service else "",
+        "logs": logs(facts, each.service) if each.service else "",
+        "port_field": port_field(facts, each.service) if each.service else "",
     }
     wrong = f"{known.wrong.format(**values)}. {CONSEQUENCE}"
     return error(CHECK, each.subject, saw=saw, wrong=wrong, do=known.do.format(**values))

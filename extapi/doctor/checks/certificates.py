@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from cryptography import x509
 
 from extapi.doctor.checks.chains import ends_soon, is_authority, is_for, names_of, subject_of, vouched
+from extapi.doctor.checks.pods import connect, connection
 from extapi.doctor.duration import day
-from extapi.doctor.facts import Facts, Served
+from extapi.doctor.facts import MORE_TIME, OVER, Facts, Served
 from extapi.doctor.finding import Finding, Severity, error, ok, unknown, warning
 from extapi.doctor.registration import Registration, ServiceReference
 
@@ -31,10 +32,10 @@ def certificates(facts: Facts) -> Iterator[Finding]:
             continue  # nothing that is presented counts
         for served in facts.served.get(each.service, ()):
             if served.chain:
-                yield from _presented(each, each.service, anchors, served, facts.now)
+                yield from _presented(each, each.service, anchors, served, facts)
                 break
         else:
-            yield _not_reached(each, each.service, facts.served.get(each.service, ()))
+            yield _not_reached(each, each.service, facts)
 
 
 def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
@@ -104,17 +105,17 @@ def _presented(
     reference: ServiceReference,
     anchors: Sequence[x509.Certificate],
     served: Served,
-    now: dt.datetime,
+    facts: Facts,
 ) -> Iterator[Finding]:
     """What kube-apiserver would say of what was presented here."""
-    findings = [_names(each, reference, served), _dates(each, served, now)]
+    findings = [_names(each, reference, served), _dates(each, anchors, served, facts.now)]
     if anchors:
         findings.insert(0, _chain(each, anchors, served))
     for finding in findings:
         if finding.severity is Severity.ERROR and each.passes and not served.given:
             # kube-apiserver has seen another server, or another certificate, than we did.
             why = f"kube-apiserver says that all is well, but what answers here at {served.address} is not what it means: "
-            do = _connect(each, reference)
+            do = connect(facts, each, reference)
             yield unknown(finding.check, each.subject, why + finding.wrong, saw=finding.saw, do=do)
         else:
             yield finding
@@ -153,38 +154,38 @@ def _names(each: Registration, reference: ServiceReference, served: Served) -> F
     )
 
 
-def _dates(each: Registration, served: Served, now: dt.datetime) -> Finding:
-    """The first certificate of the chain whose time is over, has not come, or ends soon."""
+def _dates(each: Registration, anchors: Sequence[x509.Certificate], served: Served, now: dt.datetime) -> Finding:
+    """The worst of the chain: a certificate whose time is over, has not come, or ends soon."""
+    valid = [one for one in served.chain if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
+    trusted = [one for one in anchors if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
+    # Go tries every way to an anchor: a certificate that none of them needs is in nobody's way.
+    enough = bool(trusted) and served.chain[0] in valid and not vouched(valid, trusted)
+    warnings: list[Finding] = []
     for one in served.chain:
         period = f"{subject_of(one)}: {day(one.not_valid_before_utc)} to {day(one.not_valid_after_utc)}"
         saw = f"{served.address} presents {period}"
-        if one.not_valid_after_utc < now:
-            return error(DATES, each.subject, saw=saw, wrong="it has expired", do=_RENEW)
-        if one.not_valid_before_utc > now:
-            wrong = f"it is not valid yet: kube-apiserver's clock says {day(now)}"
-            return error(DATES, each.subject, saw=saw, wrong=wrong, do="compare the clocks (clock.*), or issue it anew")
-        if ends_soon(one, now):
-            return warning(DATES, each.subject, saw=saw, wrong="it expires soon", do=_RENEW)
-    leaf = served.chain[0]
-    return ok(
-        DATES,
-        each.subject,
-        f"{served.address} presents a certificate that is valid until {day(leaf.not_valid_after_utc)}",
-    )
+        if one not in valid:
+            ended = one.not_valid_after_utc < now
+            wrong = "it has expired" if ended else f"it is not valid yet: kube-apiserver's clock says {day(now)}"
+            if not enough:
+                do = _RENEW if ended else "compare the clocks (clock.*), or issue it anew"
+                return error(DATES, each.subject, saw=saw, wrong=wrong, do=do)
+            wrong += "; kube-apiserver does not need it, other clients may stumble over it"
+            warnings.append(warning(DATES, each.subject, saw=saw, wrong=wrong, do="take it out of --tls-cert-file"))
+        elif ends_soon(one, now):
+            warnings.append(warning(DATES, each.subject, saw=saw, wrong="it expires soon", do=_RENEW))
+    until = f"{served.address} presents a certificate that is valid until {day(served.chain[0].not_valid_after_utc)}"
+    return warnings[0] if warnings else ok(DATES, each.subject, until)
 
 
-def _not_reached(each: Registration, reference: ServiceReference, tried: Sequence[Served]) -> Finding:
+def _not_reached(each: Registration, reference: ServiceReference, facts: Facts) -> Finding:
     """From outside of a cluster that is usual; where the operator said how to connect, it is not."""
+    tried = facts.served.get(reference, ())
+    if any(one.over for one in tried):
+        return unknown(CHAIN, each.subject, OVER, do=MORE_TIME)
     told = "; ".join(f"{one.address}: {one.failure}" for one in tried)
     if any(one.given for one in tried):
-        do = f"kubectl port-forward -n {reference.namespace} service/{reference.name} 8443:{reference.port} must be running"
-        return unknown(CHAIN, each.subject, f"no certificate at the address of --connect: {told}", do=do)
+        why = f"no certificate at the address of --connect: {told}"
+        return unknown(CHAIN, each.subject, why, do=connection(facts, reference))
     why = f"not reachable from here: {told}" if told else "there is no address that could be reached from here"
-    return unknown(CHAIN, each.subject, why, do=_connect(each, reference))
-
-
-def _connect(each: Registration, reference: ServiceReference) -> str:
-    return (
-        f"kubectl port-forward -n {reference.namespace} service/{reference.name} 8443:{reference.port}, then extapi doctor "
-        f"--group {each.group} --connect 127.0.0.1:8443"
-    )
+    return unknown(CHAIN, each.subject, why, do=connect(facts, each, reference))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from extapi.doctor.checks.pods import logs
 from extapi.doctor.facts import ExpectedGroup, Facts, Reading, objects, text
 from extapi.doctor.finding import Finding, error, ok, unknown, warning
-from extapi.doctor.registration import Registration
+from extapi.doctor.registration import Registration, ServiceReference
 
 ANSWER, RESOURCES, AGGREGATED = "discovery.answer", "discovery.resources", "discovery.aggregated"
 LIMIT = 5.0
@@ -25,13 +26,13 @@ def discovery(facts: Facts) -> Iterator[Finding]:
         if each.service is None:
             continue
         reading = facts.discovery[each.name]
-        yield _answer(each, reading)
+        yield _answer(each, each.service, reading, facts)
         if reading.found and (each.group, each.version) in expected:
             yield _resources(each, reading, expected[each.group, each.version])
         yield _aggregated(each, facts.aggregated)
 
 
-def _answer(each: Registration, reading: Reading) -> Finding:
+def _answer(each: Registration, reference: ServiceReference, reading: Reading, facts: Facts) -> Finding:
     wanted = f"{each.group}/{each.version}"
     took = f"after {reading.seconds:.1f} s" if reading.seconds >= 0.1 else "at once"
     if not reading.found:
@@ -40,6 +41,15 @@ def _answer(each: Registration, reading: Reading) -> Finding:
         if reading.status == 0 and reading.seconds < LIMIT:
             # Who gave up was this side, with a shorter --timeout, or the connection to kube-apiserver broke off.
             return unknown(ANSWER, each.subject, reading.why)
+        if reading.status in {503, 504} and reading.seconds < LIMIT:
+            return error(
+                ANSWER,
+                each.subject,
+                saw=f"{reading.why}, {took}",
+                wrong="kube-apiserver does not get through to the server, or the server itself answers so; unless that passes, "
+                "kube-apiserver will call the version unavailable",
+                do=logs(facts, reference),
+            )
         if reading.status in {0, 503, 504}:
             return error(
                 ANSWER,

@@ -52,6 +52,8 @@ def _v3(each: Registration, facts: Facts) -> Finding:
             wrong="kubectl can neither explain nor validate its kinds",
             do=_AGAIN.format("v3"),
         )
+    if document.over:
+        return unknown(V3, each.subject, document.why)
     if not document.found:
         return warning(
             V3,

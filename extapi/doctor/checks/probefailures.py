@@ -12,14 +12,17 @@ from typing import NamedTuple
 
 
 class Cause(NamedTuple):
-    """What a message means, and what to do; ``{name}``, ``{service}``, ``{namespace}``, ``{host}`` stand for the subject's."""
+    """What a message means, and what to do; ``{name}``, ``{service}``, ``{namespace}``, ``{host}`` stand for the subject's.
+
+    ``{logs}``: how to see the server's log, ``{port_field}``: what names its port (:mod:`extapi.doctor.checks.pods`).
+    """
 
     wrong: str
     do: str
 
 
 _PATCH = """kubectl patch apiservice {name} --type=merge -p '{{"spec":{{"caBundle":"BASE64-OF-THE-AUTHORITY"}}}}'"""
-_LOGS = "kubectl logs -n {namespace} service/{service}"
+_LOGS = "{logs}"
 
 _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), Cause(wrong, do))
@@ -52,7 +55,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (
             r"connection refused",
             "nothing listens at that address",
-            "start the server, or let the Service's targetPort be the port of --secure-port: " + _LOGS,
+            "start the server, or let {port_field} be the port of --secure-port: " + _LOGS,
         ),
         (
             r"no such host|server misbehaving",
@@ -69,12 +72,12 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
                 "between the control plane and the pods, a NetworkPolicy, a firewall, or a slow server"
             ),
             "let the control plane's nodes reach the pods' port; where kube-apiserver has no route to Service addresses it needs "
-            "--enable-aggregator-routing=true, or the server hostNetwork; for a slow server see " + _LOGS,
+            "--enable-aggregator-routing=true, or the server hostNetwork; for a slow server: " + _LOGS,
         ),
         (
             r"HTTP response to HTTPS client|first record does not look like a TLS handshake|wrong version number",
             "the server speaks plain HTTP; kube-apiserver speaks HTTPS only",
-            "let the Service's targetPort be the port of --secure-port",
+            "let {port_field} be the port of --secure-port",
         ),
         (
             r"bad status from .*: 401",

@@ -86,6 +86,16 @@ def service(**spec: Any) -> dict[str, Any]:
     return {"spec": {key: value for key, value in whole.items() if value is not None}}
 
 
+def external(name: str = "localhost") -> dict[tuple[str, str], ServiceFacts]:
+    """The Service as one that stands for another name, of which kubectl finds no pods."""
+    return {PLACE: ServiceFacts(reading(service(type="ExternalName", externalName=name, selector=None)))}
+
+
+def unselected() -> dict[tuple[str, str], ServiceFacts]:
+    """The Service as one that selects no pods; somebody else makes its EndpointSlices."""
+    return {PLACE: ServiceFacts(reading(service(selector=None)), reading(slices()))}
+
+
 def slices(*, ready: bool | None = True, name: str = "https") -> dict[str, Any]:
     """The EndpointSlices of the Service."""
     endpoint = {"addresses": ["10.1.0.3"], "conditions": {} if ready is None else {"ready": ready}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -56,10 +57,14 @@ def whole(status: int, body: bytes, **headers: str) -> Callable[[BaseHTTPRequest
 
 
 def at(server: str, seconds: float = 30) -> Cluster:
+    return Cluster(configured(server), seconds=seconds, clock=lambda: NOW)
+
+
+def configured(server: str) -> Configuration:
     configuration = Configuration()
     configuration.host = f"{server}/"
     configuration.api_key["BearerToken"] = "Bearer secret"
-    return Cluster(configuration, seconds=seconds, clock=lambda: NOW)
+    return configuration
 
 
 def test_an_answer() -> None:
@@ -128,6 +133,39 @@ def test_no_answer_in_time_and_nobody_there() -> None:
     assert "refused" in gone.why
 
 
+def test_the_time_of_the_whole_run() -> None:
+    now = [100.0]
+    with serving(whole(200, b"{}")) as server:
+        asking = Cluster(configured(server), seconds=30, total=60, timer=lambda: now[0])
+        assert asking.get("/x", "get on it").found
+        now[0] = 159.0
+        assert asking.left() == 1
+        now[0] = 161.0
+        assert asking.left() == 0
+        found = asking.get("/x", "get on it")
+    assert (found.found, found.over) == (False, True)
+    assert found.why == "get on it: not tried, or not to its end: the time of the whole run is over"
+
+
+def test_the_last_request_gets_what_is_left() -> None:
+    over = threading.Event()
+
+    def nothing(_: BaseHTTPRequestHandler) -> None:
+        over.wait()
+
+    with serving(nothing) as server:
+        found = Cluster(configured(server), seconds=600, total=0.2).get("/x", "get on it")
+        over.set()
+    assert found.over
+
+
+def test_nothing_more_is_asked_after_a_stop() -> None:
+    with serving(whole(200, b"{}")) as server:
+        asking = at(server)
+        asking.stop()
+        assert asking.get("/x", "get on it").over
+
+
 def test_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "LIMIT", 100_000)
     with serving(whole(200, b"x" * 1_000_000)) as server:
@@ -191,9 +229,21 @@ users:
 
 
 @pytest.mark.parametrize(
-    ("more", "why"), [("proxy-url: socks5://127.0.0.1:1", "PySocks"), ("certificate-authority: missing", "missing")]
+    ("more", "why"),
+    [
+        (
+            "proxy-url: socks5://127.0.0.1:1",
+            "its proxy is a SOCKS proxy, for which the kubernetes package needs PySocks: pip install PySocks",
+        ),
+        ("certificate-authority: missing", "missing"),
+    ],
 )
-def test_what_a_kubeconfig_may_ask_for_in_vain(nowhere: Path, more: str, why: str) -> None:
+def test_what_a_kubeconfig_may_ask_for_in_vain(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, more: str, why: str
+) -> None:
+    """PySocks is not among what extapi depends on; where it is installed, it is used."""
+    monkeypatch.setitem(sys.modules, "socks", None)
+    monkeypatch.delitem(sys.modules, "urllib3.contrib.socks", raising=False)
     path = nowhere / "config"
     path.write_text(CONFIG.replace('{server: "http://127.0.0.1:1"}', f'{{server: "https://127.0.0.1:1", {more}}}'))
     with pytest.raises(CannotAsk, match=why):
@@ -229,3 +279,60 @@ def test_the_first_of_several_kubeconfigs_says_which_context(nowhere: Path, monk
     assert connect(None, "", seconds=5).server == "http://127.0.0.1:1"
     monkeypatch.setenv("KUBECONFIG", ":".join(str(nowhere / name) for name in ("two", "one", "users")))
     assert connect(None, "", seconds=5).server == "http://127.0.0.1:2"
+
+
+def seen_headers(kubeconfig: Path, user: str, context: str = "") -> list[tuple[str, str]]:
+    """What a server gets with ``user`` as the second half of the kubeconfig's user."""
+    seen: list[tuple[str, str]] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        seen.extend(handler.headers.items())
+        whole(200, b"{}")(handler)
+
+    with serving(answer) as server:
+        text = CONFIG.replace("http://127.0.0.1:1", server).replace("{token: t}", f"{{token: t, {user}}}")
+        kubeconfig.write_text(text)
+        assert connect(kubeconfig, context, seconds=30).get("/x", "get on it").found
+    return seen
+
+
+def test_it_asks_as_whom_the_kubeconfig_says(nowhere: Path) -> None:
+    """As kubectl does (client-go, ``impersonatingRoundTripper``); the kubernetes package passes over it."""
+    user = "as: anna, as-uid: '7', as-groups: [a b, c], as-user-extra: {x/Y: [one, two]}"
+    seen = seen_headers(nowhere / "config", user)
+    assert [each for each in seen if each[0].startswith("Impersonate-")] == [
+        ("Impersonate-User", "anna"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a b"),
+        ("Impersonate-Group", "c"),
+        ("Impersonate-Extra-x%2FY", "one"),
+        ("Impersonate-Extra-x%2FY", "two"),
+    ]
+    assert ("authorization", "Bearer t") in [(name.lower(), value) for name, value in seen]
+
+
+def test_it_asks_as_itself_otherwise(nowhere: Path) -> None:
+    assert not [name for name, _ in seen_headers(nowhere / "config", "as: ''") if name.startswith("Impersonate-")]
+
+
+@pytest.mark.parametrize(
+    ("user", "why"),
+    [
+        ("as-groups: [a]", "its user has as-groups without as"),
+        ("as: 7", "as of its user has to be a string without control characters, not 7"),
+        ('as: "a\\r\\nX: y"', "as of its user has to be a string without control characters"),
+        ("as: anna, as-groups: a", "as-groups of its user has to be a list"),
+        ("as: anna, as-user-extra: [a]", "as-user-extra of its user has to be an object of lists"),
+        ("as: anna, as-user-extra: {a: b}", "as-user-extra.a of its user has to be a list"),
+    ],
+)
+def test_an_impersonation_that_makes_no_sense(nowhere: Path, user: str, why: str) -> None:
+    path = nowhere / "config"
+    path.write_text(CONFIG.replace("{token: t}", f"{{token: t, {user}}}"))
+    with pytest.raises(CannotAsk, match=why):
+        connect(path, "", seconds=5)
+
+
+def test_names_that_are_not_ascii_travel_as_utf_8(nowhere: Path) -> None:
+    seen = dict(seen_headers(nowhere / "config", "as: Ää"))
+    assert seen["Impersonate-User"].encode("latin-1").decode() == "Ää"

@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -7,6 +13,8 @@ from click.testing import CliRunner
 
 from extapi.doctor.cluster import CannotAsk
 from extapi.doctor.command import _address, doctor
+from extapi.doctor.examination import APISERVICES
+from tests.unit.doctor.test_cluster import CONFIG, serving, whole
 
 
 @pytest.mark.parametrize(
@@ -57,3 +65,67 @@ def test_what_a_server_says_reaches_the_terminal_without_its_escape_sequences(mo
 
     monkeypatch.setattr("extapi.doctor.cluster.connect", refuse)
     assert CliRunner().invoke(doctor, []).stderr == "Error: https://x: ]0;title no\n"
+
+
+def test_ctrl_c_is_no_finding(tmp_path: Path) -> None:
+    """A process of its own, which waits for several answers at a time; it does not wait for their ends."""
+    asked, over = threading.Event(), threading.Event()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        if handler.path == APISERVICES:
+            return whole(200, b'{"items": []}')(handler)
+        asked.set()
+        over.wait()
+        return None
+
+    with serving(answer) as server:
+        (tmp_path / "config").write_text(CONFIG.replace("http://127.0.0.1:1", server))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "extapi", "doctor", f"--kubeconfig={tmp_path / 'config'}", "--timeout=600"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_PROXY": "127.0.0.1"},
+        )
+        try:
+            assert asked.wait(60)
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            over.set()
+            process.kill()
+            process.wait()
+    assert (process.returncode, output, errors) == (130, "", "Aborted!\n")
+
+
+def test_a_crash_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("so\nit is \x1b[31m")
+
+    monkeypatch.setattr("extapi.doctor.report.as_text", crash)
+    (tmp_path / "config").write_text(CONFIG)
+    with serving(whole(200, b'{"items": []}')) as server:
+        (tmp_path / "config").write_text(CONFIG.replace("http://127.0.0.1:1", server))
+        result = CliRunner().invoke(doctor, [f"--kubeconfig={tmp_path / 'config'}"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: unexpected ZeroDivisionError in test_command.py, line ")
+    assert result.stderr.endswith(": so it is [31m\n")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_nobody_reads_the_report(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with serving(whole(200, b'{"items": []}')) as server:
+        (tmp_path / "config").write_text(CONFIG.replace("http://127.0.0.1:1", server))
+        process = subprocess.run(
+            [sys.executable, "-m", "extapi", "doctor", f"--kubeconfig={tmp_path / 'config'}"],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_PROXY": "127.0.0.1"},
+            timeout=60,
+            check=False,
+        )
+    os.close(writing)
+    assert (process.returncode, process.stderr) == (2, "")

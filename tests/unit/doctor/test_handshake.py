@@ -102,6 +102,41 @@ def test_who_says_nothing() -> None:
     assert served.failure == "nothing within 0.2 seconds"
 
 
+def test_a_name_that_nobody_resolves_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The resolver has bounds of its own, of half a minute and more."""
+    over, gone = threading.Event(), threading.Event()
+
+    def resolve(*_: object, **__: object) -> list[object]:
+        over.wait()
+        gone.set()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    try:
+        served = shake_hands("a.example.com", 443, server_name="a", seconds=0.2)
+    finally:
+        over.set()
+    assert served.failure == "nothing within 0.2 seconds"
+    assert gone.wait(30)
+
+
+def test_each_address_of_a_name_is_tried_within_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def plain(connected: socket.socket) -> None:
+        connected.recv(1000)
+
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        refusing = bound.getsockname()
+        with answering(plain) as port:
+            found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", each) for each in (refusing, ("127.0.0.1", port))]
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+            assert shake_hands("a.example.com", 443, server_name="a", seconds=30).failure.startswith("TLS: ")
+        # The time is over before the second is asked.
+        times = iter([0.0, 0.0, 0.0, 31.0])
+        served = shake_hands("a.example.com", 443, server_name="a", seconds=30, timer=lambda: next(times))
+        assert served.failure == "nothing within 30 seconds"
+
+
 def test_who_is_not_there() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))

@@ -8,7 +8,7 @@ import pytest
 
 from extapi.doctor.finding import Severity
 from extapi.doctor.registration import registration
-from tests.unit.doctor.healthy import NOW, api_service, one, registered
+from tests.unit.doctor.healthy import NOW, api_service, external, one, registered, unselected
 
 CHECK = "apiservice.available"
 URL = "https://10.0.0.7:443/apis/shop.example.com/v1"
@@ -73,6 +73,26 @@ def test_each_failure_of_the_probe_is_explained(message: str, wrong: str) -> Non
     assert message in finding.saw
     assert wrong in finding.wrong
     assert "{" not in finding.do.replace('{"spec":{', "")
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (
+            "connect: connection refused",
+            "let spec.service.port of the APIService be the port of --secure-port: look at the log of the server at localhost:443",
+        ),
+        ("i/o timeout", "for a slow server: look at the log of the server at localhost:443"),
+        ("wrong version number", "let spec.service.port of the APIService be the port of --secure-port"),
+        ("EOF", "look at the log of the server at localhost:443"),
+    ],
+)
+def test_what_kubectl_refuses_is_not_proposed(message: str, words: str) -> None:
+    """It finds the pods of a Service by its selector."""
+    changed = registered(condition={"status": "False", "reason": "FailedDiscoveryCheck", "message": message})
+    assert one(CHECK, services=external(), **changed).do.endswith(words)
+    assert "kubectl logs" not in one(CHECK, services=unselected(), **changed).do
+    assert "localhost" not in one(CHECK, **changed).do
 
 
 def test_a_condition_that_is_not_there() -> None:

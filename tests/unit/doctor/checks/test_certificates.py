@@ -6,10 +6,24 @@ from typing import Any
 
 import pytest
 
-from extapi.doctor.facts import Served
+from extapi.doctor.facts import Served, ServiceFacts
 from extapi.doctor.finding import Severity
 from tests.certificates import CLIENT, SERVER, authority, bundle
-from tests.unit.doctor.healthy import CA, HOST, NOW, REFERENCE, found, one, registered, served, unreadable
+from tests.unit.doctor.healthy import (
+    CA,
+    HOST,
+    NOW,
+    PLACE,
+    REFERENCE,
+    external,
+    found,
+    one,
+    reading,
+    registered,
+    served,
+    unreadable,
+    unselected,
+)
 
 BUNDLE, CHAIN, NAMES, DATES = "certificate.bundle", "certificate.chain", "certificate.names", "certificate.dates"
 
@@ -98,6 +112,34 @@ def test_the_dates_of_intermediates_count() -> None:
     assert "presents CN=middle" in finding.saw
 
 
+def test_an_expired_certificate_that_is_not_needed() -> None:
+    """Go's Verify passes over what is on no way to an anchor; seen with kube-apiserver's own library, crypto/x509."""
+    leaf = CA.leaf("server", san=[HOST], eku=SERVER)
+    old = authority("old", expired=True)
+    more = {REFERENCE: [Served("127.0.0.1:1", True, (*leaf.chain, *old.chain))]}
+    finding = one(DATES, served=more)
+    assert finding.severity is Severity.WARNING
+    assert "presents CN=old" in finding.saw
+    assert "take it out of --tls-cert-file" in finding.do
+    # Without a caBundle the system's roots decide, and nobody here knows them.
+    assert one(DATES, served=more, **registered(caBundle=None)).severity is Severity.ERROR
+    # The leaf itself is always needed, also beside another that is not.
+    ended = CA.leaf("server", san=[HOST], eku=SERVER, expired=True)
+    both = {REFERENCE: [Served("127.0.0.1:1", True, (*ended.chain, *old.chain))]}
+    assert one(DATES, served=both).severity is Severity.ERROR
+
+
+def test_an_error_is_not_hidden_by_a_warning() -> None:
+    middle = CA.intermediate("middle", expired=True)
+    leaf = middle.leaf("server", san=[HOST], eku=SERVER)
+    old = authority("old", expired=True)
+    chain = (leaf.chain[0], *old.chain, *leaf.chain[1:])
+    assert one(DATES, served={REFERENCE: [Served("127.0.0.1:1", True, chain)]}).severity is Severity.ERROR
+    # The bundle vouches for the leaf by an intermediate of its own.
+    anchored = registered(caBundle=encoded(CA.intermediate("other").pem))
+    assert one(DATES, served={REFERENCE: [Served("127.0.0.1:1", True, chain)]}, **anchored).severity is Severity.ERROR
+
+
 @pytest.mark.parametrize(
     ("pem", "moment", "severity", "words"),
     [
@@ -154,6 +196,39 @@ def test_who_is_not_reached(tried: list[Served], why: str) -> None:
     assert finding.severity is Severity.UNKNOWN
     assert why in finding.wrong
     assert "kubectl port-forward -n shop service/server 8443:443" in finding.do
+
+
+def test_what_kubectl_refuses_is_not_proposed() -> None:
+    """It forwards ports to pods, which it finds by the Service's selector."""
+    for services, where in (
+        (external(), "at localhost:443"),
+        (
+            unselected(),
+            "behind the EndpointSlices (kubectl get endpointslices -n shop -l kubernetes.io/service-name=server)",
+        ),
+    ):
+        finding = one(CHAIN, served={REFERENCE: []}, services=services)
+        assert "port-forward" not in finding.do
+        assert finding.do.startswith(f"run extapi doctor where the server {where} can be reached, or name an address")
+        assert finding.do.endswith("extapi doctor --group shop.example.com --connect HOST:PORT")
+        refused = {REFERENCE: [Served("127.0.0.1:1", True, failure="Connection refused")]}
+        assert one(CHAIN, served=refused, services=services).do == f"let --connect lead to the server {where}"
+
+
+def test_nothing_leads_to_a_service_that_does_not_exist() -> None:
+    missing = {PLACE: ServiceFacts(reading(status=404, text='services "server" not found'))}
+    assert one(CHAIN, served={REFERENCE: []}, services=missing).do == "see service.exists"
+
+
+def test_no_time_was_left() -> None:
+    tried = [
+        Served("10.1.0.3:8443", False, failure="nothing within 3 seconds"),
+        Served("10.1.0.4:8443", False, over=True),
+    ]
+    finding = one(CHAIN, served={REFERENCE: tried})
+    assert finding.severity is Severity.UNKNOWN
+    assert "the time of the whole run is over" in finding.wrong
+    assert "--timeout" in finding.do
 
 
 def test_a_local_one_has_none() -> None:

@@ -12,6 +12,7 @@ from tests.unit.doctor.healthy import (
     NAME,
     aggregated,
     discovery,
+    external,
     forbidden,
     found,
     one,
@@ -31,6 +32,7 @@ AWAY = {"status": "False", "reason": "FailedDiscoveryCheck", "message": "EOF"}
         (reading(status=0, text="nothing within 5 seconds", seconds=5.0), Severity.ERROR),
         (reading(status=0, text="nothing within 1 seconds", seconds=1.0), Severity.UNKNOWN),  # with --timeout 1
         (reading(status=504, text="context deadline exceeded", seconds=5.0), Severity.ERROR),
+        (reading(status=0, over=True), Severity.UNKNOWN),
         (reading(status=404, text="404 page not found"), Severity.ERROR),
         (reading(status=500, text="oh"), Severity.ERROR),
         (reading(discovery(groupVersion=f"{GROUP}/v2")), Severity.ERROR),
@@ -48,6 +50,19 @@ def test_what_is_not_available_is_not_proxied() -> None:
     changed: dict[str, Any] = {"discovery": {NAME: reading(status=503, text="service unavailable")}}
     assert one(ANSWER, **changed, **registered(condition=AWAY)).severity is Severity.UNKNOWN
     assert one(ANSWER, **changed).severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(("status", "seconds", "late"), [(503, 0.01, False), (504, 1.0, False), (503, 5.2, True)])
+def test_a_refusal_at_once_is_not_called_late(status: int, seconds: float, late: bool) -> None:
+    answer = reading(status=status, text="service unavailable", seconds=seconds)
+    finding = one(ANSWER, discovery={NAME: answer})
+    assert finding.severity is Severity.ERROR
+    assert f"kube-apiserver answered {status} to get on this: service unavailable, " in finding.saw
+    assert ("within 5 seconds" in finding.wrong) is late
+    if not late:
+        assert finding.do == "kubectl logs -n shop service/server"
+        elsewhere = one(ANSWER, discovery={NAME: answer}, services=external())
+        assert elsewhere.do == "look at the log of the server at localhost:443"
 
 
 def test_the_resources_of_the_app() -> None:

@@ -11,6 +11,7 @@ AWAY = {"status": "False", "reason": "FailedDiscoveryCheck", "message": "EOF"}
 def test_v3() -> None:
     assert one(V3, documents={}).severity is Severity.WARNING
     assert one(V3, documents={NAME: reading(status=500)}).severity is Severity.WARNING
+    assert one(V3, documents={NAME: reading(status=0, over=True)}).severity is Severity.UNKNOWN
     assert one(V3, documents={NAME: reading({"components": {}})}).severity is Severity.WARNING
     assert one(V3, openapi_v3=forbidden()).severity is Severity.UNKNOWN
 

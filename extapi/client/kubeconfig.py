@@ -48,6 +48,8 @@ def _any(path: Path, reactor: Any, context: str) -> Credentials:
         raise CredentialsError(
             f"{path}: insecure-skip-tls-verify is not supported; give the cluster's certificate-authority instead"
         )
+    if found["impersonates"]:
+        raise CredentialsError(f"{path}: as, impersonation, is not supported; give the server credentials of its own")
     if not found["server"]:
         raise CredentialsError(f"{path}: the cluster has no server")
     token: TokenSource | None = None

@@ -43,6 +43,7 @@ def main(path: str, context: str) -> dict[str, Any]:
         "token_file": str(Path(path).parent / token_file) if token_file else "",
         "server_name": configuration.tls_server_name or "",
         "verify": configuration.verify_ssl,
+        "impersonates": any(user.get(key) for key in ("as", "as-uid", "as-groups", "as-user-extra")),
         # Not configuration.proxy: that may be the environment's, by other rules than client-go's.
         "proxy": _part(merged, "cluster", chosen.get("cluster")).get("proxy-url", ""),
     }

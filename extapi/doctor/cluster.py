@@ -1,7 +1,6 @@
-"""Requests to kube-apiserver as the operator: the ``kubernetes`` package, because it reads every kubeconfig.
+"""Requests to kube-apiserver as the operator: bounded, and with what came told in one form.
 
-Exec plugins, auth providers, token files, ``proxy-url`` and the pod's own credentials work as they do for kubectl. The calls
-block and may be made in several threads. Knows what a request is; knows nothing of what is asked.
+The calls block and may be made in several threads. Knows what a request is; knows nothing of what is asked.
 """
 
 from __future__ import annotations
@@ -9,10 +8,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import os
 import time
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -20,12 +17,9 @@ from urllib.parse import urlencode
 
 import msgspec
 import urllib3
-import yaml
-from kubernetes import client, config
 
-from extapi.client.credentials import SERVICE_ACCOUNT
-from extapi.doctor.facts import Reading, member, objects, text
-from extapi.doctor.impersonation import impersonation
+from extapi.client.kubectlconfig import Operator, UnusableKubeconfig, operator
+from extapi.doctor.facts import Reading
 
 TOTAL = 12
 """How many times the bound of one request the whole run may take: a minute, unless ``--timeout`` says otherwise."""
@@ -34,7 +28,6 @@ LIMIT = 64 * 1024 * 1024
 TEXT_LIMIT = 500
 """Characters of a message."""
 _PIECE = 64 * 1024
-_DEFAULT = Path("~/.kube/config")
 
 
 class CannotAsk(Exception):
@@ -45,25 +38,23 @@ class Cluster:
     """kube-apiserver, as whoever the kubeconfig says.
 
     ``seconds``: bound of one request; ``total``: seconds from now until nothing more is asked. ``clock``: this machine's time;
-    ``timer``: seconds from any beginning. ``headers``: sent with every request.
+    ``timer``: seconds from any beginning.
     """
 
     def __init__(
         self,
-        configuration: Any,
+        operator: Operator,
         *,
         seconds: float,
         total: float = math.inf,
-        headers: Sequence[tuple[str, str]] = (),
         clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.server = str(configuration.host).rstrip("/")
-        self._client: Any = client.ApiClient(configuration)
+        self.server = operator.server
+        self._operator = operator
         self._seconds = seconds
         self._clock = clock
         self._timer = timer
-        self._headers = headers
         self._end = timer() + total
 
     def left(self) -> float:
@@ -85,9 +76,7 @@ class Cluster:
         return self._send("POST", path, right, "application/json", json.dumps(obj).encode())
 
     def _send(self, method: str, path: str, right: str, accept: str, body: bytes | None) -> Reading:
-        headers = urllib3.HTTPHeaderDict(Accept=accept)
-        headers["User-Agent"] = "extapi-doctor"
-        headers.extend(self._headers)
+        headers = {"Accept": accept, "User-Agent": "extapi-doctor"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         began = self._timer()
@@ -95,20 +84,12 @@ class Cluster:
         if seconds <= 0:
             return Reading(right, over=True)
         try:
-            self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
-            answer = self._client.rest_client.pool_manager.request(
-                method,
-                self.server + path,
-                headers=headers,
-                body=body,
-                timeout=urllib3.Timeout(total=seconds),
-                retries=False,
-                redirect=False,
-                preload_content=False,
+            answer = self._operator.request(
+                method, path, headers, body, timeout=urllib3.Timeout(total=seconds), preload_content=False
             )
             here = self._clock()
             data, problem = self._read(answer, began + seconds)
-        except (urllib3.exceptions.HTTPError, OSError, config.ConfigException) as error:
+        except (urllib3.exceptions.HTTPError, OSError, UnusableKubeconfig) as error:
             return self._none(right, self._reason(error), began)
         status = int(answer.status)
         if problem == _LATE:
@@ -157,69 +138,11 @@ _LARGE = "too large"
 
 
 def connect(kubeconfig: Path | None, context: str, *, seconds: float) -> Cluster:
-    """The cluster that kubectl would talk to: ``--kubeconfig``, ``KUBECONFIG``, ``~/.kube/config``, the pod's own.
-
-    Raises :class:`CannotAsk`. Source of the order: k8s.io/client-go/tools/clientcmd.
-    """
-    # The kubernetes package reads the variable too, but when it is imported.
-    path = str(kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT.expanduser())
-    in_cluster = kubeconfig is None and not os.environ.get("KUBECONFIG") and not Path(path).exists()
-    if in_cluster and not (SERVICE_ACCOUNT / "token").exists():
-        raise CannotAsk(
-            "no kubeconfig: --kubeconfig was not given, KUBECONFIG is not set, there is no ~/.kube/config, and this is "
-            f"no pod ({SERVICE_ACCOUNT}/token is missing); give --kubeconfig FILE"
-        )
-    configuration = client.Configuration()
-    headers: list[tuple[str, str]] = []
-    untyped: Any = config
+    """The cluster that kubectl would talk to. Raises :class:`CannotAsk`."""
     try:
-        if in_cluster:
-            untyped.load_incluster_config(client_configuration=configuration)
-        else:
-            contents = _contents(path)
-            chosen = context or _current(contents)
-            untyped.load_kube_config(config_file=path, context=chosen or None, client_configuration=configuration)
-            user = text(_named(contents, "contexts", "context", chosen), "user")
-            headers = impersonation(_named(contents, "users", "user", user))
-        if not configuration.verify_ssl:
-            # The kubeconfig says so: that is the operator's matter, and not to be told with every request.
-            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        with warnings.catch_warnings():
-            # That PySocks is missing, is said once, and by us.
-            warnings.simplefilter("ignore", urllib3.exceptions.DependencyWarning)
-            return Cluster(configuration, seconds=seconds, total=TOTAL * seconds, headers=headers)
-    # A broken kubeconfig surfaces as almost anything: YAML, base64, TLS, the plugin's errors.
-    except Exception as error:
-        where = "of this pod" if in_cluster else path
-        raise CannotAsk(f"cannot use the kubeconfig {where}: {_why(error)}") from error
-
-
-def _contents(path: str) -> list[Any]:
-    """What stands in each of several files; one that is missing counts as none, as for kubectl."""
-    files = [Path(each).expanduser() for each in path.split(os.pathsep) if each]
-    return [yaml.safe_load(each.read_text()) for each in files if each.exists()]
-
-
-def _current(contents: Sequence[Any]) -> str:
-    """The current context of several files: the first that names one, as for kubectl; the package takes the last."""
-    found = (member(each, "current-context") for each in contents)
-    return next((str(each) for each in found if each), "")
-
-
-def _named(contents: Sequence[Any], kind: str, part: str, name: str) -> dict[str, Any]:
-    """The first of that name, as the package and kubectl have it; empty if there is none."""
-    for content in contents:
-        for each in objects(member(content, kind)):
-            if each.get("name") == name:
-                found = each.get(part)
-                return found if isinstance(found, dict) else {}
-    return {}
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, ModuleNotFoundError) and error.name == "socks":
-        return "its proxy is a SOCKS proxy, for which the kubernetes package needs PySocks: pip install PySocks"
-    return " ".join(str(error).split()) or type(error).__name__
+        return Cluster(operator(kubeconfig, context), seconds=seconds, total=TOTAL * seconds)
+    except UnusableKubeconfig as error:
+        raise CannotAsk(str(error)) from error
 
 
 def _message(data: bytes) -> str:

@@ -134,6 +134,13 @@ def test_an_exec_plugin_that_fails(tmp_path: Path) -> None:
         load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
 
 
+@pytest.mark.parametrize("more", [{"as": "anna"}, {"as-groups": ["a"]}])
+def test_impersonation_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
+    path = _write(tmp_path, CLUSTER, {"token": "t", **more})
+    with pytest.raises(CredentialsError, match="kubeconfig: as, impersonation, is not supported"):
+        load_kubeconfig(path, now())
+
+
 @pytest.mark.parametrize(
     ("cluster", "text"),
     [

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from extapi.doctor.cluster import CannotAsk
 from extapi.doctor.command import _address, doctor
 from extapi.doctor.examination import APISERVICES
-from tests.unit.doctor.test_cluster import CONFIG, serving, whole
+from tests.answering import CONFIG, serving, whole
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import json
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
+from extapi.client.kubectlconfig import Operator
 from extapi.doctor.checks import judge
 from extapi.doctor.cluster import Cluster
 from extapi.doctor.examination import APISERVICES, Scope, gather
+from tests.answering import serving, whole
 from tests.unit.doctor.healthy import NAME, REFERENCE, api_service, service
-from tests.unit.doctor.test_cluster import at, configured, serving, whole
+from tests.unit.doctor.test_cluster import at, configured
 
 
 def test_no_api_service_is_overlooked_where_there_are_many() -> None:
@@ -46,7 +48,7 @@ def test_what_has_not_been_asked_when_the_time_is_over_is_unknown() -> None:
         whole(200, json.dumps(found.get(path, {})).encode())(handler)
 
     with serving(answer) as server:
-        cluster = Cluster(configured(server), seconds=200, total=60, timer=lambda: now[0])
+        cluster = Cluster(Operator(configured(server)), seconds=200, total=60, timer=lambda: now[0])
         facts = gather(cluster, Scope())
     assert asked[-1] == "/apis/shop.example.com/v1"
     assert facts.documents[NAME].over

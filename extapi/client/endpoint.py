@@ -62,6 +62,7 @@ class _TlsEndpoint:
     def connect(self, factory: Any) -> Deferred[Any]:
         """Connect; the protocol of ``factory`` comes out, on top of TLS."""
         wrapped = TLSMemoryBIOFactory(self._options, isClient=True, wrappedFactory=factory, clock=self._reactor)
+        factory.noisy = wrapped.noisy = False  # Twisted would log each connection
         connecting: Deferred[Any] = self._way.connect(wrapped)
         return connecting.addCallback(lambda protocol: protocol.wrappedProtocol)
 

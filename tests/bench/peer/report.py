@@ -19,7 +19,7 @@ def direct(ours: Mapping[str, Row], sample: Mapping[str, Row], custom: Mapping[s
         theirs, beside = sample[name], custom[name]
         yield (
             f"| {name} | {row.cpu:,.1f} | {theirs.cpu:,.1f} | {row.cpu / theirs.cpu:.2f} "
-            f"| {beside.cpu:,.1f} | {row.cpu / beside.cpu:.2f} | {_bar(name)} |"
+            f"| {beside.cpu:,.1f} | {row.cpu / beside.cpu:.2f} | {_bar(name, row, theirs)} |"
         )
 
 
@@ -31,7 +31,7 @@ def aggregated(ours: Mapping[str, Row], sample: Mapping[str, Row]) -> Iterator[s
         theirs = sample[name]
         yield (
             f"| {name} | {row.cpu:,.1f} | {theirs.cpu:,.1f} | {row.cpu / theirs.cpu:.2f} "
-            f"| {row.proxy:,.1f} | {theirs.proxy:,.1f} | {_bar(name)} |"
+            f"| {row.proxy:,.1f} | {theirs.proxy:,.1f} | {_bar(name, row, theirs)} |"
         )
 
 
@@ -53,5 +53,7 @@ def memory(sides: Sequence[Side]) -> Iterator[str]:
             yield f"| {side.name}: {process} | {megabytes:.1f} |"
 
 
-def _bar(name: str) -> float:
-    return DELIVERY_BAR if name.startswith("watch") else BAR
+def _bar(name: str, ours: Row, theirs: Row) -> str:
+    """What the row should stay under, and whether it does not."""
+    bar = DELIVERY_BAR if name.startswith("watch") else BAR
+    return f"{bar}, over" if ours.cpu > bar * theirs.cpu else f"{bar}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import formatEvent, globalLogPublisher
 
 from extapi.client.base import ConnectionLost, Request, TransportError
 from extapi.client.body import HIGH_WATER
@@ -66,6 +67,25 @@ def test_path_query_headers_and_body_arrive_as_given(turning: Turning, serve: Se
     assert seen.headers["authorization"] == "Bearer t1"
     assert seen.body == b"{}"
     turning.run(transport.close())
+
+
+def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
+    """Twisted says "Starting factory" with its address in memory: nothing for an operator's log."""
+    ca = authority("ca")
+    server = serve(_hello, tls=ca.leaf("s", san=["127.0.0.1"], eku=SERVER))
+    said: list[str | None] = []
+
+    def observe(event: Any) -> None:
+        said.append(formatEvent(event))
+
+    globalLogPublisher.addObserver(observe)
+    try:
+        transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem))
+        turning.run(_body(transport, Request("GET", "/version")))
+        turning.run(transport.close())
+    finally:
+        globalLogPublisher.removeObserver(observe)
+    assert [line for line in said if line and "HTTP11Client" in line] == []
 
 
 def test_a_server_below_a_path(turning: Turning, serve: Serve) -> None:

@@ -64,7 +64,8 @@ _DIRECTORY = click.option(
     type=click.Path(path_type=Path),
     default=rotation.DIRECTORY,
     show_default=True,
-    help="Where ca.crt, ca.key, tls.crt and tls.key are kept.",
+    metavar="DIR",
+    help="Where ca.crt, ca.key, tls.crt and tls.key are kept: DIR/certs for extapi manifests --dir DIR.",
 )
 
 
@@ -102,6 +103,7 @@ def certs(
     """Make and keep an authority and a serving certificate.
 
     Run it again at any time, without --service as well: what is there is kept, what is missing or soon expires is made.
+    For a serving certificate that is enough; rotate replaces the authority.
     """
     if context.invoked_subcommand is not None:
         for option in ("service", "namespace", "hosts", "renew_before"):

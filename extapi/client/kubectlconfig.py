@@ -79,8 +79,9 @@ def operator(kubeconfig: Path | None, context: str = "") -> Operator:
         else:
             contents = _contents(path)
             chosen = context or _current(contents)
+            _check_context(contents, chosen)
             untyped.load_kube_config(
-                config_file=path, context=chosen or None, client_configuration=configuration, persist_config=False
+                config_file=path, context=chosen, client_configuration=configuration, persist_config=False
             )
             user = _named(contents, "contexts", "context", chosen).get("user")
             headers = impersonation(_named(contents, "users", "user", user))
@@ -104,10 +105,23 @@ def _check_url(server: str) -> None:
 
 
 def _contents(path: str) -> list[dict[str, Any]]:
-    """What stands in each of several files; one that is missing counts as none, as for kubectl."""
+    """What stands in each of several files; one that is missing counts as none, as for kubectl. Not all may be missing."""
     files = [Path(each).expanduser() for each in path.split(os.pathsep) if each]
-    read = [yaml.safe_load(each.read_text()) for each in files if each.exists()]
+    there = [each for each in files if each.exists()]
+    if not there:
+        raise FileNotFoundError("no such file")
+    read = [yaml.safe_load(each.read_text()) for each in there]
     return [each for each in read if isinstance(each, dict)]
+
+
+def _check_context(contents: Sequence[dict[str, Any]], chosen: str) -> None:
+    """The package names a missing context in words of its own."""
+    names = [str(each.get("name")) for content in contents for each in content.get("contexts") or ()]
+    has = f"it has: {', '.join(dict.fromkeys(names)) or 'none'}"
+    if not chosen:
+        raise ValueError(f"it has no current context, and none was named; {has}")
+    if chosen not in names:
+        raise ValueError(f"it has no context {chosen!r}; {has}")
 
 
 def _current(contents: Sequence[dict[str, Any]]) -> str:

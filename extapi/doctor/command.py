@@ -18,6 +18,22 @@ FAILED = 2
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 _ACCOUNT = re.compile(r"[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+SHORTEST, LONGEST = 0.1, 600.0
+"""Seconds that one request may be given."""
+
+
+def _seconds(_: click.Context, __: click.Parameter, text: str) -> float:
+    """``5`` or, as Go and kubectl write durations, ``5s``."""
+    from extapi.listener.deadline import parse_duration  # noqa: PLC0415 - see _examine
+
+    try:
+        seconds = parse_duration(f"{text}s" if _NUMBER.fullmatch(text) else text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is neither a number of seconds nor a duration such as 5s or 1m") from error
+    if not SHORTEST <= seconds <= LONGEST:
+        raise click.BadParameter(f"{text!r} is not from {SHORTEST:g} to {LONGEST:g} seconds")
+    return seconds
 
 
 @click.command()
@@ -38,8 +54,8 @@ _ACCOUNT = re.compile(r"[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*")
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0.1, max=600),
-    default=5,
+    callback=_seconds,
+    default="5",
     show_default=True,
     metavar="SECONDS",
     help="How long one request may take.",

@@ -54,8 +54,13 @@ def as_text(server: str, findings: Sequence[Finding]) -> str:
     counts = _counts(findings)
     if findings and findings[-1].severity is Severity.OK:
         lines.append("")
-    lines.append(", ".join(f"{counts[each.value]} {each.value}" for each in Severity))
+    lines.append(", ".join(f"{counts[each.value]} {_name(each, counts[each.value])}" for each in Severity))
     return "\n".join(lines)
+
+
+def _name(severity: Severity, count: int) -> str:
+    countable = severity in {Severity.ERROR, Severity.WARNING}
+    return f"{severity.value}s" if countable and count != 1 else severity.value
 
 
 def _counts(findings: Sequence[Finding]) -> dict[str, int]:

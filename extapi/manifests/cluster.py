@@ -20,17 +20,18 @@ _TIMEOUT = 30.0
 
 
 class Cluster:
-    """See :class:`extapi.manifests.cabundle.ApiServices`."""
+    """See :class:`extapi.manifests.cabundle.ApiServices`. ``server`` is the URL of its kube-apiserver."""
 
-    def __init__(self, kubeconfig: Path | None) -> None:
-        """``kubeconfig``: None is what kubectl takes.
+    def __init__(self, kubeconfig: Path | None, context: str = "") -> None:
+        """``kubeconfig``: None is what kubectl takes; ``context``: a name in it, empty for the current one.
 
         :raises PatchFailed: it cannot be used.
         """
         try:
-            self._operator = operator(kubeconfig)
+            self._operator = operator(kubeconfig, context)
         except UnusableKubeconfig as error:
             raise PatchFailed(str(error)) from error
+        self.server = self._operator.server
 
     def get(self, name: str) -> Obj | None:
         """The APIService; None if there is none of that name. Raises :class:`PatchFailed`."""
@@ -50,7 +51,7 @@ class Cluster:
         try:
             answer = self._operator.request(method, _PATH + target, headers, body, timeout=_TIMEOUT)
         except (HTTPError, OSError, UnusableKubeconfig) as error:
-            raise PatchFailed(f"{self._operator.server} does not answer: {error}") from error
+            raise PatchFailed(f"{self.server} does not answer: {error}") from error
         return answer.status, answer.data
 
     def _object(self, verb: str, name: str, status: int, data: bytes) -> Obj:
@@ -62,4 +63,4 @@ class Cluster:
             return found
         message = found.get("message") if isinstance(found, dict) else None
         why = message or f"the answer is {status}, and no Status"
-        raise PatchFailed(f"cannot {verb} the APIService {name} at {self._operator.server}: {why}")
+        raise PatchFailed(f"cannot {verb} the APIService {name} at {self.server}: {why}")

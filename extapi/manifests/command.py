@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from extapi.manifests.settings import Settings, SettingsErrors, make_settings
+from extapi.manifests.settings import Settings, SettingsErrors, make_settings, without_defaults
 from extapi.server.loading import load_api
 
 _DIRECTORY = Path("deploy")
@@ -28,9 +28,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="DIR",
     help="Write one object a file and kustomization.yaml here.  [default: one stream to stdout]",
 )
-@click.option("--name", help="The name of everything that is made.  [default: the first part of the API group's name]")
-@click.option("--namespace", help="Where the server runs.  [default: as --name]")
-@click.option("--image", help="The server's image.  [default: registry.example.com/NAME:1]")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="The name of everything that is made.  [default: the first part of the API group's name]",
+)
+@click.option("--namespace", metavar="NAME", help="Where the server runs.  [default: as --name]")
+@click.option("--image", metavar="IMAGE", help="The server's image.  [default: registry.example.com/NAME:1]")
 @click.option(
     "--port", type=_PORT, metavar="PORT", help="The port of the pod.  [default: 8443; 10443 with --host-network]"
 )
@@ -56,10 +60,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--ca-file",
     type=_FILE,
     metavar="FILE",
-    help="The authority for --patch-ca-bundle.  [default: DIR/certs/ca.crt, DIR being deploy]",
+    help="The authority for --patch-ca-bundle.  [default: certs/ca.crt in --dir, or in deploy]",
 )
 @click.option(
     "--kubeconfig", type=_FILE, metavar="FILE", help="The cluster for --patch-ca-bundle.  [default: that of kubectl]"
+)
+@click.option(
+    "--context", metavar="NAME", help="A context of the kubeconfig, for --patch-ca-bundle.  [default: the current one]"
 )
 def manifests(
     target: str,
@@ -67,24 +74,29 @@ def manifests(
     patch_ca_bundle: bool,
     ca_file: Path | None,
     kubeconfig: Path | None,
+    context: str | None,
     **flags: Any,
 ) -> None:
     """Render what a cluster needs to run the Api named NAME in MODULE, such as extapi.pizza:api."""
-    if not patch_ca_bundle and (ca_file or kubeconfig):
-        raise click.UsageError("--ca-file and --kubeconfig are for --patch-ca-bundle")
+    if not patch_ca_bundle and (ca_file or kubeconfig or context):
+        raise click.UsageError("--ca-file, --kubeconfig and --context are for --patch-ca-bundle")
     if patch_ca_bundle and flags["cert_manager"]:
         raise click.UsageError("with --cert-manager its injector sets caBundle; leave out --patch-ca-bundle")
     try:
         api = load_api(target)
-        settings = make_settings(api, target, **{key: value for key, value in flags.items() if value})
+        given = {key: value for key, value in flags.items() if value}
+        settings = make_settings(api, target, **given)
         if patch_ca_bundle:
-            _patch(api, settings, ca_file or (directory or _DIRECTORY) / "certs" / "ca.crt", kubeconfig)
+            authority = ca_file or (directory or _DIRECTORY) / "certs" / "ca.crt"
+            _patch(api, settings, authority, kubeconfig, context or "")
         else:
-            _render(api, settings, directory, _arguments(target, directory, flags))
+            _render(api, settings, directory, _arguments(target, directory, without_defaults(api, target, given)))
     except SettingsErrors as errors:
         _fail(*errors.problems)
     except ValueError as error:
         _fail(*str(error).splitlines())
+    except BrokenPipeError:  # nobody reads on, as behind "head": click ends the process for that
+        raise
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
@@ -101,12 +113,14 @@ def _render(api: Any, settings: Settings, directory: Path | None, arguments: str
     # The kustomization comes first: by it a later run knows the directory, also if this one does not get to its end.
     texts = {KUSTOMIZATION: kustomization(settings, files, arguments)} | {file.name: file.text for file in files}
     _check_own(directory, directory / KUSTOMIZATION, texts)
+    done = []
     for name, text in texts.items():
         path, content = directory / name, text.encode()
         same = path.exists() and path.read_bytes() == content
         if not same:
             path.write_bytes(content)
-        click.echo(f"{path} {'unchanged' if same else 'written'}")
+        done.append(f"{path} {'unchanged' if same else 'written'}")
+    click.echo("\n".join(done))  # not before all is there: behind a pipe that nobody reads this is the end
 
 
 def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> None:
@@ -124,25 +138,32 @@ def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> No
         )
 
 
-def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None) -> None:
+def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None, context: str) -> None:
     from extapi.manifests.cabundle import PatchFailed, read_bundle, set_bundle  # noqa: PLC0415
     from extapi.manifests.cluster import Cluster  # noqa: PLC0415
 
     names = [f"{version}.{group.name}" for group in api.groups for version in group.versions_by_priority()]
+    done, problems = [], ""
     try:
         bundle = read_bundle(ca_file, dt.datetime.now(dt.UTC))
-        for name, changed in set_bundle(Cluster(kubeconfig), settings, names, bundle):
-            click.echo(f"apiservice.apiregistration.k8s.io/{name} {'patched' if changed else 'unchanged'}")
+        cluster = Cluster(kubeconfig, context)
+        for name, changed in set_bundle(cluster, settings, names, bundle):
+            done.append(f"apiservice.apiregistration.k8s.io/{name} {'patched' if changed else 'unchanged'}")
     except PatchFailed as error:
-        _fail(*str(error).splitlines())
+        problems = str(error)
+    finally:
+        if done:
+            click.echo(f"in the cluster at {cluster.server}:", err=True)
+            click.echo("\n".join(done))
+    if problems:
+        _fail(*problems.splitlines())
 
 
-def _arguments(target: str, directory: Path | None, flags: dict[str, Any]) -> str:
-    """Those of the command line, without what was left at its default; DIR is where it is, wherever that was."""
+def _arguments(target: str, directory: Path | None, flags: Mapping[str, Any]) -> str:
+    """A command line that makes the same; DIR is where it is, wherever that was."""
     words = [target, *(["--dir", "."] if directory is not None else [])]
     for key, value in flags.items():
-        if value and (key, value) != ("replicas", 1):
-            words.append(f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}"))
+        words.append(f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}"))
     return shlex.join(words)
 
 

@@ -6,9 +6,10 @@ Knows what a cluster takes for names, ports and images; knows no manifest.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from extapi.api.definition import Api
 from extapi.storage.url import parse_url
@@ -118,6 +119,22 @@ def make_settings(
     if problems:
         raise SettingsErrors(problems)
     return settings
+
+
+def without_defaults(api: Api, target: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of ``flags``, by the names that :func:`make_settings` has for them, without which the settings would be others.
+
+    :raises SettingsErrors: as :func:`make_settings`.
+    """
+    settings, kept = make_settings(api, target, **flags), dict(flags)
+    for key in flags:
+        fewer = {name: value for name, value in kept.items() if name != key}
+        try:
+            if make_settings(api, target, **fewer) == settings:
+                kept = fewer
+        except SettingsErrors:  # what is derived here cannot be: the flag is there for that
+            continue
+    return kept
 
 
 def _names(api: Api, settings: Settings) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A kube-apiserver that is not configured for aggregation: the server finds out at its start, and says what to do."""
+"""A kube-apiserver that is not configured for aggregation: the server finds out at its start, and so does the doctor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from extapi.dev import registration
+from tests.kubernetes import doctoring
 from tests.kubernetes.control_plane import running
 from tests.kubernetes.second import SecondServer
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.kubernetes
 NOT_GIVEN = ["--requestheader-client-ca-file=", "--proxy-client-cert-file=", "--proxy-client-key-file="]
 
 
-def test_the_server_says_that_the_aggregation_layer_is_not_configured(tmp_path: Path) -> None:
+def test_server_and_doctor_say_that_the_aggregation_layer_is_not_configured(tmp_path: Path) -> None:
     with running(tmp_path / "cluster", "kube", flags=NOT_GIVEN) as plane:
         registration.authorize(plane.client)
         (tmp_path / "server").mkdir()
@@ -31,3 +32,12 @@ def test_the_server_says_that_the_aggregation_layer_is_not_configured(tmp_path: 
         # It names the flags that this kube-apiserver was not given.
         for flag in NOT_GIVEN:
             assert flag.rstrip("=") in error["event"]
+        examination = doctoring.examine(plane.kubeconfig)
+        assert examination.status == 1
+        finding = examination.finding(
+            "authentication.proxies", "ConfigMap kube-system/extension-apiserver-authentication"
+        )
+        assert finding["severity"] == "error"
+        assert "the aggregation layer is not configured" in finding["wrong"]
+        for flag in NOT_GIVEN:
+            assert flag.rstrip("=") in finding["do"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from extapi.manifests.command import manifests
 from tests.docs.samples import ROOT, blocks, commands, reader
@@ -122,8 +122,10 @@ def test_what_was_patched_stays_when_the_manifests_are_applied_again(restaurant:
     ]
     assert secret() == before
     deploy = str(restaurant.directory / "deploy")
-    patched = _manifests("--patch-ca-bundle", "--dir", deploy, "--kubeconfig", str(restaurant.kubectl.kubeconfig))
-    assert patched.count(" unchanged\n") == 2
+    kubeconfig, server = str(restaurant.kubectl.kubeconfig), restaurant.control_plane.cluster
+    patched = _manifests("--patch-ca-bundle", "--dir", deploy, "--kubeconfig", kubeconfig)
+    assert patched.stdout.count(" unchanged\n") == 2
+    assert patched.stderr == f"in the cluster at https://127.0.0.1:{server.port}:\n"
     assert restaurant.available()
 
 
@@ -318,8 +320,8 @@ def _advice(pod: Pod, resource: str) -> str:
     return until(found, 30)
 
 
-def _manifests(*arguments: str, target: str = "extapi.pizza:api") -> str:
+def _manifests(*arguments: str, target: str = "extapi.pizza:api") -> Result:
     """``extapi manifests``, as the one who typed the README."""
     done = CliRunner().invoke(manifests, [target, *arguments])
     assert done.exit_code == 0, done.output
-    return done.stdout
+    return done

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,7 +45,34 @@ def test_a_healthy_api(
     status, text = doctoring.finished(doctoring.start(control_plane.kubeconfig, f"--group={GROUP}", "--timeout=30"))
     assert status == 0
     assert "do:    give it: --service-account NAMESPACE:NAME" in text
-    assert text.splitlines()[-1].startswith("0 error, 0 warning, 2 unknown, ")
+    assert text.splitlines()[-1].startswith("0 errors, 0 warnings, 2 unknown, ")
+
+
+def test_a_store_with_objects_of_a_version_that_is_not_served(
+    control_plane: ControlPlane,
+    extension_server: ExtensionServer,
+    menu: dict[str, str],
+    namespace: str,
+    tmp_path: Path,
+) -> None:
+    """A copy of the server's own, as a server of the past would have left it."""
+    control_plane.client.request("POST", pizzas_path(namespace), pizza("marinara", tomato=1))
+    path = tmp_path / "storage.sqlite"
+    with (
+        closing(sqlite3.connect(control_plane.state.storage)) as running_store,
+        closing(sqlite3.connect(path)) as past,
+    ):
+        running_store.backup(past)
+        past.execute(
+            "UPDATE log SET value = CAST(replace(CAST(value AS TEXT), 'v1beta1\"', 'v1alpha0\"') AS BLOB) WHERE dead = 0"
+        )
+        past.commit()
+    examination = doctoring.examine(control_plane.kubeconfig, f"--group={GROUP}", f"--storage=sqlite:///{path}")
+    assert examination.status == 1
+    finding = examination.finding("storage.versions", f"pizzas.{GROUP}")
+    assert finding["severity"] == "error"
+    assert finding["saw"].endswith("in v1alpha0; on record: v1alpha0")
+    assert "v1alpha0 is not served any more: extapi serve refuses to start on this store" in finding["wrong"]
 
 
 def test_somebody_who_may_not_look(

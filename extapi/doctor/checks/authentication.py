@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from extapi.authentication.configmap import header_names
 from extapi.authentication.settings import HeaderNames
 from extapi.doctor.checks.chains import ends_soon, subject_of
+from extapi.doctor.checks.proxies import questions, refused
 from extapi.doctor.duration import day
 from extapi.doctor.facts import Facts, Obj, member, text
 from extapi.doctor.finding import Finding, error, ok, unknown, warning
@@ -60,7 +61,7 @@ def authentication(facts: Facts) -> Iterator[Finding]:
         )
         return
     if proxies:
-        yield _headers(names)
+        yield _headers(names, facts)
         yield from _same(proxies, clients, names)
 
 
@@ -105,11 +106,17 @@ def _empty(key: str, check: str) -> Finding:
     )
 
 
-def _headers(names: HeaderNames) -> Finding:
-    """The names of headers; servers match them whatever their case."""
+def _headers(names: HeaderNames, facts: Facts) -> Finding:
+    """The names of headers, which servers match whatever their case, and of proxies."""
     allowed = ", ".join(names.allowed) or "any"
     saw = f"users in {', '.join(names.username)}; groups in {', '.join(names.group)}; allowed common names: {allowed}"
     if names.username and names.group:
+        if names.allowed and (refusing := refused(facts)):
+            wrong = (
+                f"the server of {', '.join(refusing)} answers 401 to kube-apiserver: perhaps the common name of the proxy's "
+                "certificate is not among those that are allowed"
+            )
+            return warning(HEADERS, SUBJECT, saw=saw, wrong=wrong, do=questions(facts))
         return ok(HEADERS, SUBJECT, saw)
     key = "requestheader-group-headers" if names.username else "requestheader-username-headers"
     return error(

@@ -8,12 +8,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
+from extapi.doctor.accounts import selector_of
 from extapi.doctor.checks.pods import logs, port_field
 from extapi.doctor.checks.probefailures import Cause, cause_of
+from extapi.doctor.checks.proxies import questions
 from extapi.doctor.duration import spell
 from extapi.doctor.facts import Facts
 from extapi.doctor.finding import Finding, error, ok, unknown
-from extapi.doctor.registration import Condition, Registration
+from extapi.doctor.registration import Condition, Registration, ServiceReference
 
 CHECK = "apiservice.available"
 CONSEQUENCE = "Meanwhile its requests get 503, and no namespace of the cluster can be deleted."
@@ -34,9 +36,8 @@ _CAUSES = {
         "kubectl get service -n {namespace} {service} shows its ports",
     ),
     "EndpointsNotFound": Cause(
-        "the Service has no EndpointSlice: it has no spec.selector, or kube-controller-manager does not run",
-        "kubectl get endpointslices -n {namespace} -l kubernetes.io/service-name={service}; give the Service the labels of the "
-        "server's pods as spec.selector",
+        "the Service has no EndpointSlice: {slices_missing}",
+        "kubectl get endpointslices -n {namespace} -l kubernetes.io/service-name={service}; {slices_made}",
     ),
     "EndpointsAccessError": Cause(
         "kube-apiserver could not look up the EndpointSlices in its own cache",
@@ -66,17 +67,44 @@ def _judged(each: Registration, facts: Facts) -> Finding:
     known = _CAUSES.get(found.reason)
     if known is None:
         known = cause_of(found.message)
+    told = explained(known, each, facts)
+    return error(CHECK, each.subject, saw=saw, wrong=f"{told.wrong}. {CONSEQUENCE}", do=told.do)
+
+
+def explained(cause: Cause, each: Registration, facts: Facts) -> Cause:
+    """The cause with what is known of this APIService."""
+    reference = each.service
+    missing, made = _slices(facts, reference) if reference else ("", "")
     values = {
         "name": each.name,
-        "namespace": each.service.namespace if each.service else "",
-        "service": each.service.name if each.service else "",
-        "port": each.service.port if each.service else "",
-        "host": each.service.host if each.service else "",
-        "logs": logs(facts, each.service) if each.service else "",
-        "port_field": port_field(facts, each.service) if each.service else "",
+        "namespace": reference.namespace if reference else "",
+        "service": reference.name if reference else "",
+        "port": reference.port if reference else "",
+        "host": reference.host if reference else "",
+        "logs": logs(facts, reference) if reference else "",
+        "port_field": port_field(facts, reference) if reference else "",
+        "proxies": questions(facts),
+        "slices_missing": missing,
+        "slices_made": made,
     }
-    wrong = f"{known.wrong.format(**values)}. {CONSEQUENCE}"
-    return error(CHECK, each.subject, saw=saw, wrong=wrong, do=known.do.format(**values))
+    return Cause(cause.wrong.format(**values), cause.do.format(**values))
+
+
+def _slices(facts: Facts, reference: ServiceReference) -> tuple[str, str]:
+    """Why a Service has no EndpointSlice, and what would make one, by what is known of it."""
+    found = facts.services.get((reference.namespace, reference.name))
+    select = "give the Service the labels of the server's pods as spec.selector"
+    run = "look at kube-controller-manager, which makes them, and at its log"
+    if found is None or not found.service.found:
+        return (
+            "it has no spec.selector, or kube-controller-manager does not run",
+            f"without a spec.selector, {select}; with one, {run}",
+        )
+    selector = selector_of(found.service.obj())
+    if not selector:
+        return "it has no spec.selector, and nobody made one by hand", select
+    labels = ",".join(f"{key}={value}" for key, value in selector.items())
+    return f"its spec.selector is {labels}, and kube-controller-manager has made none", run
 
 
 def _without(each: Registration, now: dt.datetime) -> Finding:

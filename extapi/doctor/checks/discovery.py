@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from extapi.doctor.checks.availability import explained
 from extapi.doctor.checks.pods import logs
+from extapi.doctor.checks.probefailures import cause_of_status
 from extapi.doctor.facts import ExpectedGroup, Facts, Reading, objects, text
 from extapi.doctor.finding import Finding, error, ok, unknown, warning
 from extapi.doctor.registration import Registration, ServiceReference
@@ -60,12 +62,13 @@ def _answer(each: Registration, reference: ServiceReference, reading: Reading, f
             )
         if reading.status == 403:
             return unknown(ANSWER, each.subject, reading.why)
+        cause = explained(cause_of_status(reading.status), each, facts)
         return error(
             ANSWER,
             each.subject,
             saw=f"{reading.status} to {reading.right}: {reading.text}",
-            wrong="clients cannot find out what the version serves",
-            do="look at the server's log; 404 means that it does not serve this version",
+            wrong=f"clients cannot find out what the version serves: {cause.wrong}",
+            do=cause.do,
         )
     answered = reading.obj()
     if text(answered, "kind") != "APIResourceList" or text(answered, "groupVersion") != wanted:

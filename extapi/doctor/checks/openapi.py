@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import msgspec
 
 from extapi.doctor.checks.discovery import NOT_AVAILABLE
+from extapi.doctor.checks.pods import logs
 from extapi.doctor.facts import Facts, Reading, member, objects
 from extapi.doctor.finding import Finding, ok, unknown, warning
-from extapi.doctor.registration import Registration
+from extapi.doctor.registration import Registration, ServiceReference
 
 V3, V2 = "openapi.v3", "openapi.v2"
 _AGAIN = "try again in a minute; then look at the server's answers to GET /openapi/{} in its log"
@@ -36,11 +37,11 @@ def openapi(facts: Facts) -> Iterator[Finding]:
             yield unknown(V3, each.subject, why)
             yield unknown(V2, each.subject, why)
         elif objects(reading.obj().get("resources")):
-            yield _v3(each, facts)
+            yield _v3(each, each.service, facts)
             yield _v2(each, facts.openapi_v2, merged)
 
 
-def _v3(each: Registration, facts: Facts) -> Finding:
+def _v3(each: Registration, reference: ServiceReference, facts: Facts) -> Finding:
     if not facts.openapi_v3.found:
         return unknown(V3, each.subject, facts.openapi_v3.why)
     document = facts.documents.get(each.name)
@@ -50,7 +51,7 @@ def _v3(each: Registration, facts: Facts) -> Finding:
             each.subject,
             saw=f"/openapi/v3 does not list apis/{each.group}/{each.version}",
             wrong="kubectl can neither explain nor validate its kinds",
-            do=_AGAIN.format("v3"),
+            do=_through_others(each, facts) or _AGAIN.format("v3"),
         )
     if document.over:
         return unknown(V3, each.subject, document.why)
@@ -60,7 +61,8 @@ def _v3(each: Registration, facts: Facts) -> Finding:
             each.subject,
             saw=document.why,
             wrong="kubectl can neither explain nor validate its kinds",
-            do="look at the server's log",
+            do=_through_others(each, facts)
+            or f"see the server's answers to GET /openapi/v3 in its log: {logs(facts, reference)}",
         )
     schemas = member(document.obj(), "components", "schemas")
     if not isinstance(schemas, dict) or not schemas:
@@ -72,6 +74,17 @@ def _v3(each: Registration, facts: Facts) -> Finding:
             do="give the kinds schemas",
         )
     return ok(V3, each.subject, f"{len(schemas)} schemas")
+
+
+def _through_others(each: Registration, facts: Facts) -> str:
+    """The versions of the same server that are not available; empty if there are none.
+
+    kube-apiserver takes all documents of a server through one of its APIServices (k8s.io/kube-aggregator/pkg/controllers/openapiv3).
+    """
+    away = [other.name for other in facts.registrations if other.service == each.service and not other.passes]
+    if not away:
+        return ""
+    return f"see apiservice.available of {', '.join(away)}: kube-apiserver may ask the same server by way of it"
 
 
 def _v2(each: Registration, reading: Reading, merged: list[str] | None) -> Finding:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 class Cause(NamedTuple):
     """What a message means, and what to do; ``{name}``, ``{service}``, ``{namespace}``, ``{host}`` stand for the subject's.
 
-    ``{logs}``: how to see the server's log, ``{port_field}``: what names its port (:mod:`extapi.doctor.checks.pods`).
+    ``{logs}``: how to see the server's log, ``{port_field}``: what names its port (:mod:`extapi.doctor.checks.pods`);
+    ``{proxies}``: what to look at in the proxy's certificate (:mod:`extapi.doctor.checks.proxies`).
     """
 
     wrong: str
@@ -23,6 +24,13 @@ class Cause(NamedTuple):
 
 _PATCH = """kubectl patch apiservice {name} --type=merge -p '{{"spec":{{"caBundle":"BASE64-OF-THE-AUTHORITY"}}}}'"""
 _LOGS = "{logs}"
+UNTRUSTED = Cause(
+    "the server does not trust kube-apiserver's proxy certificate: that is not what the ConfigMap "
+    "extension-apiserver-authentication names, or the server cannot read the ConfigMap, or reads that of another cluster",
+    "{proxies} If so, bind the server's account to the role extension-apiserver-authentication-reader in kube-system "
+    "(rights.configmap below), and see whose ConfigMap it reads: {logs}",
+)
+"""Of an answer 401."""
 
 _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), Cause(wrong, do))
@@ -79,17 +87,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
             "the server speaks plain HTTP; kube-apiserver speaks HTTPS only",
             "let {port_field} be the port of --secure-port",
         ),
-        (
-            r"bad status from .*: 401",
-            (
-                "the server does not trust kube-apiserver's proxy certificate: it cannot read the ConfigMap "
-                "extension-apiserver-authentication, read it from another cluster, or the certificate is not what it names"
-            ),
-            (
-                "bind the server's account to the role extension-apiserver-authentication-reader in kube-system (rights.* below), "
-                "then look at the ConfigMap (authentication.* below)"
-            ),
-        ),
+        (r"bad status from .*: 401", *UNTRUSTED),
         (
             r"bad status from .*: 403",
             (
@@ -118,3 +116,9 @@ _OTHER = Cause("kube-apiserver's probe of the server failed", _LOGS)
 def cause_of(message: str) -> Cause:
     """The cause that a message of FailedDiscoveryCheck names."""
     return next((cause for pattern, cause in _CAUSES if pattern.search(message)), _OTHER)
+
+
+def cause_of_status(status: int) -> Cause:
+    """The cause of an answer with that status code to a request for discovery."""
+    known = cause_of(f"bad status from the server: {status}")
+    return known if known is not _OTHER else Cause("a server that works does not answer so", _LOGS)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.logger import formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
+from zope.interface import provider
 
 from extapi.client.base import ConnectionLost, Request, TransportError
 from extapi.client.body import HIGH_WATER
@@ -75,6 +76,7 @@ def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
     server = serve(_hello, tls=ca.leaf("s", san=["127.0.0.1"], eku=SERVER))
     said: list[str | None] = []
 
+    @provider(ILogObserver)
     def observe(event: Any) -> None:
         said.append(formatEvent(event))
 

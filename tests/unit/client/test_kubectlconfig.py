@@ -41,8 +41,34 @@ def test_a_kubeconfig_that_cannot_be_used(nowhere: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(UnusableKubeconfig, match="cannot use the kubeconfig"):
         operator(path)
-    with pytest.raises(UnusableKubeconfig, match=str(nowhere / "missing")):
+    with pytest.raises(UnusableKubeconfig, match=f"cannot use the kubeconfig {nowhere / 'missing'}: no such file$"):
         operator(nowhere / "missing")
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "why"),
+    [
+        (CONFIG, "nope", "it has no context 'nope'; it has: first, second"),
+        (
+            CONFIG.replace("current-context: first", "current-context: old"),
+            "",
+            "it has no context 'old'; it has: first, second",
+        ),
+        (
+            CONFIG.replace("current-context: first", ""),
+            "",
+            "it has no current context, and none was named; it has: first, second",
+        ),
+        ("kind: Config", "nope", "it has no context 'nope'; it has: none"),
+        ("contexts: [first]", "first", ""),
+    ],
+)
+def test_a_context_that_is_not_there(nowhere: Path, text: str, context: str, why: str) -> None:
+    path = nowhere / "config"
+    path.write_text(text)
+    with pytest.raises(UnusableKubeconfig) as refused:
+        operator(path, context)
+    assert str(refused.value).startswith(f"cannot use the kubeconfig {path}: {why}")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +111,9 @@ def test_which_kubeconfig_and_which_context(nowhere: Path, monkeypatch: pytest.M
     assert operator(None).server == "http://127.0.0.2:1"
     with pytest.raises(UnusableKubeconfig, match="third"):
         operator(given, "third")
+    monkeypatch.setenv("KUBECONFIG", f"{nowhere / 'missing'}:{nowhere / 'absent'}")
+    with pytest.raises(UnusableKubeconfig, match="no such file"):
+        operator(None)
 
 
 def test_the_first_of_several_kubeconfigs_says_which_context(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,10 @@ from tests.answering import CONFIG, serving, whole
         (["--app=extapi.pizza"], "not of the form MODULE:NAME"),
         (["--app=no.such.module:api"], "cannot import no.such.module"),
         (["--storage=redis:"], "expected memory: or sqlite:///PATH"),
-        (["--timeout=0"], "--timeout"),
+        (["--timeout=0"], "'--timeout': '0' is not from 0.1 to 600 seconds"),
+        (["--timeout=11m"], "'11m' is not from 0.1 to 600 seconds"),
+        (["--timeout=5x"], "'5x' is neither a number of seconds nor a duration such as 5s or 1m"),
+        (["--timeout=nan"], "'nan' is neither"),
         (["--output=xml"], "--output"),
     ],
 )
@@ -36,6 +39,12 @@ def test_mistakes_are_said_at_once(arguments: list[str], words: str) -> None:
     result = CliRunner().invoke(doctor, arguments)
     assert result.exit_code == 2
     assert words in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("5", 5), ("0.5", 0.5), ("5s", 5), ("1m30s", 90), ("500ms", 0.5)])
+def test_timeouts(text: str, seconds: float) -> None:
+    """A number is of seconds; otherwise as time.ParseDuration of Go has it."""
+    assert doctor.make_context("doctor", [f"--timeout={text}"]).params["timeout"] == seconds
 
 
 def test_addresses() -> None:

@@ -47,8 +47,11 @@ def test_text() -> None:
         "",
         "ok      a.ok  APIService v1.x: fine",
         "",
-        "1 error, 0 warning, 1 unknown, 1 ok",
+        "1 error, 0 warnings, 1 unknown, 1 ok",
     ]
+    assert (
+        as_text("https://x", [ERROR, ERROR, WARNING, OK, OK]).splitlines()[-1] == "2 errors, 1 warning, 0 unknown, 2 ok"
+    )
 
 
 def test_long_lines_are_wrapped_between_words_and_commands_are_not() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -61,6 +63,32 @@ def test_what_has_changed_is_told(tmp_path: Path) -> None:
     # The command that has made it stands in it, without what was left at its default.
     head = (tmp_path / "kustomization.yaml").read_text().splitlines()[0]
     assert head == "# Made by: extapi manifests extapi.pizza:api --dir . --image=example.com/pizza:2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            "--image=registry.example.com/restaurant:1 --name=restaurant --namespace=restaurant --port=8443 --replicas=1",
+            "",
+        ),
+        ("--storage=sqlite:////var/lib/restaurant/data.sqlite", ""),
+        ("--host-network --port=10443", " --host-network"),
+        ("--host-network --port=8443", " --host-network --port=8443"),
+        ("--name=shop --namespace=shop --image=registry.example.com/shop:1", " --name=shop"),
+        ("--name=shop --namespace=restaurant", " --name=shop --namespace=restaurant"),
+        ("--storage=memory:", " --storage=memory:"),
+    ],
+)
+def test_what_changes_nothing_is_not_told(tmp_path: Path, arguments: str, told: str) -> None:
+    """So the README's own command, which names the image, leaves ``deploy/`` as it is."""
+    result = run(PIZZA, "--dir", str(tmp_path), *arguments.split())
+    assert result.exit_code == 0, result.output
+    head = (tmp_path / "kustomization.yaml").read_text().splitlines()[0]
+    assert head == f"# Made by: extapi manifests extapi.pizza:api --dir .{told}"
+    if not told:
+        for path in tmp_path.iterdir():
+            assert path.read_text() == (ROOT / "deploy" / path.name).read_text()
 
 
 def test_without_a_directory_it_is_one_stream() -> None:
@@ -132,9 +160,36 @@ def test_a_run_that_did_not_get_to_its_end_is_completed(tmp_path: Path) -> None:
     assert (tmp_path / "server-role.yaml").read_text() == (ROOT / "deploy" / "server-role.yaml").read_text()
 
 
+@pytest.mark.parametrize("directory", [True, False])
+def test_everything_is_written_although_nobody_reads_what_is_said(tmp_path: Path, directory: bool) -> None:
+    """As behind ``head``: ended without a word, and the kustomization lists nothing that is not there."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "extapi", "manifests", LIBRARY, *(["--dir", "out"] if directory else [])]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+    if directory:
+        run(LIBRARY, "--dir", str(tmp_path / "whole"))
+        out, whole = (
+            {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("out", "whole")
+        )
+        assert out == whole
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [["--ca-file=x"], ["--kubeconfig=x"], ["--patch-ca-bundle", "--cert-manager"], ["--replicas=0"], ["--port=70000"]],
+    [
+        ["--ca-file=x"],
+        ["--kubeconfig=x"],
+        ["--context=x"],
+        ["--patch-ca-bundle", "--cert-manager"],
+        ["--replicas=0"],
+        ["--port=70000"],
+    ],
 )
 def test_flags_that_do_not_go_together_are_a_usage_error(arguments: list[str]) -> None:
     assert run(PIZZA, *arguments).exit_code == 2
@@ -192,6 +247,25 @@ def test_a_cluster_that_cannot_be_asked_is_told_in_a_line(tmp_path: Path, cluste
     assert line.startswith("Error: ")
     assert words.replace("KUBECONFIG", f"cannot use the kubeconfig {kubeconfig}") in line
     assert result.exit_code == 1
+
+
+def test_a_context_says_which_cluster_is_meant(tmp_path: Path) -> None:
+    ca, kubeconfig = tmp_path / "ca.crt", tmp_path / "kubeconfig"
+    ca.write_bytes(authority("serving").pem)
+    names = {"dev": "https://127.0.0.1:1", "real": "https://127.0.0.1:2"}  # nobody listens there
+    config = {
+        "clusters": [{"name": name, "cluster": {"server": server}} for name, server in names.items()],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in names],
+        "current-context": "dev",
+    }
+    kubeconfig.write_text(yaml.safe_dump(config))
+    arguments = [PIZZA, "--patch-ca-bundle", f"--ca-file={ca}", f"--kubeconfig={kubeconfig}"]
+    assert run(*arguments).stderr.startswith("Error: https://127.0.0.1:1 does not answer: ")
+    assert run(*arguments, "--context=real").stderr.startswith("Error: https://127.0.0.1:2 does not answer: ")
+    missing = run(*arguments, "--context=other")
+    assert missing.exit_code == 1
+    assert missing.stderr.startswith(f"Error: cannot use the kubeconfig {kubeconfig}: ")
 
 
 @pytest.mark.filterwarnings("ignore::urllib3.exceptions.DependencyWarning")

@@ -9,7 +9,19 @@ import pytest
 
 from extapi.doctor.finding import Severity
 from tests.certificates import authority, bundle
-from tests.unit.doctor.healthy import NOW, PROXY_CA, USERS_CA, config_map, forbidden, found, one, reading, unreadable
+from tests.unit.doctor.healthy import (
+    NAME,
+    NOW,
+    PROXY_CA,
+    USERS_CA,
+    config_map,
+    forbidden,
+    found,
+    one,
+    reading,
+    registered,
+    unreadable,
+)
 
 CONFIG_MAP, PROXIES, CLIENTS = "authentication.configmap", "authentication.proxies", "authentication.clients"
 HEADERS, SAME = "authentication.headers", "authentication.same-ca"
@@ -63,6 +75,26 @@ def test_headers_that_nobody_named(key: str, value: str | None) -> None:
     finding = one(HEADERS, **having(**{key.replace("-", "_"): value}))
     assert finding.severity is Severity.ERROR
     assert f"--{key}=X-Remote-" in finding.do
+
+
+UNAUTHORIZED: list[dict[str, Any]] = [
+    {"discovery": {NAME: reading(status=401, text="Unauthorized")}},
+    registered(
+        condition={"status": "False", "reason": "FailedDiscoveryCheck", "message": "bad status from https://x: 401"}
+    ),
+]
+
+
+@pytest.mark.parametrize("refused", UNAUTHORIZED)
+def test_allowed_names_while_a_server_refuses_the_proxy(refused: dict[str, Any]) -> None:
+    """Whether the proxy has such a name, nobody can see from here (spec A17)."""
+    assert one(HEADERS).severity is Severity.OK
+    finding = one(HEADERS, **having(requestheader_allowed_names='["nobody"]'), **refused)
+    assert finding.severity is Severity.WARNING
+    assert f"the server of {NAME} answers 401" in finding.wrong
+    assert "one of: nobody? is it issued by one of: CN=front-proxy-ca?" in finding.do
+    assert "correct --requestheader-allowed-names" in finding.do
+    assert one(HEADERS, **having(requestheader_allowed_names="[]"), **refused).severity is Severity.OK
 
 
 def test_a_list_that_is_none() -> None:

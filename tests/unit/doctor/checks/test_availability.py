@@ -6,9 +6,21 @@ import datetime as dt
 
 import pytest
 
+from extapi.doctor.facts import Reading, ServiceFacts
 from extapi.doctor.finding import Severity
 from extapi.doctor.registration import registration
-from tests.unit.doctor.healthy import NOW, api_service, external, one, registered, unselected
+from tests.unit.doctor.healthy import (
+    NOW,
+    PLACE,
+    api_service,
+    config_map,
+    external,
+    forbidden,
+    one,
+    reading,
+    registered,
+    unselected,
+)
 
 CHECK = "apiservice.available"
 URL = "https://10.0.0.7:443/apis/shop.example.com/v1"
@@ -73,6 +85,52 @@ def test_each_failure_of_the_probe_is_explained(message: str, wrong: str) -> Non
     assert message in finding.saw
     assert wrong in finding.wrong
     assert "{" not in finding.do.replace('{"spec":{', "")
+
+
+UNAUTHORIZED = registered(
+    condition={"status": "False", "reason": "FailedDiscoveryCheck", "message": f"bad status from {URL}: 401"}
+)
+
+
+def test_a_proxy_that_is_not_trusted_is_compared_with_what_the_config_map_names() -> None:
+    """Spec A16, A17: its issuer, and its common name."""
+    nobody = reading(config_map(requestheader_allowed_names='["nobody", "{else}"]'))
+    finding = one(CHECK, config_map=nobody, **UNAUTHORIZED)
+    assert "is the common name of --proxy-client-cert-file of kube-apiserver one of: nobody, {else}?" in finding.do
+    assert "is it issued by one of: CN=front-proxy-ca?" in finding.do
+    anybody = one(CHECK, config_map=reading(config_map(requestheader_allowed_names="[]")), **UNAUTHORIZED)
+    assert "is it issued by one of: CN=front-proxy-ca?" in anybody.do
+    assert "common name" not in anybody.do
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        forbidden(),
+        reading({}),
+        reading(config_map(requestheader_client_ca_file=None)),
+        reading(config_map(requestheader_allowed_names="nobody")),
+    ],
+)
+def test_a_proxy_that_is_not_trusted_while_the_config_map_says_nothing(answer: Reading) -> None:
+    assert (
+        "is the ConfigMap well (authentication.* below)? If so, bind the server's account"
+        in one(CHECK, config_map=answer, **UNAUTHORIZED).do
+    )
+
+
+def test_what_is_known_of_the_service_decides_what_makes_endpointslices() -> None:
+    """Slices of a Service without a selector are made by hand (k8s.io/kubernetes/pkg/controller/endpointslice)."""
+    missing = registered(condition={"status": "False", "reason": "EndpointsNotFound", "message": "the message"})
+    finding = one(CHECK, **missing)
+    assert "its spec.selector is app=shop" in finding.wrong
+    assert "kube-controller-manager" in finding.do
+    assert "as spec.selector" not in finding.do
+    finding = one(CHECK, services=unselected(), **missing)
+    assert "it has no spec.selector" in finding.wrong
+    assert finding.do.endswith("give the Service the labels of the server's pods as spec.selector")
+    hidden = one(CHECK, services={PLACE: ServiceFacts(forbidden())}, **missing)
+    assert "it has no spec.selector, or kube-controller-manager does not run" in hidden.wrong
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,22 @@ def test_a_refusal_at_once_is_not_called_late(status: int, seconds: float, late:
         assert elsewhere.do == "look at the log of the server at localhost:443"
 
 
+@pytest.mark.parametrize(
+    ("status", "wrong", "do"),
+    [
+        (401, "does not trust kube-apiserver's proxy certificate", "one of: front-proxy-client?"),
+        (404, "does not serve this group and version", f"delete the APIService {NAME}"),
+        (500, "fails, or is not ready", "kubectl logs -n shop service/server"),
+        (418, "a server that works does not answer so", "kubectl logs -n shop service/server"),
+    ],
+)
+def test_each_status_is_explained(status: int, wrong: str, do: str) -> None:
+    finding = one(ANSWER, discovery={NAME: reading(status=status, text="no")})
+    assert wrong in finding.wrong
+    assert do in finding.do
+    assert ("does not serve" in f"{finding.wrong} {finding.do}") is (status == 404)
+
+
 def test_the_resources_of_the_app() -> None:
     assert not found(RESOURCES)
     assert one(RESOURCES, expected=EXPECTED).severity is Severity.OK

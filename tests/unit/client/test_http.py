@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
-from zope.interface import provider
+from zope.interface import implementer
 
 from extapi.client.base import ConnectionLost, Request, TransportError
 from extapi.client.body import HIGH_WATER
@@ -70,16 +70,20 @@ def test_path_query_headers_and_body_arrive_as_given(turning: Turning, serve: Se
     turning.run(transport.close())
 
 
+@implementer(ILogObserver)
+class _Said:
+    def __init__(self) -> None:
+        self.said: list[str | None] = []
+
+    def __call__(self, event: Any) -> None:
+        self.said.append(formatEvent(event))
+
+
 def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
     """Twisted says "Starting factory" with its address in memory: nothing for an operator's log."""
     ca = authority("ca")
     server = serve(_hello, tls=ca.leaf("s", san=["127.0.0.1"], eku=SERVER))
-    said: list[str | None] = []
-
-    @provider(ILogObserver)
-    def observe(event: Any) -> None:
-        said.append(formatEvent(event))
-
+    observe = _Said()
     globalLogPublisher.addObserver(observe)
     try:
         transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem))
@@ -87,7 +91,7 @@ def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
         turning.run(transport.close())
     finally:
         globalLogPublisher.removeObserver(observe)
-    assert [line for line in said if line and "HTTP11Client" in line] == []
+    assert [line for line in observe.said if line and "HTTP11Client" in line] == []
 
 
 def test_a_server_below_a_path(turning: Turning, serve: Serve) -> None:

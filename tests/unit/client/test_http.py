@@ -83,7 +83,7 @@ def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
     """Twisted says "Starting factory" with its address in memory: nothing for an operator's log."""
     ca = authority("ca")
     server = serve(_hello, tls=ca.leaf("s", san=["127.0.0.1"], eku=SERVER))
-    observe = _Said()
+    observe: Any = _Said()
     globalLogPublisher.addObserver(observe)
     try:
         transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem))

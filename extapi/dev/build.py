@@ -44,7 +44,7 @@ def programs(
     assets = environment.get("KUBEBUILDER_ASSETS")
     if assets:
         return _prebuilt(Path(assets))
-    binary = str(build(say, cache=cache_directory(environment) / "controlplane", sources=sources))
+    binary = str(build(say, cache=cache_directory(environment), sources=sources))
     return Programs((binary, "etcd"), (binary, "kube-apiserver"), (binary, "kube-controller-manager"))
 
 

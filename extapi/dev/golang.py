@@ -31,7 +31,7 @@ class GoProgram:
     sources: Path
     """The directory with go.mod."""
     name: str
-    """Of the finished file."""
+    """Of the finished file, and of the directory in the cache that holds its versions."""
     title: str
     """For messages, such as "the control plane"."""
     arguments: tuple[str, ...]
@@ -48,7 +48,7 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 
 def compiled(program: GoProgram, say: Callable[[str], None], *, cache: Path) -> Path:
-    """The finished file in ``cache``, compiled if it is not there.
+    """The finished file in ``cache``, compiled if it is not there; all programs share one, and a toolchain in it.
 
     Two runs at once compile once: the second waits for the first. An interrupted run leaves nothing behind that would
     be taken for a result.
@@ -56,7 +56,7 @@ def compiled(program: GoProgram, say: Callable[[str], None], *, cache: Path) -> 
     :raises DevFailure: the cache cannot be written, or the compiler failed.
     """
     tools = toolchain.find()
-    home = cache / cache_key(program, tools.version)
+    home = cache / program.name / cache_key(program, tools.version)
     binary = home / program.name
     if binary.exists():
         return binary

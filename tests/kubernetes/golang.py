@@ -26,7 +26,7 @@ def program(module: str, title: str, *, package: str = ".", say: Callable[[str],
     name = module if package == "." else package.rpartition("/")[2]
     arguments = ("build", "-v", "-trimpath", "-ldflags", "-s -w")
     made = GoProgram(sources=HERE / module, name=name, title=title, arguments=arguments, package=package)
-    return compiled(made, say, cache=cache_directory(os.environ) / name)
+    return compiled(made, say, cache=cache_directory(os.environ))
 
 
 def informer() -> Path:

@@ -23,4 +23,4 @@ def build(say: Callable[[str], None]) -> Path:
 
     :raises DevFailure: the cache cannot be written, or the compiler failed.
     """
-    return compiled(PROGRAM, say, cache=cache_directory(os.environ) / "upstream")
+    return compiled(PROGRAM, say, cache=cache_directory(os.environ))

@@ -8,11 +8,13 @@ usage counts along the chain (OpenSSL would take a serverAuth-only leaf). Must n
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from OpenSSL import crypto
 
@@ -95,6 +97,63 @@ class Bundle:
                 name = certificate.signature_hash_algorithm.name.upper()
                 raise AuthenticationError(f"x509: cannot verify signature: insecure algorithm {name}")
         return chain
+
+
+def shared_authorities(
+    clients: Iterable[x509.Certificate], proxies: Iterable[x509.Certificate]
+) -> list[x509.Certificate]:
+    """The authorities of ``clients`` whose leaves also verify against ``proxies``.
+
+    Those are the ones with the same public key (a renewed certificate is the same authority, whatever its PEM text), and
+    those that one of ``proxies`` has issued, directly or by others of the two bundles: a client presents what is between.
+    """
+    clients = tuple(clients)
+    known = {_key(each): each for each in proxies}
+    reached = list(known.values())
+    open_ = {_key(each): each for each in clients if _key(each) not in known}
+    while reached:
+        issuers: dict[bytes, list[x509.Certificate]] = {}
+        for each in reached:
+            issuers.setdefault(_name(each, "subject"), []).append(each)
+        reached = [each for each in open_.values() if _is_issued_by(each, issuers.get(_name(each, "issuer"), ()))]
+        for each in reached:
+            known[_key(each)] = each
+            del open_[_key(each)]
+    return [each for each in clients if _key(each) in known]
+
+
+def _key(certificate: x509.Certificate) -> bytes:
+    """What makes an authority the same; the whole certificate where its key is of a kind that nobody knows here."""
+    try:
+        return certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    except (UnsupportedAlgorithm, *MALFORMED):
+        return certificate.public_bytes(Encoding.DER)
+
+
+def _name(certificate: x509.Certificate, which: str) -> bytes:
+    try:
+        name: x509.Name = getattr(certificate, which)
+        return name.public_bytes()
+    except MALFORMED:
+        return b""
+
+
+def subject_text(certificate: x509.Certificate) -> str:
+    """The subject for people, as ``CN=front-proxy-ca``."""
+    try:
+        return certificate.subject.rfc4514_string() or "an empty subject"
+    except MALFORMED:
+        return "a malformed subject"
+
+
+def _is_issued_by(certificate: x509.Certificate, issuers: Iterable[x509.Certificate]) -> bool:
+    for issuer in issuers:
+        try:
+            certificate.verify_directly_issued_by(issuer)
+        except (InvalidSignature, UnsupportedAlgorithm, *MALFORMED):
+            continue
+        return True
+    return False
 
 
 def _check_usage(certificate: x509.Certificate) -> None:

@@ -12,8 +12,16 @@ from typing import Any
 import msgspec
 from twisted.logger import Logger
 
-from extapi.authentication.certificates import BundleError
-from extapi.authentication.settings import HeaderNames, Settings
+from extapi.authentication.certificates import Bundle, BundleError
+from extapi.authentication.settings import (
+    CLIENT_CA,
+    NAME_KEYS,
+    PROXY_CA,
+    UNREADABLE,
+    HeaderNames,
+    Settings,
+    TrustRefused,
+)
 from extapi.authentication.subject import subject_flag
 from extapi.client.base import TransportError
 from extapi.client.clock import Clock
@@ -27,20 +35,16 @@ ROLE = "extension-apiserver-authentication-reader"
 
 _CONFIGMAPS = ResourceName("", "v1", "configmaps")
 
-_NAME_KEYS: Mapping[str, str] = {
-    "username": "requestheader-username-headers",
-    "uid": "requestheader-uid-headers",
-    "group": "requestheader-group-headers",
-    "extra_prefix": "requestheader-extra-headers-prefix",
-    "allowed": "requestheader-allowed-names",
-}
-
 _NOT_CONFIGURED = (
     f"the cluster's aggregation layer is not configured: {NAMESPACE}/{NAME} has no requestheader-client-ca-file, so "
     "that no request that kube-apiserver proxies can be authenticated. Start kube-apiserver with "
     "--requestheader-client-ca-file, --requestheader-allowed-names, --requestheader-username-headers, "
     "--requestheader-group-headers, --requestheader-extra-headers-prefix, --proxy-client-cert-file and "
     "--proxy-client-key-file (Kubernetes documentation: 'Configure the Aggregation Layer'); this server then goes on by itself"
+)
+_ANY_NAME = (
+    f"{NAMESPACE}/{NAME} has no requestheader-allowed-names: any certificate of its requestheader-client-ca-file may speak "
+    "for any user. Start kube-apiserver with --requestheader-allowed-names, the common name of --proxy-client-cert-file"
 )
 
 
@@ -72,6 +76,7 @@ class AuthenticationConfigMap:
         self._clients = clients
         self._proxies = proxies
         self._layer_missing = False
+        self._any_name_told = False
         self._informer = Informer(
             client,
             _CONFIGMAPS,
@@ -96,7 +101,7 @@ class AuthenticationConfigMap:
                 return
             self._apply(found)
             self._check_layer(found.get("data") or {})
-        except (ApiError, TransportError, BundleError, ValueError) as error:
+        except (ApiError, TransportError, BundleError) as error:
             failure = LookupFailed(_advice(error))
             if not tolerate:
                 raise failure from error
@@ -133,49 +138,69 @@ class AuthenticationConfigMap:
             self._apply(obj)
             if self._layer_missing:
                 self._check_layer(obj.get("data") or {})
-        except (BundleError, ValueError) as error:
+        except BundleError as error:
             self._log.error(
                 "{ns}/{name}: the last good state stays in force: {error}", ns=NAMESPACE, name=NAME, error=str(error)
             )
 
     def _apply(self, obj: Obj) -> None:
-        """Each part for itself: one that is broken must not hold back another. Raises the first error at the end."""
+        """Each part for itself: one that is broken must not hold back another. Raises what is not taken, at the end."""
         data = obj.get("data") or {}
-        problems: list[Exception] = []
-        if self._clients:
-            problems += _attempt(self._settings.trust_clients, data.get("client-ca-file"))
+        settings = self._settings
+        problems: list[str] = []
+        names = None
         if self._proxies:
-            problems += _attempt(self._settings.trust_proxies, data.get("requestheader-client-ca-file"))
             try:
-                self._settings.use_names(header_names(data))
-            except ValueError as error:
-                problems.append(error)
+                names = header_names(data)
+            except UnreadableList as error:
+                settings.kept[error.key] = UNREADABLE
+                problems.append(str(error))
+        try:
+            settings.take(
+                clients=_pem(data, CLIENT_CA, settings.client_ca) if self._clients else None,
+                proxies=_pem(data, PROXY_CA, settings.proxy_ca) if self._proxies else None,
+                names=names,
+            )
+        except BundleError as error:
+            problems.insert(0, str(error))
+        if self._proxies and settings.proxy_ca is not None and not settings.names.allowed and not self._any_name_told:
+            self._any_name_told = True
+            self._log.warn(_ANY_NAME)
         if problems:
-            raise problems[0]
+            raise TrustRefused("; ".join(problems))
+
+
+class UnreadableList(ValueError):
+    """One of the five lists is none. ``key``: which."""
+
+    def __init__(self, key: str, why: object) -> None:
+        super().__init__(f"{key}: {why}")
+        self.key = key
 
 
 def header_names(data: Mapping[str, Any]) -> HeaderNames:
-    """The five lists; a missing or empty one is an empty list, anything else but JSON strings a ValueError (spec A2)."""
+    """The five lists; a missing or empty one is an empty list (spec A2).
+
+    Raises :class:`UnreadableList` for anything else but JSON strings.
+    """
     lists: dict[str, tuple[str, ...]] = {}
-    for member, key in _NAME_KEYS.items():
+    for member, key in NAME_KEYS.items():
         text = data.get(key) or "[]"
         try:
             values = msgspec.json.decode(text, type=list[str] | None) or []
         except (msgspec.DecodeError, TypeError, RecursionError) as error:
-            raise ValueError(f"{key}: {error}") from error
+            raise UnreadableList(key, error) from error
         # Blank header names would match what nobody meant; common names are compared as they are.
         lists[member] = tuple(values) if member == "allowed" else tuple(v.lower() for v in values if v.strip())
     return HeaderNames(**lists)
 
 
-def _attempt(apply: Callable[[bytes], object], pem: Any) -> list[Exception]:
-    if not isinstance(pem, str) or not pem.strip():
-        return []  # missing or empty: the last good bundle stays (spec A7)
-    try:
-        apply(pem.encode())
-    except BundleError as error:
-        return [error]
-    return []
+def _pem(data: Mapping[str, Any], key: str, last: Bundle | None) -> bytes | None:
+    """What to take at ``key``; a missing one is an empty one where it was there before, and otherwise says nothing."""
+    pem = data.get(key)
+    if isinstance(pem, str) and pem.strip():
+        return pem.encode()
+    return None if last is None else b""
 
 
 def _advice(error: Exception) -> str:

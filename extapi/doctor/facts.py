@@ -83,6 +83,8 @@ class Served:
     failure: str = ""
     over: bool = False
     """There was no time left for it."""
+    readiness: str = ""
+    """What it answered to ``GET /readyz?verbose`` without credentials; empty: nothing, or not in time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-"""The certificates that a server presents: one TLS handshake, trusting nobody and sending nothing.
+"""The certificates that a server presents: one TLS handshake, trusting nobody; then what the server says of itself.
 
-Judges nothing: what is presented is compared with the caBundle elsewhere.
+The one request is ``GET /readyz?verbose``, without credentials, as a probe of the kubelet sends it. Judges nothing: what is
+presented is compared with the caBundle elsewhere.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from extapi.doctor.facts import Served
 
 LONGEST_CHAIN = 16
 """Certificates that are looked at."""
+READINESS = 1.0
+"""Seconds for the answer to ``/readyz``, which is no reason to give up on the certificates."""
+READINESS_LIMIT = 64 * 1024
+"""Bytes of that answer."""
+_REQUEST = "GET /readyz?verbose HTTP/1.0\r\nHost: {}\r\nUser-Agent: extapi-doctor\r\n\r\n"
 
 
 def shake_hands(
@@ -36,7 +42,9 @@ def shake_hands(
     deadline = timer() + seconds
     try:
         with _connected(host, port, deadline, timer) as connected:
-            chain = _chain(connected, server_name, deadline, timer)
+            connection = _secured(connected, server_name, deadline, timer)
+            chain = list(connection.get_peer_cert_chain() or ())
+            readiness = _readiness(connection, connected, server_name, min(deadline, timer() + READINESS), timer)
         # OpenSSL is content with more than the cryptography package, which raises InvalidVersion or ValueError.
         certificates = tuple(each.to_cryptography() for each in chain[:LONGEST_CHAIN])
     except TimeoutError:
@@ -45,7 +53,7 @@ def shake_hands(
         return Served(address, given, failure=_tls_reason(error))
     except (OSError, ValueError, x509.InvalidVersion) as error:  # a host name may be one that cannot be encoded, too
         return Served(address, given, failure=str(getattr(error, "strerror", "") or error))
-    return Served(address, given, chain=certificates)
+    return Served(address, given, chain=certificates, readiness=readiness)
 
 
 def _connected(host: str, port: int, deadline: float, timer: Callable[[], float]) -> socket.socket:
@@ -87,18 +95,43 @@ def _addresses(host: str, port: int, seconds: float) -> list[Any]:
     return found
 
 
-def _chain(connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]) -> list[Any]:
+def _secured(connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]) -> Any:
+    """The TLS connection, once its handshake is done."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_2_VERSION)  # as Go's client, so that kube-apiserver's failures are ours
     context.set_verify(SSL.VERIFY_NONE)
     connected.setblocking(False)
-    connection = SSL.Connection(context, connected)
+    connection: Any = SSL.Connection(context, connected)
     connection.set_tlsext_host_name(server_name.encode("ascii"))
     connection.set_connect_state()
+    _patiently(connection.do_handshake, connected, deadline, timer)
+    return connection
+
+
+def _readiness(
+    connection: Any, connected: socket.socket, server_name: str, deadline: float, timer: Callable[[], float]
+) -> str:
+    """The body of the answer to ``/readyz?verbose``, as far as it came; the end of the connection is its end."""
+    request = _REQUEST.format(server_name).encode()
+    answer = b""
+    try:
+        _patiently(lambda: connection.sendall(request), connected, deadline, timer)
+        while len(answer) < READINESS_LIMIT:
+            piece = _patiently(lambda: connection.recv(READINESS_LIMIT), connected, deadline, timer)
+            if not piece:
+                break
+            answer += piece
+    except (OSError, SSL.Error):  # a timeout is an OSError; most servers of others close without close_notify
+        pass
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return body[:READINESS_LIMIT].decode("utf-8", "replace") if head.startswith(b"HTTP/1.") else ""
+
+
+def _patiently(call: Callable[[], Any], connected: socket.socket, deadline: float, timer: Callable[[], float]) -> Any:
+    """What ``call`` returns once the socket is ready for it. Raises TimeoutError at the deadline."""
     while True:
         try:
-            connection.do_handshake()
-            return list(connection.get_peer_cert_chain() or ())
+            return call()
         except SSL.WantReadError:
             wanted: tuple[list[Any], list[Any]] = ([connected], [])
         except SSL.WantWriteError:

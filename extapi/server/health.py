@@ -1,6 +1,7 @@
 """``/healthz``, ``/livez`` and ``/readyz``: named checks, each also at a path of its own (spec C22-C26, M15).
 
-Reasons go to the log only: who may read health need not learn what is inside.
+Reasons go to the log only: who may read health need not learn what is inside. A check that passes may have a note, which
+``?verbose`` shows: everybody may read it, so it names what an operator has to look at, and no values.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class NamedCheck:
     name: str
     check: Check
     paths: frozenset[str] = frozenset(PATHS)
+    note: Callable[[], str] = lambda: ""
+    """What an operator should know although nothing fails; empty: nothing. Shown to everybody."""
 
 
 class Health:
@@ -67,7 +70,8 @@ class Health:
                 continue
             reason = check.check()
             if reason is None:
-                lines.append(f"[+]{check.name} ok")
+                note = check.note()
+                lines.append(f"[+]{check.name} ok: {note}" if note else f"[+]{check.name} ok")
             else:
                 failed = True
                 self._log(endpoint, check.name, reason)

@@ -64,7 +64,8 @@ class Process:
                     "informer-sync",
                     lambda: None if self._namespaces.synced else "namespaces have not been listed yet",
                     frozenset({"readyz"}),
-                )
+                ),
+                NamedCheck("authentication-trust", lambda: None, frozenset({"readyz"}), self._delegation.settings.note),
             ],
             log_health=lambda endpoint, check, reason: self._log.warning(
                 "health check failed", endpoint=endpoint, check=check, reason=reason

@@ -53,7 +53,7 @@ FLAGS: Sequence[Flag] = (
     Flag("authentication-token-webhook-cache-ttl", "10s", "How long answers of TokenReviews are kept."),
     Flag("client-ca-file", "", "CAs of client certificates; overrides the ConfigMap."),
     Flag("requestheader-client-ca-file", "", "CAs of the front proxy's certificate; given, all requestheader settings come from flags."),
-    Flag("requestheader-allowed-names", "", "Common names of the front proxy's certificate; empty: any.", multiple=True),
+    Flag("requestheader-allowed-names", "", "Common names of the front proxy's certificate; empty: any, and a warning.", multiple=True),
     Flag("requestheader-username-headers", "x-remote-user", "Headers that carry the user's name.", multiple=True),
     Flag("requestheader-uid-headers", "", "Headers that carry the user's uid.", multiple=True),
     Flag("requestheader-group-headers", "x-remote-group", "Headers that carry the user's groups.", multiple=True),
@@ -117,9 +117,14 @@ class ServerOptions:
     audit_log_path: str = ""
 
     def notices(self) -> Iterable[str]:
-        """What was asked for with flags that are accepted for the sake of others' manifests, and does not happen."""
+        """What is better said at start: flags that are accepted without effect, and what lets in more than is needed."""
         if self.etcd_servers:
             yield f"--etcd-servers is not used: objects are kept in {self.storage}, as --storage says"
+        if self.requestheader.ca_file is not None and not self.requestheader.allowed_names:
+            yield (
+                "--requestheader-allowed-names is empty: any certificate of --requestheader-client-ca-file may speak for any "
+                "user. Give the common name of kube-apiserver's --proxy-client-cert-file"
+            )
         if self.audit_log_path:
             # In the words of k8s.io/apiserver (pkg/server/options/audit.go), where it is given no policy either.
             yield "--audit-log-path: No audit policy file provided, no events will be recorded for log backend"

@@ -9,8 +9,8 @@ import datetime as dt
 from collections.abc import Iterator
 
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from extapi.authentication.certificates import shared_authorities
 from extapi.authentication.configmap import header_names
 from extapi.authentication.settings import HeaderNames
 from extapi.doctor.checks.chains import ends_soon, subject_of
@@ -21,7 +21,9 @@ from extapi.doctor.finding import Finding, error, ok, unknown, warning
 
 SUBJECT = "ConfigMap kube-system/extension-apiserver-authentication"
 CONFIG_MAP, PROXIES, CLIENTS = "authentication.configmap", "authentication.proxies", "authentication.clients"
-HEADERS, SAME = "authentication.headers", "authentication.same-ca"
+HEADERS, SAME, FOLLOWED = "authentication.headers", "authentication.same-ca", "authentication.followed"
+_NOT_FOLLOWED = "[+]authentication-trust ok: "
+"""How a line of a server's ``/readyz?verbose`` begins that has something to say (:mod:`extapi.server.lifecycle`)."""
 _FLAGS = (
     "start kube-apiserver with --requestheader-client-ca-file, --requestheader-allowed-names, "
     "--requestheader-username-headers=X-Remote-User, --requestheader-group-headers=X-Remote-Group, "
@@ -30,7 +32,8 @@ _FLAGS = (
 
 
 def authentication(facts: Facts) -> Iterator[Finding]:
-    """The ConfigMap, its two bundles, its five lists, and whether the bundles have an authority in common."""
+    """The ConfigMap, its bundles and lists, whether the bundles have an authority in common, and what servers follow."""
+    yield from _followed(facts)
     if facts.config_map.status == 404:
         yield error(
             CONFIG_MAP,
@@ -132,15 +135,14 @@ def _headers(names: HeaderNames, facts: Facts) -> Finding:
 
 def _same(proxies: list[x509.Certificate], clients: list[x509.Certificate], names: HeaderNames) -> Iterator[Finding]:
     """Whether an authority of users also vouches for proxies, who may name any user (spec A15-A17)."""
-    keys = {_key(one) for one in clients}
-    both = [one for one in proxies if _key(one) in keys]
+    both = shared_authorities(clients, proxies)
     if not both:
         if clients:
             yield ok(SAME, SUBJECT, "users and proxies have different authorities")
         return
-    saw = f"{', '.join(map(subject_of, both))} stands in client-ca-file and in requestheader-client-ca-file"
+    saw = f"{', '.join(map(subject_of, both))} in client-ca-file also vouches for proxies, by requestheader-client-ca-file"
     do = "give the proxy an authority of its own: --requestheader-client-ca-file and --proxy-client-cert-file of kube-apiserver"
-    if names.allowed:
+    if any(names.allowed):
         wrong = (
             f"whoever gets a certificate of a user with the common name {' or '.join(names.allowed)} may claim to be anybody "
             "at every extension server"
@@ -149,11 +151,24 @@ def _same(proxies: list[x509.Certificate], clients: list[x509.Certificate], name
     else:
         wrong = (
             "requestheader-allowed-names is empty, so that every user with a certificate may claim to be anybody, "
-            "system:masters too, at every extension server"
+            "system:masters too, at every extension server that takes this; those of extapi refuse to start"
         )
         yield error(SAME, SUBJECT, saw=saw, wrong=wrong, do=f"set --requestheader-allowed-names, and {do}")
 
 
-def _key(certificate: x509.Certificate) -> bytes:
-    """What makes an authority the same: a renewed certificate has the same key."""
-    return certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+def _followed(facts: Facts) -> Iterator[Finding]:
+    """What servers say they do not follow: only they know what was in force before."""
+    for reference, all_served in facts.served.items():
+        for served in all_served:
+            lines = served.readiness.splitlines()
+            notes = [line.removeprefix(_NOT_FOLLOWED) for line in lines if line.startswith(_NOT_FOLLOWED)]
+            if notes:
+                yield warning(
+                    FOLLOWED,
+                    f"Service {reference.namespace}/{reference.name}",
+                    saw=f"{served.address} says at /readyz: {notes[0]}",
+                    wrong="the server goes on with what it trusted before; one that starts now takes what the ConfigMap or its "
+                    "flags say, or refuses to start",
+                    do="put right what is named, in the flags of kube-apiserver or of the server: the server's log says what it "
+                    "was and why it is not followed",
+                )

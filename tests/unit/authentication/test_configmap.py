@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
+from extapi.authentication.base import AuthenticationError
 from extapi.authentication.configmap import AuthenticationConfigMap, LookupFailed, header_names
+from extapi.authentication.requestheader import RequestHeader
 from extapi.authentication.settings import HeaderNames, Settings
 from extapi.client.base import Request, TransportError
 from extapi.client.kube import Client
-from tests.certificates import authority
-from tests.unit.client.building import now, run
+from tests.certificates import CLIENT, authority
+from tests.unit.client.building import call, now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
 
 CLIENTS, PROXIES = authority("clients").pem.decode(), authority("proxies").pem.decode()
@@ -230,6 +233,126 @@ def test_the_last_good_state_stays(change: dict[str, str]) -> None:
     cluster.change({**DATA, **change}, "2")
     assert (settings.client_ca, settings.proxy_ca, settings.names, settings.generation) == before
     follower.stop()
+
+
+@pytest.fixture
+def followed() -> Iterator[tuple[_Cluster, list[Any]]]:
+    """A ConfigMap that is followed, and what is logged about it from now on, warnings and errors."""
+    cluster = _Cluster(DATA)
+    follower = cluster.follower()
+    run(follower.load())
+    follower.start()
+    lines: list[Any] = []
+    observer = cast("ILogObserver", lambda line: lines.append(line) if line["log_level"] >= LogLevel.warn else None)
+    globalLogPublisher.addObserver(observer)
+    yield cluster, lines
+    globalLogPublisher.removeObserver(observer)
+    follower.stop()
+
+
+@pytest.mark.parametrize("value", [None, "", "null", "[]", " [ ] "])
+def test_allowed_names_that_go_away_stay_in_force(value: str | None, followed: tuple[_Cluster, list[Any]]) -> None:
+    """No names are any name (spec A17): who edits the ConfigMap by mistake must not open the server to every such name."""
+    cluster, lines = followed
+    changed = {key: text for key, text in DATA.items() if key != "requestheader-allowed-names" or value is not None}
+    if value is not None:
+        changed["requestheader-allowed-names"] = value
+    generation = cluster.settings.generation
+    cluster.change(changed, "2")
+    assert (cluster.settings.names, cluster.settings.generation) == (NAMES, generation)
+    cluster.change({**changed, "unrelated": "x"}, "3")
+    (line,) = lines  # once
+    text = formatEvent(line)
+    assert text.startswith(
+        "kube-system/extension-apiserver-authentication: the last good state stays in force: "
+        "requestheader-allowed-names is empty now: "
+    )
+    assert "front-proxy-client" in text
+    assert "requestheader-allowed-names (empty now)" in cluster.settings.note()
+    cluster.change(DATA, "4")
+    assert cluster.settings.note() == ""
+    cluster.change(changed, "5")
+    assert len(lines) == 2
+
+
+def test_a_front_proxy_is_refused_by_name_after_its_list_became_empty(followed: tuple[_Cluster, list[Any]]) -> None:
+    """The hole itself: with an empty list every certificate of that authority speaks for anybody."""
+    cluster, _ = followed
+    proxies = authority("other-proxies")
+    cluster.change(
+        {**DATA, "requestheader-client-ca-file": proxies.pem.decode(), "requestheader-allowed-names": ""}, "2"
+    )
+    asked = call(certificates=proxies.leaf("anybody", eku=CLIENT).chain, headers={"x-remote-user": ["admin"]})
+    with pytest.raises(AuthenticationError, match="cn=anybody is not in the allowed list"):
+        run(RequestHeader(cluster.settings, now()).authenticate(asked))
+
+
+def test_no_allowed_names_at_the_start_are_any_name_and_a_warning() -> None:
+    """As k8s.io/apiserver."""
+    without = {**DATA, "requestheader-allowed-names": "[]"}
+    (line,) = _told(without)
+    assert line["log_level"] is LogLevel.warn
+    assert "has no requestheader-allowed-names: any certificate" in formatEvent(line)
+    cluster = _Cluster(without)
+    run(cluster.follower().load())
+    assert cluster.settings.names.allowed == ()
+    assert cluster.settings.note() == ""
+
+
+def test_one_authority_of_users_and_proxies_without_names_is_no_start() -> None:
+    data = {**DATA, "requestheader-client-ca-file": CLIENTS, "requestheader-allowed-names": "[]"}
+    with pytest.raises(LookupFailed) as caught:
+        run(_Cluster(data).follower().load())
+    for word in ("extension-apiserver-authentication", "client-ca-file", "(CN=clients)", "Name the front proxy's"):
+        assert word in str(caught.value)
+    cluster = _Cluster(data)
+    run(cluster.follower().load(tolerate=True))
+    assert cluster.settings.proxy_ca is None
+    assert cluster.settings.client_ca is not None
+
+
+def test_nor_with_the_users_of_a_flag() -> None:
+    cluster = _Cluster({**DATA, "requestheader-allowed-names": ""})
+    cluster.settings.trust_clients(PROXIES.encode())
+    with pytest.raises(LookupFailed, match=r"\(CN=proxies\)"):
+        run(cluster.follower(clients=False).load())
+
+
+def test_one_authority_is_a_start_with_names() -> None:
+    cluster = _Cluster({**DATA, "requestheader-client-ca-file": CLIENTS})
+    run(cluster.follower().load())
+    assert cluster.settings.proxy_ca is not None
+
+
+def test_a_change_to_one_authority_is_not_followed() -> None:
+    without = {**DATA, "requestheader-allowed-names": "[]"}
+    cluster = _Cluster(without)
+    follower = cluster.follower()
+    run(follower.load())
+    follower.start()
+    cluster.change({**without, "requestheader-client-ca-file": CLIENTS}, "2")
+    assert cluster.settings.proxy_ca is not None
+    assert cluster.settings.proxy_ca.pem == PROXIES.encode()
+    assert "requestheader-client-ca-file (shares an authority" in cluster.settings.note()
+    # Names in the same change, or later, make it harmless.
+    cluster.change({**DATA, "requestheader-client-ca-file": CLIENTS}, "3")
+    assert cluster.settings.proxy_ca.pem == CLIENTS.encode()
+    assert cluster.settings.note() == ""
+    follower.stop()
+
+
+def test_what_cannot_be_read_is_noted_without_its_text(followed: tuple[_Cluster, list[Any]]) -> None:
+    cluster, lines = followed
+    cluster.change({**DATA, "client-ca-file": "s3cret", "requestheader-group-headers": "s3cret"}, "2")
+    assert cluster.settings.note() == (
+        "not followed: client-ca-file (cannot be read), requestheader-group-headers (cannot be read); "
+        "what was in force stays, see the log"
+    )
+    (line,) = lines
+    assert "client-ca-file" in formatEvent(line)
+    assert "requestheader-group-headers" in formatEvent(line)
+    cluster.change(DATA, "3")
+    assert cluster.settings.note() == ""
 
 
 def test_one_broken_part_does_not_hold_back_another() -> None:

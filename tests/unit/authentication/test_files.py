@@ -52,6 +52,8 @@ def test_a_start_without_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"cannot read the CA bundle .*none\.crt: No such file"):
         file.load()
     (tmp_path / "none.crt").write_bytes(b"x")
-    with pytest.raises(BundleError, match=r"none\.crt: a CA bundle holds no usable certificates"):
+    with pytest.raises(
+        BundleError, match=r"none\.crt: requestheader-client-ca-file: a CA bundle holds no usable certificates"
+    ):
         file.load()
     file.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -203,9 +204,9 @@ def test_a_change_of_names_voids_what_is_kept() -> None:
         return run(authenticator.authenticate(call(peer=peer, headers={"x-remote-user": ["a"], "x-other": ["b"]})))
 
     assert ask() == User("a", groups=("system:authenticated",))
-    settings.use_names(HeaderNames(("x-other",), allowed=("front-proxy",)))
+    settings.use_names(replace(NAMES, username=("x-other",)))
     assert ask() == User("b", groups=("system:authenticated",))
-    settings.use_names(HeaderNames(("x-other",), allowed=("another",)))
+    settings.use_names(replace(NAMES, username=("x-other",), allowed=("another",)))
     with pytest.raises(AuthenticationError, match="cn=front-proxy is not in the allowed list"):
         ask()
 

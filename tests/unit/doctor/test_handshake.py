@@ -70,6 +70,57 @@ def test_a_certificate_that_openssl_alone_can_read(tmp_path: Path) -> None:
     assert (served.chain, served.failure) == ((), "7 is not a valid X509 version")
 
 
+READYZ = b"[+]ping ok\n[+]authentication-trust ok: x\nreadyz check passed\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "readiness"),
+    [
+        (b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n" + READYZ, READYZ.decode()),
+        (b"HTTP/1.1 403 Forbidden\r\n\r\nno", "no"),
+        (b"", ""),
+        (b"SSH-2.0-OpenSSH\r\n\r\nhello", ""),
+        (b"HTTP/1.1 200 OK\r\n" + b"x" * 1_000_000, ""),
+    ],
+    ids=["readiness", "a refusal", "nothing", "another protocol", "no end"],
+)
+def test_what_it_says_of_itself(tmp_path: Path, answer: bytes, readiness: str) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*CA.leaf("server", eku=SERVER).save(tmp_path, "server"))
+    asked = b""
+
+    def tls(connected: socket.socket) -> None:
+        nonlocal asked
+        with contextlib.suppress(OSError), context.wrap_socket(connected, server_side=True) as secured:
+            while b"\r\n\r\n" not in asked:
+                asked += secured.recv(1000)
+            secured.sendall(answer)
+
+    with answering(tls) as port:
+        served = shake_hands("127.0.0.1", port, server_name="a.b.svc", seconds=30)
+    assert len(served.chain) == 1
+    # RFC 9112, 6.3: an answer to HTTP/1.0 may end with the connection.
+    assert asked == b"GET /readyz?verbose HTTP/1.0\r\nHost: a.b.svc\r\nUser-Agent: extapi-doctor\r\n\r\n"
+    assert served.readiness == readiness
+
+
+def test_certificates_are_seen_of_who_answers_no_request(tmp_path: Path) -> None:
+    over = threading.Event()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*CA.leaf("server", eku=SERVER).save(tmp_path, "server"))
+
+    def tls(connected: socket.socket) -> None:
+        with contextlib.suppress(OSError), context.wrap_socket(connected, server_side=True):
+            over.wait()
+
+    with answering(tls) as port:
+        try:
+            served = shake_hands("127.0.0.1", port, server_name="a.b.svc", seconds=30)
+        finally:
+            over.set()
+    assert (len(served.chain), served.failure, served.readiness) == (1, "", "")
+
+
 @pytest.mark.parametrize(
     ("first", "failure"),
     [

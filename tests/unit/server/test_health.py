@@ -16,6 +16,7 @@ class Sick:
 
     def __init__(self) -> None:
         self.reason: str | None = None
+        self.note = ""
         self.logged: list[tuple[str, str, str]] = []
         self.server: InMemoryServer
 
@@ -24,7 +25,7 @@ class Sick:
 def sick() -> Iterator[Sick]:
     sick = Sick()
     checks = [
-        NamedCheck("fever", lambda: sick.reason),
+        NamedCheck("fever", lambda: sick.reason, note=lambda: sick.note),
         NamedCheck("informer-sync", lambda: None, frozenset({"readyz"})),
     ]
     with serve(shop(), checks=checks, log_health=lambda *what: sick.logged.append(what)) as server:
@@ -60,6 +61,18 @@ def test_what_fails_is_named_and_the_reason_is_only_logged(sick: Sick) -> None:
     assert answer.status == 500
     assert answer.body == b"[+]ping ok\n[+]storage ok\n[-]fever failed: reason withheld\nlivez check failed\n"
     assert sick.logged == [("livez", "fever", "39 degrees")]
+
+
+def test_a_note_is_shown_to_who_asks_for_all_and_fails_nothing(sick: Sick) -> None:
+    sick.note = "36 degrees, but pale"
+    answer = sick.server.request("GET", "/livez", {"verbose": ""})
+    assert answer.status == 200
+    assert answer.body == b"[+]ping ok\n[+]storage ok\n[+]fever ok: 36 degrees, but pale\nlivez check passed\n"
+    assert sick.server.request("GET", "/livez").body == b"ok"
+    assert sick.server.request("GET", "/livez/fever").body == b"ok"
+    assert sick.logged == []
+    sick.reason = "39 degrees"
+    assert b"pale" not in sick.server.request("GET", "/livez").body
 
 
 def test_a_single_check(sick: Sick) -> None:

@@ -176,6 +176,13 @@ def test_what_manifests_for_the_go_original_say_is_accepted() -> None:
     assert list(parsed().notices()) == []
 
 
+def test_a_front_proxy_of_any_name_is_warned_of() -> None:
+    """Empty is the default of the Go original, and its rule; from the ConfigMap it is somebody else's to warn."""
+    (warning,) = parsed(requestheader_client_ca_file="proxies.crt", requestheader_allowed_names=[""]).notices()
+    assert "--requestheader-allowed-names is empty: any certificate" in warning
+    assert list(parsed(requestheader_client_ca_file="a", requestheader_allowed_names=["proxy"]).notices()) == []
+
+
 def test_credentials_of_etcd_are_not_repeated() -> None:
     assert not [text for text in parsed(etcd_servers=["https://me:secret@etcd:2379"]).notices() if "secret" in text]
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from extapi.authentication.settings import HeaderNames, Settings, TrustRefused
 from extapi.doctor.finding import Severity
+from extapi.listener.call import RequestInfo
+from extapi.server.health import Health, NamedCheck
 from tests.certificates import authority, bundle
+from tests.unit.client.building import call
 from tests.unit.doctor.healthy import (
     NAME,
     NOW,
     PROXY_CA,
+    REFERENCE,
     USERS_CA,
     config_map,
     forbidden,
@@ -20,11 +26,12 @@ from tests.unit.doctor.healthy import (
     one,
     reading,
     registered,
+    served,
     unreadable,
 )
 
 CONFIG_MAP, PROXIES, CLIENTS = "authentication.configmap", "authentication.proxies", "authentication.clients"
-HEADERS, SAME = "authentication.headers", "authentication.same-ca"
+HEADERS, SAME, FOLLOWED = "authentication.headers", "authentication.same-ca", "authentication.followed"
 
 
 def having(**changed: str | None) -> dict[str, Any]:
@@ -118,3 +125,46 @@ def test_the_same_authority_for_users_and_proxies() -> None:
 def test_a_renewed_authority_is_the_same() -> None:
     renewed = authority("renamed", key=USERS_CA.key)
     assert one(SAME, **having(requestheader_client_ca_file=renewed.pem.decode())).severity is Severity.WARNING
+
+
+def test_users_whose_authority_the_front_proxys_has_issued() -> None:
+    """A client presents that certificate with its own, and its chain ends at the front proxy's authority."""
+    root = authority("root")
+    same = having(
+        client_ca_file=root.intermediate("users").pem.decode(), requestheader_client_ca_file=root.pem.decode()
+    )
+    assert one(SAME, **same).severity is Severity.WARNING
+    assert "CN=users" in one(SAME, **same).saw
+    finding = one(SAME, **same | having(
+        client_ca_file=root.intermediate("users").pem.decode(),
+        requestheader_client_ca_file=root.pem.decode(),
+        requestheader_allowed_names='[""]',
+    ))  # fmt: skip
+    assert finding.severity is Severity.ERROR
+    assert "refuse to start" in finding.wrong
+
+
+def test_what_a_server_does_not_follow() -> None:
+    """Only the server knows what was in force before."""
+    settings = Settings()
+    names = HeaderNames(("x-remote-user",), (), ("x-remote-group",), ("x-remote-extra-",), ("front-proxy-client",))
+    settings.use_names(names)
+    with pytest.raises(TrustRefused):
+        settings.use_names(replace(names, allowed=()))
+    health = Health([NamedCheck("authentication-trust", lambda: None, note=settings.note)], lambda *_: None)
+    asked = call(info=RequestInfo("get", "/readyz"))
+    asked.query = {"verbose": [""]}
+    answer = health.answer(asked, "/readyz")
+    assert answer is not None
+    assert isinstance(answer.body, bytes)
+    finding = one(FOLLOWED, served={REFERENCE: [replace(served()[REFERENCE][0], readiness=answer.body.decode())]})
+    assert finding.severity is Severity.WARNING
+    assert finding.subjects == ("Service shop/server",)
+    assert finding.saw.startswith(
+        "127.0.0.1:8443 says at /readyz: not followed: requestheader-allowed-names (empty now)"
+    )
+
+
+@pytest.mark.parametrize("readiness", ["", "ok", "[+]authentication-trust ok\nreadyz check passed\n", "<html>"])
+def test_a_server_that_has_nothing_to_say_about_it(readiness: str) -> None:
+    assert not found(FOLLOWED, served={REFERENCE: [replace(served()[REFERENCE][0], readiness=readiness)]})

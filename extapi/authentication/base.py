@@ -12,6 +12,10 @@ class AuthenticationError(Exception):
     """Credentials were there and are not accepted; the text is for the log, the client only sees 401."""
 
 
+class Undecided(AuthenticationError):
+    """Nobody could be asked what the credentials are worth: they may be good. Refused all the same, but not for good."""
+
+
 class Authenticator(Protocol):
     """Judges one kind of credentials."""
 

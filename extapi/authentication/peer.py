@@ -6,7 +6,7 @@ Verifying costs 100 us, looking it up less than one. Must not know what is verif
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from extapi.authentication.base import AuthenticationError
 from extapi.authentication.certificates import MALFORMED
@@ -18,6 +18,22 @@ V = TypeVar("V")
 
 REFUSAL_SECONDS = 10.0
 """How long a refusal is kept: a certificate that is not valid yet becomes so."""
+
+
+class _Kept(NamedTuple):
+    """A verdict, and under which generation of trust and until when it counts."""
+
+    generation: int
+    expires: float
+    verdict: object
+
+
+def first_expiry(peer: Peer) -> float:
+    """When the first verdict that was in the peer's favour ends, in seconds since the epoch; ``inf`` if there is none."""
+    kept = (each for each in peer.verdicts.values() if isinstance(each, _Kept))
+    return min(
+        (each.expires for each in kept if not isinstance(each.verdict, AuthenticationError)), default=float("inf")
+    )
 
 
 class PeerVerdicts(Generic[V]):
@@ -35,7 +51,7 @@ class PeerVerdicts(Generic[V]):
         """The verdict. Raises :class:`AuthenticationError`, also one that is kept."""
         generation = self._settings.generation
         kept = peer.verdicts.get(self._key)
-        if kept is None or kept[0] != generation or self._clock.seconds() >= kept[1]:
+        if kept is None or kept.generation != generation or self._clock.seconds() >= kept.expires:
             found: V | AuthenticationError
             try:
                 found, expires = self._judge(peer)
@@ -45,9 +61,9 @@ class PeerVerdicts(Generic[V]):
                 # The DER parsed as a whole, but a name or an extension inside it did not.
                 found = AuthenticationError(f"x509: malformed certificate: {error}")
                 expires = self._clock.seconds() + REFUSAL_SECONDS
-            kept = (generation, expires, found)
+            kept = _Kept(generation, expires, found)
             peer.verdicts[self._key] = kept
-        verdict = kept[2]
+        verdict = kept.verdict
         if isinstance(verdict, AuthenticationError):
             # A fresh one: raising the kept one again and again would grow its traceback.
             raise AuthenticationError(*verdict.args)

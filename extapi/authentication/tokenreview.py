@@ -13,7 +13,7 @@ from typing import Any
 from twisted.internet.defer import TimeoutError as LookupTimeout
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError
+from extapi.authentication.base import AuthenticationError, Undecided
 from extapi.authentication.groups import authenticated
 from extapi.client.base import TransportError
 from extapi.client.clock import Clock
@@ -72,7 +72,7 @@ class TokenReviewer:
             try:
                 answer = await self._flights.join(key, lambda: self._looked_up(key, token))
             except LookupTimeout as error:
-                raise AuthenticationError(f"token review: no answer within {LOOKUP_LIMIT:g} seconds") from error
+                raise Undecided(f"token review: no answer within {LOOKUP_LIMIT:g} seconds") from error
         return answer.user
 
     async def _looked_up(self, key: bytes, token: str) -> _Answer:
@@ -83,7 +83,7 @@ class TokenReviewer:
         try:
             status = await self._reviewer.review(review)
         except (ApiError, TransportError) as error:
-            raise AuthenticationError(f"token review: {error}") from error
+            raise Undecided(f"token review: {error}") from error
         answer = _Answer(self._user(status))
         self._cache.put(key, answer, self._ttl)
         return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError, Authenticator
+from extapi.authentication.base import AuthenticationError, Authenticator, Undecided
 from extapi.authentication.groups import authenticated
 from extapi.errors import aggregate
 from extapi.listener.call import Call
@@ -18,16 +18,22 @@ class Union:
         self._authenticators = tuple(authenticators)
 
     async def authenticate(self, call: Call) -> User | None:
-        """The user, with ``system:authenticated`` among the groups (spec A27). Raises the errors joined in one text."""
+        """The user, with ``system:authenticated`` among the groups (spec A27). Raises the errors joined in one text.
+
+        That is :class:`Undecided` if one of them is: the credentials might be good.
+        """
         errors: list[str] = []
+        kind = AuthenticationError
         for each in self._authenticators:
             try:
                 user = await each.authenticate(call)
             except AuthenticationError as error:
                 errors.append(str(error))
+                if isinstance(error, Undecided):
+                    kind = Undecided
                 continue
             if user is not None:
                 return authenticated(user)
         if errors:
-            raise AuthenticationError(aggregate(errors))
+            raise kind(aggregate(errors))
         return None

@@ -134,6 +134,10 @@ class Sink(Protocol):
         """Wait until nothing is pending, or the sink is closed."""
         ...
 
+    def close(self) -> None:
+        """Have the producer return: nothing more is taken, what was written leaves, and the body ends properly."""
+        ...
+
     def abort(self) -> None:
         """End the connection now, without a proper end of the body: the client sees that something is missing."""
         ...

@@ -15,6 +15,7 @@ from extapi.listener.call import Handler
 from extapi.server.compression import Compression
 from extapi.server.failure import Failures
 from extapi.server.inflight import InFlight
+from extapi.server.reauthorization import Reauthorization, accept
 from extapi.server.shutdown import Shutdown
 from extapi.server.warnings import Warnings
 
@@ -25,6 +26,7 @@ def build_chain(
     authenticator: Authenticator,
     settings: Settings,
     authorizer: Authorizer,
+    reauthorization: Reauthorization,
     shutdown: Shutdown,
     compression: Compression,
     reads: int,
@@ -36,6 +38,13 @@ def build_chain(
     handler = InFlight(handler, reads=reads, writes=writes)  # 3. is there room
     handler = Impersonation(handler, authorizer)  # 2. who, where another is asked for
     handler = Authentication(handler, authenticator, settings)  # 2. who
+    # What is still open later is asked 2 and 4 again.
+    allowed = Impersonation(Authorization(accept, authorizer), authorizer)
+    handler = reauthorization.stage(
+        handler,
+        identify=Authentication(accept, authenticator, settings),
+        allow=Authentication(allowed, authenticator, settings),
+    )
     handler = shutdown.stage(handler)
     handler = Failures(handler)
     handler = Warnings(handler)

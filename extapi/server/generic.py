@@ -27,6 +27,7 @@ from extapi.server.health import Health, NamedCheck
 from extapi.server.installation import Installation
 from extapi.server.loopback import LoopbackTransport
 from extapi.server.openapi import OpenAPI
+from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
@@ -40,6 +41,7 @@ class Server:
     ``builtin``: admission plugins that come before the author's, and what only wants to be started with them.
     ``checks``: health checks of those around it. ``secret``: proves in-process calls to ``authenticator``. ``front``:
     wraps what answers authorized requests, for paths that are answered elsewhere, such as those of an aggregator.
+    ``reauthorize``: seconds after which an open watch is judged again.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Server:
         pool: Any = None,
         reads: int = 400,
         writes: int = 200,
+        reauthorize: float = PERIOD,
         random: Random | None = None,
     ) -> None:
         self._backend = backend
@@ -70,6 +73,7 @@ class Server:
         self._kinds = [ServedKind(kind, group.name) for group in api.groups for kind in group.kinds]
         self._admission = AdmissionChain([*builtin, *api.admission])
         self.shutdown = Shutdown()
+        self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         installation = Installation(self._cacher, backend, reactor, self._random)
         for kind in self._kinds:
             installation.add(kind)
@@ -87,6 +91,7 @@ class Server:
             authenticator=authenticator,
             settings=settings,
             authorizer=authorizer,
+            reauthorization=self._reauthorization,
             shutdown=self.shutdown,
             compression=Compression(reactor, pool),
             reads=reads,
@@ -117,6 +122,7 @@ class Server:
     async def stop(self) -> None:
         """End controllers and watches, then the store's work."""
         self._controllers.stop()
+        self._reauthorization.stop()
         await self._compactor.stop()
         await self._cacher.stop()
         await self._backend.close()

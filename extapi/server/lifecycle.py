@@ -73,6 +73,7 @@ class Process:
             pool=reactor.getThreadPool(),
             reads=options.reads,
             writes=options.writes,
+            reauthorize=options.watch_reauthorize,
             random=self._random,
         )
         self._serving = Serving(

@@ -181,9 +181,15 @@ class LoopbackSink:
         """See :class:`extapi.listener.call.Sink`."""
         if self.closed:
             return
-        self.closed = True
         self._queue.clear()
         self.pending = 0
+        self.close()
+
+    def close(self) -> None:
+        """See :class:`extapi.listener.call.Sink`."""
+        if self.closed:
+            return
+        self.closed = True
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             callback()

@@ -62,6 +62,7 @@ FLAGS: Sequence[Flag] = (
     Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * stands for anything.", multiple=True),
     Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long an allow of a SubjectAccessReview is kept."),
     Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long any other answer of a SubjectAccessReview is kept."),
+    Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes and at the expiry of a certificate."),
     Flag("max-requests-inflight", "400", "Reads in work at a time; 0: no bound."),
     Flag("max-mutating-requests-inflight", "200", "Writes in work at a time; 0: no bound."),
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
@@ -108,6 +109,7 @@ class ServerOptions:
     always_allow_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")
     authorized_ttl: float = 10.0
     unauthorized_ttl: float = 10.0
+    watch_reauthorize: float = 10.0
     reads: int = 400
     writes: int = 200
     request_timeout: float = 60.0
@@ -205,6 +207,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         always_allow_paths=read.several("authorization-always-allow-paths", _pattern),
         authorized_ttl=read.duration("authorization-webhook-cache-authorized-ttl"),
         unauthorized_ttl=read.duration("authorization-webhook-cache-unauthorized-ttl"),
+        watch_reauthorize=read.duration("watch-reauthorize"),
         reads=read.number("max-requests-inflight", 0, 1_000_000),
         writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),
         request_timeout=read.duration("request-timeout", zero=False),

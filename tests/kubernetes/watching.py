@@ -23,6 +23,12 @@ class Watch:
                 return
         raise AssertionError(f"the watch has ended, without an event of {name}")
 
+    def over(self) -> None:
+        """Read until it ends, as it should: with the last chunk of its body (http.client raises IncompleteRead for less)."""
+        while self._answer.readline():
+            pass
+        assert self._answer.isclosed()
+
 
 @contextlib.contextmanager
 def watching(caller: Caller, path: str) -> Iterator[Watch]:

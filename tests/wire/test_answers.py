@@ -165,6 +165,42 @@ def test_producer_without_interest_in_the_end_is_cancelled(
     reactor.run(listener.drain(1))
 
 
+WATCH = b"GET /apis/g/v1/things?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+def test_a_stream_that_is_closed_from_inside_ends_properly_and_the_connection_goes_on(wire: Wire) -> None:
+    """What ends a watch that is not allowed any more: the next request on the connection is told so."""
+    client = wire.connect()
+    client.send(WATCH)
+    client.until(lambda: b"event" in client.got)
+    (sink,) = wire.echo.sinks
+    sink.close()
+    sink.write(Chunk(b"secret"))
+    answer = client.take()
+    assert (answer.body, answer.whole) == (b"event", True)
+    assert wire.echo.ended[-1] == "watch"
+    assert wire.finished[0][:3] == ("/apis/g/v1/things?watch=1", 200, len(b"event"))
+    assert client.ask(get("/next")).body == b"echo /next"
+    sink.close()  # of a stream that is long over
+    assert client.ask(get("/last")).body == b"echo /last"
+
+
+def test_a_stream_is_closed_from_inside_while_its_client_takes_nothing(wire: Wire) -> None:
+    client = wire.connect(receive_buffer=4096)
+    client.send(WATCH)
+    client.until(lambda: b"event" in client.got)
+    client.reading = False
+    (sink,) = wire.echo.sinks
+    for _ in range(100):
+        sink.write(Chunk(b"x" * 65536))
+    wire.reactor.turn()
+    assert sink.pending
+    sink.close()
+    client.reading = True
+    answer = client.take()
+    assert (len(answer.body), answer.whole) == (5 + 100 * 65536, True)
+
+
 def test_callback_that_fails_does_not_keep_others_from_the_end(
     tmp_path: Path, server_certificate: Issued, serving_ca: Issued
 ) -> None:

@@ -42,6 +42,16 @@ def test_a_client_that_goes_is_told_of(wire: Wire) -> None:
     wire.reactor.until(lambda: "upgraded" in wire.echo.ended)
 
 
+def test_it_is_closed_from_inside(wire: Wire) -> None:
+    client = wire.connect()
+    client.send(ASK % b"")
+    client.until(lambda: b"\r\n\r\n" in client.got)
+    wire.echo.sinks[0].close()
+    client.until(lambda: client.ended)
+    assert client.closed_cleanly
+    assert wire.echo.ended[-1] == "upgraded"
+
+
 def test_there_is_no_deadline_any_more(wire: Wire) -> None:
     client = wire.connect()
     client.send(ASK % b"")

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError
+from extapi.authentication.base import AuthenticationError, Undecided
 from extapi.authentication.tokenreview import TokenReviewer
 from extapi.client.base import ConnectionLost, TransportError
 from extapi.client.kube import Client
@@ -52,8 +52,9 @@ def test_an_error_in_the_status_is_one_and_is_not_kept() -> None:
     kubernetes = Kubernetes(lambda _: Answer(201, {"status": {"authenticated": False, "error": "expired"}}))
     reviewer = _reviewer(kubernetes)
     for _ in range(2):
-        with pytest.raises(AuthenticationError, match="expired"):
+        with pytest.raises(AuthenticationError, match="expired") as caught:
             run(reviewer.authenticate_token("x"))
+        assert not isinstance(caught.value, Undecided)  # how kube-apiserver answers for a revoked token
     assert len(kubernetes.requests) == 2
 
 
@@ -145,7 +146,7 @@ def test_the_fifth_failure_is_the_last() -> None:
     for _ in range(10):
         clock.advance(2)
     assert len(kubernetes.requests) == 5
-    assert failed[0].check(AuthenticationError)
+    assert failed[0].check(Undecided)
 
 
 @pytest.mark.parametrize("failure", [TransportError("refused"), status(403, "Forbidden"), status(500, "")])
@@ -153,7 +154,7 @@ def test_other_failures_are_final_and_not_kept(failure: Any) -> None:
     kubernetes = Kubernetes(lambda _: failure)
     reviewer = _reviewer(kubernetes)
     for _ in range(2):
-        with pytest.raises(AuthenticationError, match="token review: "):
+        with pytest.raises(Undecided, match="token review: "):
             run(reviewer.authenticate_token("t"))
     assert len(kubernetes.requests) == 2
 
@@ -167,3 +168,4 @@ def test_a_lookup_ends_after_thirty_seconds() -> None:
     assert failed == []
     clock.advance(2)
     assert "no answer within 30 seconds" in str(failed[0].value)
+    assert failed[0].check(Undecided)

@@ -52,6 +52,7 @@ def test_the_defaults_are_those_of_the_go_original() -> None:
         always_allow_paths=("/healthz", "/readyz", "/livez"),
         authorized_ttl=10.0,
         unauthorized_ttl=10.0,
+        watch_reauthorize=10.0,
         reads=400,
         writes=200,
         request_timeout=60.0,

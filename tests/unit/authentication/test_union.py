@@ -1,0 +1,51 @@
+"""Several kinds of credentials (spec A13, A14): whose word counts, and whether it is final."""
+
+from __future__ import annotations
+
+import pytest
+
+from extapi.api.user import User
+from extapi.authentication.base import AuthenticationError, Authenticator, Undecided
+from extapi.authentication.union import Union
+from extapi.listener.call import Call
+from tests.unit.client.building import call, run
+
+
+class Says:
+    """An authenticator with one answer."""
+
+    def __init__(self, answer: User | AuthenticationError | None) -> None:
+        self._answer = answer
+
+    async def authenticate(self, call: Call) -> User | None:
+        del call
+        if isinstance(self._answer, AuthenticationError):
+            raise self._answer
+        return self._answer
+
+
+NO, PERHAPS = Says(AuthenticationError("expired")), Says(Undecided("no answer"))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "final", "text"),
+    [
+        ([NO], True, "expired"),
+        ([NO, Says(None), NO], True, "expired"),
+        ([PERHAPS], False, "no answer"),
+        ([NO, PERHAPS], False, "[expired, no answer]"),
+        ([PERHAPS, NO], False, "[no answer, expired]"),
+    ],
+)
+def test_a_refusal_is_final_unless_somebody_could_not_be_asked(
+    kinds: list[Authenticator], final: bool, text: str
+) -> None:
+    with pytest.raises(AuthenticationError) as caught:
+        run(Union(kinds).authenticate(call()))
+    assert str(caught.value) == text
+    assert isinstance(caught.value, Undecided) is not final
+
+
+def test_a_success_counts_whatever_was_before_it() -> None:
+    user = run(Union([NO, PERHAPS, Says(User("jane"))]).authenticate(call()))
+    assert user == User("jane", groups=("system:authenticated",))

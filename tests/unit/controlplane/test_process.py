@@ -219,3 +219,15 @@ def test_a_file_that_is_not_what_it_should_be_is_one_line(
     assert len(errors) == 1
     assert errors[0].startswith("Error: ")
     assert problem in errors[0]
+
+
+def test_one_authority_for_users_and_front_proxies_needs_names(keys: Certificates) -> None:
+    changed: dict[str, object] = {
+        "requestheader-client-ca-file": keys.certificate("cluster-ca"),
+        "requestheader-allowed-names": "",
+    }
+    line = command(keys, 0, "memory:", changed)
+    result = subprocess.run(line, capture_output=True, text=True, check=False, timeout=30)
+    assert result.returncode == 1
+    (error,) = [line for line in result.stderr.splitlines() if not line.startswith("{")]
+    assert error.startswith(f"Error: {keys.certificate('cluster-ca')}: an authority of client-ca-file also vouches for")

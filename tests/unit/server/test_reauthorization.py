@@ -27,6 +27,7 @@ from extapi.authorization.subjectaccessreview import SubjectAccessReviewer
 from extapi.authorization.union import Union as AuthorizerUnion
 from extapi.client.base import Request, TransportError
 from extapi.client.kube import Client
+from extapi.errors import ServiceUnavailable
 from extapi.listener.call import Call, Chunk, Duplex, Peer, RequestInfo, Response, Sink, Upgraded
 from extapi.listener.requestinfo import request_info
 from extapi.server.chain import build_chain
@@ -35,7 +36,7 @@ from extapi.server.loopback import LoopbackSink
 from extapi.server.reauthorization import ASKING, PERIOD, SLICE, UNANSWERED, Reauthorization
 from extapi.server.shutdown import Shutdown
 from tests.certificates import CLIENT, Issued, authority, bundle
-from tests.unit.client.building import call
+from tests.unit.client.building import call, run
 from tests.unit.client.kubernetes import Answer, Kubernetes
 
 USERS, PROXIES = authority("users"), authority("proxies")
@@ -361,6 +362,34 @@ def test_an_impersonated_watch_needs_both_rights(place: Place, gone: str) -> Non
     assert gone.split()[1] in stream.why
 
 
+def test_an_impersonated_watch_goes_on_when_trust_changes(place: Place) -> None:
+    stream = place.watch(PROXY, **by_proxy("root"), impersonate_user="jane")
+    asked = place.cluster.asked()
+    place.settings.trust_proxies(bundle(PROXIES, authority("new")))
+    place.clock.advance(0)
+    assert stream.open
+    assert place.cluster.asked() == asked
+    place.settings.trust_proxies(authority("another").pem)
+    place.clock.advance(0)
+    assert stream.why.startswith("401: ")
+
+
+def test_trust_that_changes_while_it_is_judged(place: Place) -> None:
+    """Its certificate is believed now, so that it is not its token's user any more."""
+    foreign = authority("foreign")
+    place.cluster.users["t"] = {"username": "robot"}
+    stream = place.watch(foreign.leaf("x", eku=CLIENT), authorization="Bearer t")
+    place.cluster.late = True
+    place.pass_time(PERIOD + 1)
+    assert len(place.cluster.held) == 1  # past its certificate already
+    place.settings.trust_clients(bundle(USERS, foreign))
+    place.clock.advance(0)
+    for _ in range(2):  # whose token, and whether that user may
+        place.cluster.answer(1)
+    place.clock.advance(0)
+    assert stream.why == "its credentials are another user's now"
+
+
 def test_calls_from_inside_are_not_judged(place: Place) -> None:
     stream = place.watch(peer=Peer("loopback", loopback=SECRET))
     assert len(place.reauthorization) == 0
@@ -454,6 +483,31 @@ def test_while_nobody_answers_it_goes_on_for_a_while(place: Place, who: str, fai
     assert stream.open
     place.pass_time(3 * PERIOD, step=1)
     assert stream.why == "nobody answered for 300 seconds whether it may go on"
+
+
+def test_a_stage_that_has_no_room_is_no_refusal() -> None:
+    untyped: Any = Clock
+    clock: Clock = untyped()
+    place = Place()
+    judged: list[Call] = []
+
+    async def full(asked: Call) -> Response:
+        judged.append(asked)
+        raise ServiceUnavailable("later")
+
+    reauthorization = Reauthorization(clock, Settings())
+    handler = reauthorization.stage(place._route, identify=full, allow=full)
+    stream = Stream(place.call(), LoopbackSink())
+
+    async def answered() -> Response:
+        return await handler(stream.call)
+
+    response: Any = run(answered())
+    Deferred.fromCoroutine(response.body(stream.sink)).addBoth(stream.ended.append)
+    for _ in range(int(UNANSWERED)):
+        clock.advance(1)
+    assert len(judged) > UNANSWERED / PERIOD - 3
+    assert stream.open
 
 
 def test_an_answer_in_time_gives_it_all_that_time_again(place: Place) -> None:

@@ -5,9 +5,11 @@ Knows nothing of TLS or HTTP: each connection is handed on as a plain socket.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import ipaddress
 import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,16 @@ TURN = 64
 """Connections accepted before other descriptors get their turn."""
 RETRY = 0.5
 """Seconds to wait when the process, or the system, is out of descriptors or memory."""
+HALF_OPEN = 0.25
+"""Seconds at the end for TCP handshakes that have begun: some round trips within a cluster, or between regions."""
+
+_SO_ATTACH_FILTER = 26
+# Classic BPF (Linux, Documentation/networking/filter.rst), on a segment from its TCP header on: load the byte of flags;
+# with SYN in it keep 0 bytes of the segment, which drops it, otherwise all of it.
+_NO_SYN = b"".join(
+    struct.pack("HBBI", *instruction)
+    for instruction in ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
+)
 
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OF_THE_PEER = frozenset(
@@ -99,6 +111,7 @@ class Acceptor:
         self._limit = limit
         self._open = 0
         self._stopped = False
+        self._finished: Callable[[], None] | None = None
         self._retry: Any = None
         host, port = sock.getsockname()[:2]
         self.address: tuple[str, int] = (host, port)
@@ -123,7 +136,7 @@ class Acceptor:
         for _ in range(TURN):
             if self._stopped:
                 break
-            if self._open >= self._limit:
+            if self._open >= self._limit and self._finished is None:
                 self._reactor.removeReader(self)
                 self._log.warn("at the limit of {limit} open connections: new ones wait", limit=self._limit)
                 break
@@ -139,7 +152,8 @@ class Acceptor:
                 # The waiting connection keeps the socket readable: without a pause this would spin.
                 self._log.error("cannot accept connections: {error}; trying again", error=error)
                 self._reactor.removeReader(self)
-                self._retry = self._reactor.callLater(RETRY, self._resume)
+                if self._finished is None:
+                    self._retry = self._reactor.callLater(RETRY, self._resume)
                 break
             self._open += 1
             self._accepted(sock, str(address[0]) if address else "")
@@ -156,8 +170,27 @@ class Acceptor:
     def released(self) -> None:
         """One of the accepted connections has ended."""
         self._open -= 1
-        if self._open == self._limit - 1 and self._retry is None and not self._stopped:
+        if self._open == self._limit - 1 and self._retry is None and not self._stopped and self._finished is None:
             self._reactor.addReader(self)
+
+    def finish(self, done: Callable[[], None]) -> None:
+        """Take every connection that has begun, whatever the limit, then close the socket and call ``done``.
+
+        Closing a listening socket resets what waits in its queue, and what completes its TCP handshake between the
+        last accept(2) and close(2). So the kernel drops further SYNs first, the handshakes under way complete, and the
+        queue is empty when the socket is closed. Who was dropped tries again a second later, and is refused then.
+        """
+        if self._stopped or self._finished is not None:
+            done()
+            return
+        self._finished = done
+        self._cancel_retry()
+        if self._drop_new():
+            self._reactor.addReader(self)
+            self._retry = self._reactor.callLater(HALF_OPEN, self._close)
+            self._take_all()
+        else:
+            self._close()
 
     def stop(self) -> None:
         """Close the listening socket now. What was accepted lives on."""
@@ -165,10 +198,47 @@ class Acceptor:
             return
         self._stopped = True
         self._reactor.removeReader(self)
+        self._cancel_retry()
+        self._socket.close()
+        finished, self._finished = self._finished, None
+        if finished is not None:
+            finished()
+
+    def _close(self) -> None:
+        self._retry = None
+        self._take_all()
+        self.stop()
+
+    def _take_all(self) -> None:
+        """Accept until the queue is empty: one that is full is a few turns."""
+        before = -1
+        for _ in range(BACKLOG):
+            if self._stopped or self._open == before:
+                break
+            before = self._open
+            why = self.doRead()
+            if why is not None:
+                self.connectionLost(why)
+
+    def _drop_new(self) -> bool:
+        """Have the kernel drop SYNs; whether it does."""
+        if self._socket.family not in (socket.AF_INET, socket.AF_INET6):
+            return False
+        program = ctypes.create_string_buffer(_NO_SYN, len(_NO_SYN))
+        try:
+            self._socket.setsockopt(
+                socket.SOL_SOCKET,
+                _SO_ATTACH_FILTER,
+                struct.pack("HP", len(_NO_SYN) // 8, ctypes.addressof(program)),
+            )
+        except OSError:
+            return False  # not Linux, or a sandbox that does not have it
+        return True
+
+    def _cancel_retry(self) -> None:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
-        self._socket.close()
 
     def _resume(self) -> None:
         self._retry = None

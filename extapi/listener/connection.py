@@ -21,8 +21,11 @@ from extapi.listener.calling import audit_id
 from extapi.listener.exchange import HIGH, Exchange
 from extapi.listener.parsing import Head, Refused, RequestParser
 from extapi.listener.service import Service
-from extapi.listener.stream import TLSStream
+from extapi.listener.stream import FLUSH, TLSStream
 from extapi.listener.writing import CONTINUE, text_response
+
+_TURN = 0.01
+"""Seconds in which the reactor has come round."""
 
 
 class Connection:
@@ -44,17 +47,21 @@ class Connection:
         self._fresh = True  # no request has been answered yet
         self._since = 0.0  # when it became idle, or the head of a request began to arrive
         self._in_head = False
+        self._last_call = float("inf")  # when the server drains: until when further requests are answered
         self._timer: Any = None
         self.stream = TLSStream(service.reactor, context, sock, self, handshake=service.limits.handshake)
         service.connections.add(self)
+        if service.draining:
+            self.drain()
 
     # -- what the stream tells
 
     def secured(self) -> None:
         """The handshake is done: a first request is due."""
         self.peer.certificates = self.stream.certificates()
+        limits = self.service.limits
         self._since = self.service.reactor.seconds()
-        self._arm(self._since + self.service.limits.head)
+        self._arm(self._since + (limits.farewell if self.service.draining else limits.head))
 
     def received(self, data: bytes) -> None:
         """Parse, answer what is complete, and hold the peer back if it is ahead of us."""
@@ -132,10 +139,25 @@ class Connection:
         self._fresh = False
         self._in_head = False
         self._since = self.service.reactor.seconds()
-        if not keep_alive or self.service.draining:
+        if not keep_alive:
             self._end()
-        elif not self._advancing:
+            return
+        if self.service.draining:
+            self._arm(self._since + self.service.limits.farewell)
+        if not self._advancing:
             self._advance()
+
+    def lasts(self) -> bool:
+        """Whether the connection stays open after the answer that is about to be written.
+
+        When the server drains, only for a further request that has begun to come: the answer before it must not say
+        ``Connection: close``, for then a client reads no other (RFC 9112, 9.6). Nobody can go on so for long.
+        """
+        if not self.service.draining:
+            return True
+        now = self.service.reactor.seconds()
+        self._last_call = min(self._last_call, now + self.service.limits.farewell)
+        return now < self._last_call and (bool(self._queue) or self._parser.in_head or self.stream.readable)
 
     def discard(self, body: RequestBody) -> None:
         """Nobody will read the rest of this body; it may come while the answer is on its way."""
@@ -153,11 +175,11 @@ class Connection:
     # -- what the listener tells
 
     def drain(self) -> None:
-        """Finish what is under way, and nothing else."""
+        """Finish what is under way, answer what is on its way, and end."""
+        self._since = max(self._since, self.service.reactor.seconds()) if not self._in_head else self._since
+        self._arm(self.service.reactor.seconds() + self.service.limits.farewell)
         if self._current is not None:
             self._current.end_stream()
-        elif not self._queue:
-            self._end()
 
     # -- within
 
@@ -245,10 +267,25 @@ class Connection:
         if self._current is not None:
             self._arm(now + limits.head)
             return
-        due = self._since + (limits.head if self._in_head or self._fresh else limits.idle)
+        if not self.stream.secured:
+            if not self.stream.heard:
+                self.stream.abort()  # the handshake has a limit of its own, if it has begun
+            return
+        due = self._since + self._patience()
         if now < due:
             self._arm(due)
         elif self.stream.pending:
             self.stream.abort()  # it does not even read its last answers
+        elif self.stream.readable:
+            self._arm(now + _TURN)  # it came at the last moment: the next turn of the reactor reads it
         else:
             self._end()
+
+    def _patience(self) -> float:
+        """Seconds that a peer may take for what is due now: the rest of a head, a request, or the reading of answers."""
+        limits = self.service.limits
+        if self._in_head or (self._fresh and not self.service.draining):
+            return limits.head
+        if self.service.draining:
+            return FLUSH if self.stream.pending else limits.farewell
+        return limits.idle

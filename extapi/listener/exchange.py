@@ -119,7 +119,6 @@ class Exchange:
     def end_stream(self) -> None:
         """The server is about to end: have the producer of a stream return, so that the body ends properly."""
         if self._sink is not None:
-            self._keep_alive = False
             self._sink.close()
 
     def gone(self) -> None:
@@ -220,7 +219,7 @@ class Exchange:
             self._upgrade(response, body)
             return
         arrived = self.body is None or self.body.complete
-        keep_alive = head.keep_alive and arrived and not response.close and not self.connection.service.draining
+        keep_alive = head.keep_alive and arrived and not response.close and self.connection.lasts()
         bodiless = head.method == "HEAD" or status in (204, 304) or status < 200
         length = len(body) if isinstance(body, bytes) else response.length
         if status in (204, 304) or status < 200:

@@ -86,25 +86,32 @@ class Listener:
         self._tls.stop()
 
     async def drain(self, timeout: float = GRACE) -> None:  # noqa: ASYNC109 - on the reactor's clock, not asyncio's
-        """Stop, finish what is under way, end everything: returns when no connection and no handler is left.
+        """Answer everything that has begun, end everything: returns when no connection and no handler is left.
 
-        Idle connections are closed, requests in flight finish, streams are told to end (their sinks close). What is
-        not done after ``timeout`` seconds is aborted.
+        Connections that wait to be accepted are accepted first. Requests in flight finish, streams are told to end
+        (their sinks close). What still comes goes to the handler; a connection on which nothing comes for
+        :attr:`~extapi.listener.service.Limits.farewell` seconds is closed. What is not done after ``timeout`` seconds
+        is aborted.
         """
-        self.stop()
+        self._tls.stop()
         service = self._service
         service.draining = True
         for connection in list(service.connections):
             connection.drain()
-        if not service.connections and not service.working:
-            return
         done: Deferred[None] = Deferred()
+        accepting = self._acceptor is not None
 
         def changed() -> None:
-            if not service.connections and not service.working:
+            if not accepting and not service.connections and not service.working:
                 service.changed = None
                 late.cancel()
                 done.callback(None)
+
+        def closed() -> None:
+            nonlocal accepting
+            accepting = False
+            if service.changed is not None:
+                service.changed()
 
         def abort() -> None:
             self._log.warn(
@@ -113,12 +120,17 @@ class Listener:
                 working=len(service.working),
             )
             service.changed = None
+            self.stop()
             for connection in list(service.connections):
                 connection.stream.connectionLost(TimeoutError())
             done.callback(None)
 
         late = self._reactor.callLater(timeout, abort)
         service.changed = changed
+        if self._acceptor is not None:
+            self._acceptor.finish(closed)
+        if not done.called:
+            changed()
         await done
 
     def _accepted(self, sock: socket.socket, address: str) -> None:

@@ -28,6 +28,8 @@ class Limits:
     """Seconds a connection may be idle between requests (Go: ``IdleTimeout``)."""
     head: float = 32.0
     """Seconds from the first byte of a request to the end of its headers (Go: ``ReadHeaderTimeout``)."""
+    farewell: float = 1.0
+    """Seconds a connection stays open at the end for a request that may be on its way."""
     handshake: float = HANDSHAKE
     """Seconds for the TLS handshake."""
     connections: int = 10_000
@@ -44,7 +46,7 @@ class Service:
     on_finished: OnFinished | None = None
     writer: HeadWriter = field(default_factory=HeadWriter)
     draining: bool = False
-    """No connection is kept open after its answer."""
+    """The end is near: a connection stays open only for what has begun, or may be on its way."""
     connections: set[Connection] = field(default_factory=set)
     working: set[Exchange] = field(default_factory=set)
     """Exchanges whose handler or producer waits for something, their connection being there or not."""

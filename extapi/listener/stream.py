@@ -95,13 +95,16 @@ class TLSStream:
         self._queue: deque[bytes | memoryview] = deque()
         self.pending = 0
         """Bytes queued that the socket has not taken yet."""
-        self._secured = False
+        self.secured = False
+        """The handshake is done."""
         self._writing = False
         self._read_wants_write = False
         self._write_wants_read = False
         self._paused = False
         self._closing = False
         self._shut = False
+        self.heard = False
+        """The peer has sent something."""
         self.gone = False
         """The connection has ended."""
         self._timer = reactor.callLater(handshake, self._late)
@@ -119,9 +122,10 @@ class TLSStream:
 
     def doRead(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IReadDescriptor
         """Take what came. Returns why the connection has ended, or ``None``."""
+        self.heard = True
         if self._shut:
             return self._discard()
-        if not self._secured and ((why := self._handshake()) is not None or not self._secured):
+        if not self.secured and ((why := self._handshake()) is not None or not self.secured):
             return why
         budget = TURN
         while not (self._paused or self.gone or self._closing):
@@ -210,7 +214,7 @@ class TLSStream:
         if self._closing or self.gone:
             return
         self._closing = True
-        if not self._secured:
+        if not self.secured:
             self.abort()
         elif self._queue:
             self.pause()  # nobody wants it any more, and what is readable and not read would keep the reactor busy
@@ -235,6 +239,18 @@ class TLSStream:
     def ending(self) -> bool:
         """What is written now is dropped."""
         return self._closing or self.gone
+
+    @property
+    def readable(self) -> bool:
+        """Something has come that :meth:`Application.received` has not been given yet."""
+        if self.ending:
+            return False
+        if self._decrypted():
+            return True
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK))
+        except OSError:  # nothing, or nothing any more
+            return False
 
     def pause(self) -> None:
         """Read no more, so that the peer has to wait."""
@@ -278,7 +294,7 @@ class TLSStream:
             return None
         except (SSL.Error, OSError):
             return ConnectionLost()
-        self._secured = True
+        self.secured = True
         self._cancel_timer()
         self._application.secured()
         return None
@@ -318,7 +334,7 @@ class TLSStream:
         if not queue and announce and not self.gone:
             if self._closing:
                 self._shutdown()
-            elif self._secured:
+            elif self.secured:
                 self._application.drained()
         return None
 

@@ -21,10 +21,11 @@ class Shutdown:
         return "process is shutting down" if self.requested else None
 
     def stage(self, successor: Handler) -> Handler:
-        """A stage that answers 503 to whatever still comes in on open connections."""
+        """A stage that answers 503 to whatever still comes. The listener, which drains, ends the connections."""
 
         async def refuse_late(call: Call) -> Response:
-            if not self.refusing or call.info.path.startswith(EXEMPT):
+            # In-process calls are made on behalf of requests that were let in, and these finish.
+            if not self.refusing or call.peer.loopback or call.info.path.startswith(EXEMPT):
                 return await successor(call)
             error = ServiceUnavailable("apiserver is shutting down", retry_after=1)
             headers = [
@@ -32,6 +33,6 @@ class Shutdown:
                 ("X-Content-Type-Options", "nosniff"),
                 ("Retry-After", "1"),
             ]
-            return Response(503, headers, encode(error.status()) + b"\n", close=True)
+            return Response(503, headers, encode(error.status()) + b"\n")
 
         return refuse_late

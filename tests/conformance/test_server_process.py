@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
+import itertools
 import json
 import signal
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import pytest
 from cryptography import x509
 
 from tests.conformance.serving import HEADERS, TOPPINGS, Serving, exchange
@@ -45,6 +49,72 @@ def test_sigterm_ends_it_within_seconds_and_watches_end_cleanly(serving: Serving
         connection.close()
     serving.start()
     assert [item["metadata"]["name"] for item in serving.request("GET", TOPPINGS)[1]["items"]] == ["one"]
+
+
+class Writer(threading.Thread):
+    """Writes one object after another until it is told that the connection ends, or cannot connect any more."""
+
+    def __init__(self, serving: Serving, name: str, *, anew: bool) -> None:
+        super().__init__(name=name)
+        self._serving = serving
+        self._anew = anew
+        self.answers: list[int] = []
+        self.unanswered: list[str] = []
+        self.begun = threading.Event()
+
+    def run(self) -> None:
+        for count in itertools.count():
+            connection = self._serving.connect()
+            try:
+                connection.connect()
+            except OSError as error:
+                if connection.sock is not None or not isinstance(error, (ConnectionRefusedError, TimeoutError)):
+                    self.unanswered.append(f"handshake: {error!r}")
+                return
+            try:
+                while not self._write(connection, f"{self.name}-{count}-{len(self.answers)}"):
+                    self.begun.set()
+            except (OSError, http.client.HTTPException) as error:
+                self.unanswered.append(repr(error))
+                return
+            finally:
+                connection.close()
+            self.begun.set()
+            if self.answers[-1] == 503:
+                return
+
+    def _write(self, connection: http.client.HTTPSConnection, name: str) -> bool:
+        """Create one; whether the connection is to be closed."""
+        headers = {**HEADERS, "Content-Type": "application/json"}
+        connection.request("POST", TOPPINGS, json.dumps(topping(name)).encode(), headers)
+        answer = connection.getresponse()
+        answer.read()
+        self.answers.append(answer.status)
+        if answer.status == 503:
+            assert answer.getheader("Retry-After") == "1"
+        return self._anew or answer.getheader("Connection") == "close"
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["kept connections", "new connections"])
+def test_sigterm_among_busy_writers_leaves_no_request_unanswered(serving: Serving, anew: bool) -> None:
+    """Each request that was begun gets 201, or 503 and a time to come back; each connection that was made serves one."""
+    answered = 0
+    for round_ in range(2):
+        serving.start()
+        writers = [Writer(serving, f"r{round_}-{number}", anew=anew) for number in range(16)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.begun.wait()
+        assert serving.end(signal.SIGTERM) == 0
+        for writer in writers:
+            writer.join()
+        assert [lost for writer in writers for lost in writer.unanswered] == []
+        answers = {status for writer in writers for status in writer.answers}
+        assert answers <= {201, 503}
+        answered += sum(writer.answers.count(201) for writer in writers)
+    serving.start()
+    assert len(serving.request("GET", TOPPINGS)[1]["items"]) == answered
 
 
 def presented(serving: Serving) -> int:

@@ -213,7 +213,7 @@ def wire(server_certificate: Issued, trusting: ssl.SSLContext, tmp_path: Path) -
     for gate in echo.gates:
         if not gate.called:
             gate.callback(None)
-    reactor.run(listener.drain(0))
+    reactor.pass_time(listener.drain(0))
     reactor.advance(0)
     assert not reactor.readers
     assert not reactor.writers

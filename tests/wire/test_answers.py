@@ -74,13 +74,14 @@ def test_drain_lets_an_answer_on_its_way_finish(wire: Wire) -> None:
     done = wire.reactor.start(wire.listener.drain(30))
     client.reading = True
     assert client.take().whole
+    wire.reactor.advance(1)
     client.until(lambda: client.closed_cleanly)
     client.close()
     wire.reactor.until(lambda: bool(done))
 
 
 def test_drain_of_a_listener_that_is_idle(wire: Wire) -> None:
-    assert wire.reactor.run(wire.listener.drain(30)) is None
+    assert wire.reactor.pass_time(wire.listener.drain(30)) is None
 
 
 def test_body_that_comes_while_a_stream_runs_is_dropped(wire: Wire) -> None:
@@ -137,7 +138,7 @@ def test_adopted_socket_client_certificate_and_failing_access_log(
     assert seen[0].peer.certificates[:2] == alice.chain
     assert (seen[0].peer.address, seen[0].peer.loopback) == ("127.0.0.1", "")
     client.close()
-    reactor.run(listener.drain(1))
+    reactor.pass_time(listener.drain(1))
 
 
 def test_producer_without_interest_in_the_end_is_cancelled(
@@ -162,7 +163,7 @@ def test_producer_without_interest_in_the_end_is_cancelled(
     client.close()
     reactor.until(lambda: bool(cancelled))
     assert (listener.working, listener.connections) == (0, 0)
-    reactor.run(listener.drain(1))
+    reactor.pass_time(listener.drain(1))
 
 
 WATCH = b"GET /apis/g/v1/things?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -230,7 +231,7 @@ def test_callback_that_fails_does_not_keep_others_from_the_end(
     client.close()
     reactor.until(lambda: listener.working == 0)
     assert told == ["first", "ended"]
-    reactor.run(listener.drain(1))
+    reactor.pass_time(listener.drain(1))
 
 
 def test_connection_that_cannot_be_set_up(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,4 +250,4 @@ def test_listener_that_was_never_started(tmp_path: Path, server_certificate: Iss
 
     reactor, listener = serve(tmp_path, server_certificate, handler)
     listener.stop()
-    assert reactor.run(listener.drain(1)) is None
+    assert reactor.pass_time(listener.drain(1)) is None

@@ -92,5 +92,6 @@ def test_a_server_that_ends_ends_it(wire: Wire) -> None:
     done = wire.reactor.start(wire.listener.drain())
     client.until(lambda: client.ended)
     client.close()
+    wire.reactor.advance(1)
     wire.reactor.until(lambda: bool(done))
     assert wire.echo.ended[-1] == "upgraded"

@@ -364,7 +364,7 @@ class Running:
         return output
 
     def close(self) -> None:
-        self.reactor.run(self.listener.drain(0))
+        self.reactor.pass_time(self.listener.drain(0))
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from extapi.dev.failure import DevFailure
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
+_LAST_WORDS = 0.5
+"""Seconds to write them."""
 
 
 class Running(Protocol):
@@ -177,8 +179,11 @@ class Processes:
             time.sleep(interval)
         self.check()
 
-    def stop(self, *, seconds: float = 4.0) -> None:
-        """End all children, last started first: each is asked, has its share of ``seconds``, and is then killed."""
+    def stop(self, *, seconds: float = 6.0) -> None:
+        """End all children, last started first: each is asked, has its share of ``seconds``, and is then killed.
+
+        Before that, one of ours writes its stacks into its log: why it does not end is worth knowing.
+        """
         deadline = time.monotonic() + seconds
         while self._children:
             child = self._children[-1]
@@ -193,6 +198,11 @@ def _end(process: Running, seconds: float) -> None:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(seconds)
+    if process.poll() is None:
+        # Python programs of ours end by it with their stacks (extapi/server/watchdog.py), Go programs ignore it.
+        os.kill(process.pid, signal.SIGALRM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_LAST_WORDS)
     # Also after a clean end: nothing that it has started itself may stay.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -23,6 +23,7 @@ from extapi.listener.service import OnFinished
 from extapi.listener.tls import CertificateError
 from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.server.logs import AccessLog, configure_logs
+from extapi.server.watchdog import Watchdog
 from extapi.storage.file import UnusableFile
 
 _EXPECTED = (BundleError, LookupFailed, BindError, CertificateError, UnknownStoredVersion, UnusableFile, ValueError)
@@ -77,6 +78,7 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
     def begin() -> None:
         signal.signal(signal.SIGTERM, stop)
         signal.signal(signal.SIGINT, stop)
+        Watchdog(reactor, sys.stderr.fileno())
         running = Deferred.fromCoroutine(process.run())
         running.addCallbacks(statuses.append, failed)
         running.addBoth(lambda _: reactor.stop())

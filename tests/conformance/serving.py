@@ -50,11 +50,11 @@ class Serving:
         made = self.serving_ca.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER)
         return made.save(self._directory, "serving"), made.certificate.serial_number
 
-    def start(self) -> None:
+    def start(self, target: str = "extapi.pizza:api") -> None:
         """Start a server; returns when it is ready."""
         self.port = ports.choose(0, "--secure-port")
         self.process = serve(
-            "extapi.pizza:api",
+            target,
             "--bind-address=127.0.0.1",
             f"--secure-port={self.port}",
             f"--tls-cert-file={self._directory / 'serving.crt'}",

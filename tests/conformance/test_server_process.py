@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
+import re
 import signal
 import ssl
 import subprocess
@@ -49,6 +50,52 @@ def test_sigterm_ends_it_within_seconds_and_watches_end_cleanly(serving: Serving
         connection.close()
     serving.start()
     assert [item["metadata"]["name"] for item in serving.request("GET", TOPPINGS)[1]["items"]] == ["one"]
+
+
+@pytest.mark.parametrize("way", ["python", "c"])
+def test_sigterm_ends_a_process_that_is_stuck_and_its_stacks_are_in_the_log(serving: Serving, way: str) -> None:
+    """Also in a call in C that keeps the interpreter's lock, where neither handlers nor threads in Python can run."""
+    serving.start("tests.conformance.stuck:api")
+    connection = serving.connect()
+    connection.request(
+        "POST", TOPPINGS, json.dumps(topping(way)).encode(), {**HEADERS, "Content-Type": "application/json"}
+    )
+    probe = serving.connect()
+    probe.timeout = 1
+    until(lambda: _unanswered(probe), 30)
+    assert serving.end(signal.SIGTERM) == 14
+    log = serving.log.read_text()
+    assert "Current thread" in log
+    assert re.search(r'stuck\.py", line \d+ in mutate$', log, re.MULTILINE)
+    connection.close()
+
+
+def _unanswered(connection: http.client.HTTPSConnection) -> bool:
+    """Whether not even ``/livez`` is answered."""
+    try:
+        connection.request("GET", "/livez")
+        connection.getresponse().read()
+    except TimeoutError:
+        connection.close()
+        return True
+    return False
+
+
+def test_a_process_that_finishes_its_work_is_not_taken_for_stuck(serving: Serving) -> None:
+    """The head of a request comes slowly, over more than the three seconds after which a stuck reactor is ended."""
+    serving.start("tests.conformance.stuck:api")
+    connection = serving.connect()
+    connection.connect()
+    assert connection.sock is not None
+    connection.sock.sendall(b"GET /version")
+    assert serving.process is not None
+    serving.process.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        serving.process.wait(5)
+    connection.sock.sendall(b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert connection.sock.recv(65536).startswith(b"HTTP/1.1 503 ")
+    connection.close()
+    assert serving.process.wait(10) == 0
 
 
 class Writer(threading.Thread):

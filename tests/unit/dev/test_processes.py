@@ -107,7 +107,9 @@ def test_children_are_ended_last_started_first(processes: Processes, tmp_path: P
 
 
 def test_a_child_that_will_not_end_is_killed_in_time(processes: Processes, tmp_path: Path) -> None:
-    child = processes.start("stubborn", shell(f"trap '' TERM; echo up > {tmp_path}/up; while :; do sleep 0.01; done"))
+    child = processes.start(
+        "stubborn", shell(f"trap '' TERM ALRM; echo up > {tmp_path}/up; while :; do sleep 0.01; done")
+    )
     wait_for_file(processes, tmp_path / "up")
     begun = time.monotonic()
     processes.stop(seconds=0.3)
@@ -143,3 +145,22 @@ time.sleep(60)
 def test_ctrl_c_at_the_terminal_does_not_reach_the_children(processes: Processes) -> None:
     child = processes.start("sleep", ["sleep", "60"])
     assert os.getpgid(child.process.pid) == child.process.pid != os.getpgrp()
+
+
+def test_a_child_of_ours_that_does_not_end_leaves_its_stacks_in_its_log(tmp_path: Path) -> None:
+    """As ``extapi/server/watchdog.py`` arranges it in both servers."""
+    processes = Processes(tmp_path / "log")
+    (tmp_path / "stubborn.py").write_text(
+        "import faulthandler, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "faulthandler.register(signal.SIGALRM, chain=True)\n"
+        "def occupied():\n"
+        "    print('busy', flush=True)\n"
+        "    while True: time.sleep(60)\n"
+        "occupied()\n"
+    )
+    child = processes.start("stubborn", [sys.executable, str(tmp_path / "stubborn.py")])
+    wait_for(lambda: "busy" in child.log.read_text())
+    processes.stop(seconds=0)
+    assert " in occupied" in child.log.read_text()
+    assert not lives(child.process.pid)

@@ -32,6 +32,7 @@ from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
+from extapi.storage.probe import ProbedBackend
 from extapi.watch.cacher import Cacher
 
 
@@ -65,7 +66,7 @@ class Server:
         reauthorize: float = PERIOD,
         random: Random | None = None,
     ) -> None:
-        self._backend = backend
+        self._backend = backend = ProbedBackend(backend, reactor)
         self._reactor = reactor
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
         self._cacher = Cacher(backend, reactor)
@@ -131,5 +132,7 @@ class Server:
         ready = frozenset({"readyz"})
         return [
             NamedCheck("storage", lambda: None if self._cacher.ready else "the cache does not follow the store"),
+            # A restart does not heal a full disk: no matter of liveness.
+            NamedCheck("storage-writes", self._backend.check, ready),
             NamedCheck("shutdown", self.shutdown.check, ready),
         ]

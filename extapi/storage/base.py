@@ -77,6 +77,10 @@ class Unavailable(Exception):
     """The store cannot answer now (disk full, file read-only or gone, process stopping). Nothing was written."""
 
 
+class Overloaded(Unavailable):
+    """More writes wait than the store takes on; it is well otherwise."""
+
+
 class Tail(Protocol):
     """The log from a revision on: ``async for batch in tail``; ``close`` ends the iteration of a pending reader too.
 

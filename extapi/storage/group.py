@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from extapi.storage.base import Change, RevisionConflict, Unavailable
+from extapi.storage.base import Change, Overloaded, RevisionConflict, Unavailable
 from extapi.storage.records import Writer
 
 WAITING = 10_000
@@ -89,7 +89,7 @@ class GroupCommit:
         transaction was rolled back. A caller that is cancelled may still have written.
         """
         if len(self._waiting) >= self._limit or self._waiting_bytes > WAITING_BYTES:
-            raise Unavailable("too many writes are waiting for the disk")
+            raise Overloaded("too many writes are waiting for the disk")
         done: Deferred[int] = Deferred()
         self._waiting.append(_Job(work, size, done))
         self._waiting_bytes += size

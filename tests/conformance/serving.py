@@ -42,6 +42,7 @@ class Serving:
         self.context = ssl.create_default_context(cafile=str(directory / "serving-ca.pem"))
         self.context.load_cert_chain(proxy.certificate, proxy.key)
         self.log = directory / "server.log"
+        self.store = directory / "store.db"
         self.port = 0
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -62,7 +63,7 @@ class Serving:
             f"--kubeconfig={self._kubeconfig}",
             "--authentication-skip-lookup",
             f"--requestheader-client-ca-file={self._directory / 'proxy-ca.pem'}",
-            f"--storage=sqlite:///{self._directory / 'store.db'}",
+            f"--storage=sqlite:///{self.store}",
             log=self.log,
         )
         until(self._ready, 30)

@@ -98,6 +98,18 @@ def test_a_process_that_finishes_its_work_is_not_taken_for_stuck(serving: Servin
     assert serving.process.wait(10) == 0
 
 
+def test_a_server_whose_file_was_moved_is_not_ready_until_it_is_back(serving: Serving) -> None:
+    serving.start()
+    file, elsewhere = serving.store, serving.store.with_name("elsewhere.db")
+    file.rename(elsewhere)
+    assert serving.request("POST", TOPPINGS, topping("one"))[0] == 500
+    assert serving.request("GET", "/readyz")[0] == 500
+    assert serving.request("GET", "/livez")[0] == 200
+    elsewhere.rename(file)
+    until(lambda: serving.request("GET", "/readyz")[0] == 200, 30)
+    assert serving.request("POST", TOPPINGS, topping("one"))[0] == 201
+
+
 class Writer(threading.Thread):
     """Writes one object after another until it is told that the connection ends, or cannot connect any more."""
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from twisted.internet.task import Clock
 
 from extapi.server.health import NamedCheck
+from extapi.storage.base import Unavailable
+from extapi.storage.memory import MemoryBackend
 from extapi.testing import InMemoryServer, serve
-from tests.unit.verbs.sample import shop
+from tests.unit.verbs.sample import WIDGETS, shop, widget
 
 
 class Sick:
@@ -50,7 +53,7 @@ def test_verbose_names_all_checks(sick: Sick) -> None:
         b"[+]ping ok\n[+]storage ok\n[+]fever ok\nhealthz check passed\n"
     )
     assert sick.server.request("GET", "/readyz", {"verbose": "x"}).body == (
-        b"[+]ping ok\n[+]storage ok\n[+]shutdown ok\n[+]fever ok\n[+]informer-sync ok\nreadyz check passed\n"
+        b"[+]ping ok\n[+]storage ok\n[+]storage-writes ok\n[+]shutdown ok\n[+]fever ok\n[+]informer-sync ok\nreadyz check passed\n"
     )
 
 
@@ -122,3 +125,58 @@ def test_a_store_that_is_not_followed_is_not_healthy() -> None:
     answer = server.request("GET", "/healthz/storage")
     assert answer.status == 500
     assert answer.body == b"internal server error: the cache does not follow the store\n"
+
+
+class FullDisk(MemoryBackend):
+    """A store whose writes fail while ``full`` says why."""
+
+    full = ""
+    attempts = 0
+
+    async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
+        self.attempts += 1
+        if self.full:
+            raise Unavailable(self.full)
+        return await super().commit(key, value, expected=expected)
+
+
+def test_a_server_that_cannot_write_is_not_ready_until_it_can() -> None:
+    """Nobody writes to a server that is not ready: it finds out by itself. A restart would not help: it is alive."""
+    clock = Clock()
+    clock.advance(1e9)
+    disk = FullDisk(clock)
+    with serve(shop(), backend=disk) as server:
+        assert server.request("POST", WIDGETS, body=widget("a")).status == 201
+        disk.full = "database or disk is full (/secret/path)"
+        assert server.request("POST", WIDGETS, body=widget("b")).status == 500
+        answer = server.request("GET", "/readyz")
+        assert answer.status == 500
+        assert b"[-]storage-writes failed: reason withheld" in answer.body
+        assert b"/secret/path" not in server.request("GET", "/readyz/storage-writes").body
+        assert [server.request("GET", path).status for path in ("/livez", "/healthz", WIDGETS)] == [200, 200, 200]
+        before = disk.attempts
+        server.advance(10)
+        assert 3 <= disk.attempts - before <= 6
+        assert server.request("GET", "/readyz").status == 500
+        disk.full = ""
+        server.advance(5)
+        assert server.request("GET", "/readyz").status == 200
+        revision, attempts = server.run(disk.revision()), disk.attempts
+        server.advance(60)
+        assert (server.run(disk.revision()), disk.attempts) == (
+            revision,
+            attempts,
+        )  # no writes of its own while all is well
+
+
+def test_a_good_write_is_enough_to_be_ready() -> None:
+    clock = Clock()
+    clock.advance(1e9)
+    disk = FullDisk(clock)
+    with serve(shop(), backend=disk) as server:
+        disk.full = "disk I/O error"
+        server.request("POST", WIDGETS, body=widget("b"))
+        assert server.request("GET", "/readyz").status == 500
+        disk.full = ""
+        assert server.request("POST", WIDGETS, body=widget("b")).status == 201
+        assert server.request("GET", "/readyz").status == 200

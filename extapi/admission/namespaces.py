@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
 
 from extapi.admission.base import Operation, Review
 from extapi.api.types import Obj
 from extapi.client.clock import Clock, sleep
-from extapi.errors import ApiError, Forbidden, InternalError, NotFound, StatusCause
+from extapi.errors import Forbidden, InternalError, NotFound, StatusCause
 
 _CACHE_GRACE = 0.05
 """Seconds in which the cache may still hear of a namespace that was made a moment ago."""
@@ -45,6 +46,8 @@ class NamespaceLifecycle:
 
     ``live`` reads one namespace from where it is stored, None if it is not there; it may raise.
     """
+
+    _log = Logger()
 
     def __init__(self, *, cache: NamespaceCache, live: Callable[[str], Awaitable[Obj | None]], clock: Clock) -> None:
         self._cache = cache
@@ -94,9 +97,9 @@ class NamespaceLifecycle:
             raise
         except NotFound:
             found = None
-        except ApiError as error:
-            raise InternalError.because(str(error)) from error
         except Exception as error:
+            # Why is for the log: the error may name the address that was asked, and the account that asks.
+            self._log.error("the namespace {name} could not be read: {error}", name=name, error=error)
             raise InternalError.because(f"the namespace {name} could not be read") from error
         if found is None:
             raise NotFound.named("namespaces", "", name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import msgspec
 from twisted.internet.defer import TimeoutError as LookupTimeout
 
 from extapi.api.user import User
@@ -39,6 +39,24 @@ class _Answer:
     """``user``: ``None`` for a token that is nobody's."""
 
     user: User | None
+
+
+class _ReviewedUser(msgspec.Struct):
+    """``UserInfo`` of authentication.k8s.io/v1; ``null`` is as good as nothing, as for Go's decoder."""
+
+    username: str | None = None
+    uid: str | None = None
+    groups: list[str] | None = None
+    extra: dict[str, list[str] | None] | None = None
+
+
+class _Status(msgspec.Struct):
+    """``TokenReviewStatus``."""
+
+    authenticated: bool | None = None
+    user: _ReviewedUser | None = None
+    audiences: list[str] | None = None
+    error: str | None = None
 
 
 class TokenReviewer:
@@ -89,19 +107,25 @@ class TokenReviewer:
         return answer
 
     def _user(self, status: Obj) -> User | None:
-        if status.get("authenticated") is not True:
-            if why := status.get("error"):
-                raise AuthenticationError(f"token review: {why}")
+        try:
+            found = msgspec.convert(status, _Status)
+        except msgspec.ValidationError as error:
+            raise AuthenticationError(f"token review: the answer has another shape: {error}") from error
+        if not found.authenticated:
+            if found.error:
+                raise AuthenticationError(f"token review: {found.error}")
             return None
-        audiences = status.get("audiences") or ()
+        audiences = found.audiences or []
         if self._audiences and not set(self._audiences).intersection(audiences):
-            raise AuthenticationError(f"token review: the token is for the audiences {list(audiences)}")
-        user: Any = status.get("user") or {}
+            raise AuthenticationError(f"token review: the token is for the audiences {audiences}")
+        user = found.user or _ReviewedUser()
+        if not user.username:
+            raise AuthenticationError("token review: the token is good, but the answer names no user")
         return authenticated(
             User(
-                user.get("username", ""),
-                uid=user.get("uid", ""),
-                groups=tuple(user.get("groups") or ()),
-                extra={key: tuple(values or ()) for key, values in (user.get("extra") or {}).items()},
+                user.username,
+                uid=user.uid or "",
+                groups=tuple(user.groups or ()),
+                extra={key: tuple(values or ()) for key, values in (user.extra or {}).items()},
             )
         )

@@ -29,16 +29,20 @@ class Authorization:
             decision = await self._authorizer.authorize(user, attributes)
         except AuthorizationError as error:
             call.log["authorization"] = str(error)
-            return unanswered(call.target, error)
+            return unanswered(call.target)
         if decision.verdict is not Verdict.ALLOW:
             call.log["authorization"] = decision.reason or decision.verdict.value
             raise not_authorized(user, attributes, decision.reason)
         return await self._handler(call)
 
 
-def unanswered(target: str, error: AuthorizationError) -> Response:
-    """What a review that failed answers; a plain text, not a Status (spec B14)."""
-    text = f'Internal Server Error: "{escaped(target)}": {escaped(str(error))}\n'
+def unanswered(target: str) -> Response:
+    """What a review that failed answers; a plain text, not a Status (spec B14).
+
+    kube-apiserver adds the error, which names the address that was asked and repeats what came from there: that is for
+    the log.
+    """
+    text = f'Internal Server Error: "{escaped(target)}": the authorizer gave no answer\n'
     return Response(
         500,
         [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")],

@@ -6,8 +6,9 @@ Must not know what happens to a request that is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
 
+
+import msgspec
 from twisted.internet.defer import TimeoutError as LookupTimeout
 
 from extapi.api.selectors import parse_field_selector, parse_label_selector
@@ -140,15 +141,25 @@ def _filled(members: Obj) -> Obj:
     return {key: value for key, value in members.items() if value}
 
 
+class _Status(msgspec.Struct):
+    """``SubjectAccessReviewStatus``; ``null`` is as good as nothing, as for Go's decoder."""
+
+    allowed: bool | None = None
+    denied: bool | None = None
+    reason: str | None = None
+
+
 def _decision(status: Obj) -> Decision:
-    reason: Any = status.get("reason")
-    reason = reason if isinstance(reason, str) else ""
-    allowed, denied = status.get("allowed") is True, status.get("denied") is True
-    if allowed and denied:
+    try:
+        found = msgspec.convert(status, _Status)
+    except msgspec.ValidationError as error:
+        raise AuthorizationError(f"the answer of the subject access review has another shape: {error}") from error
+    reason = found.reason or ""
+    if found.allowed and found.denied:
         raise AuthorizationError("webhook subject access review returned both allow and deny response")
-    if denied:
+    if found.denied:
         return Decision(Verdict.DENY, reason)
-    return Decision(Verdict.ALLOW if allowed else Verdict.NO_OPINION, reason)
+    return Decision(Verdict.ALLOW if found.allowed else Verdict.NO_OPINION, reason)
 
 
 def _identity(user: User) -> tuple[Hashable, ...]:

@@ -21,6 +21,8 @@ Obj = dict[str, Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+ANSWER = 64 * 1024 * 1024
+"""Bytes of an answer, as a rule."""
 
 TEXT_LIMIT = 500
 """Characters of an answer that is no Status which go into the error's text."""
@@ -125,10 +127,11 @@ class Client:
         subresource: str = "",
         query: Mapping[str, str] | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
+        limit: int = ANSWER,
     ) -> Obj:
-        """Create ``obj``; ``name`` only with a subresource."""
+        """Create ``obj``; ``name`` only with a subresource. The answer has at most ``limit`` bytes."""
         path = resource.path(namespace, name, subresource)
-        return await self.call("POST", path, query=query, obj=obj, timeout=timeout)
+        return await self.call("POST", path, query=query, obj=obj, timeout=timeout, limit=limit)
 
     async def update(
         self,
@@ -180,15 +183,19 @@ class Client:
         content_type: str = JSON,
         accept: str = JSON,
         timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
+        limit: int = ANSWER,
     ) -> Obj:
-        """Any request with a JSON object as its answer. ``path`` is percent-encoded; ``obj`` becomes the body."""
+        """Any request with a JSON object as its answer, of at most ``limit`` bytes.
+
+        ``path`` is percent-encoded; ``obj`` becomes the body.
+        """
         request = self._request(
             method, path, query=query, obj=obj, content_type=content_type, accept=accept, timeout=timeout
         )
         reply = await self._transport.send(request)
         if not 200 <= reply.status < 300:
             raise await _refusal(reply)
-        return _decoded(await reply.read())
+        return _decoded(await reply.read(limit))
 
     def _request(
         self,
@@ -235,7 +242,7 @@ async def _refusal(reply: Reply) -> ApiError:
     """The error of an answer that is no success."""
     body = await reply.read(1024 * 1024)
     header = reply.headers.get("retry-after", "")
-    retry_after = int(header) if header.isascii() and header.isdigit() else 0
+    retry_after = int(header) if len(header) < 10 and header.isascii() and header.isdigit() else 0
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):

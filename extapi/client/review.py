@@ -18,6 +18,8 @@ FACTOR = 1.5
 JITTER = 0.2
 TIMEOUT = 10.0
 """Seconds for one try."""
+ANSWER = 4 * 1024 * 1024
+"""Bytes of an answer: the groups of a user may be thousands, and more is a mistake."""
 
 
 class Reviewer:
@@ -34,7 +36,7 @@ class Reviewer:
         delay = FIRST_DELAY
         for left in reversed(range(TRIES)):
             try:
-                answer = await self._client.create(self._resource, obj, timeout=TIMEOUT)
+                answer = await self._client.create(self._resource, obj, timeout=TIMEOUT, limit=ANSWER)
             except (ApiError, TransportError) as error:
                 if left == 0 or not _is_worth_a_retry(error):
                     raise

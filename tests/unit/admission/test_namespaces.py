@@ -185,7 +185,7 @@ def test_a_cancelled_request_waits_no_longer(synced: bool) -> None:
 @pytest.mark.parametrize(
     ("live", "text"),
     [
-        (ServiceUnavailable("not now"), "Internal error occurred: not now"),
+        (ServiceUnavailable("secret"), "Internal error occurred: the namespace x could not be read"),
         (OSError("secret"), "Internal error occurred: the namespace x could not be read"),
     ],
 )

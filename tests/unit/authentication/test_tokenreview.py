@@ -48,6 +48,62 @@ def test_nobodys_token() -> None:
     assert run(_reviewer(Kubernetes(lambda _: Answer(201, {}))).authenticate_token("x")) is None
 
 
+ALICE = {"username": "alice"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"authenticated": "yes", "user": ALICE},
+        {"authenticated": 1, "user": ALICE},
+        {"authenticated": True, "user": []},
+        {"authenticated": True, "user": "alice"},
+        {"authenticated": True, "user": {"username": 1}},
+        {"authenticated": True, "user": {"username": ["alice"]}},
+        {"authenticated": True, "user": {**ALICE, "uid": 1}},
+        {"authenticated": True, "user": {**ALICE, "groups": "system:masters"}},
+        {"authenticated": True, "user": {**ALICE, "groups": [1]}},
+        {"authenticated": True, "user": {**ALICE, "groups": {"system:masters": 1}}},
+        {"authenticated": True, "user": {**ALICE, "extra": []}},
+        {"authenticated": True, "user": {**ALICE, "extra": {"a": "b"}}},
+        {"authenticated": True, "user": {**ALICE, "extra": {"a": [1]}}},
+        {"authenticated": True, "user": ALICE, "audiences": "api"},
+        {"authenticated": True, "user": ALICE, "audiences": [{}]},
+        {"authenticated": False, "error": {"a": 1}},
+    ],
+)
+def test_an_answer_of_another_shape_is_an_error(answer: Any) -> None:
+    """Go's decoder refuses each. What is no user must neither become one nor a traceback."""
+    kubernetes = Kubernetes(lambda _: Answer(201, {"status": answer}))
+    with pytest.raises(AuthenticationError, match="has another shape"):
+        run(_reviewer(kubernetes, audiences=["api"]).authenticate_token("t"))
+
+
+@pytest.mark.parametrize("user", [None, {}, {"username": ""}, {"username": None}, {"groups": ["system:masters"]}])
+def test_a_good_token_of_nobody_is_an_error(user: Any) -> None:
+    kubernetes = Kubernetes(lambda _: Answer(201, {"status": {"authenticated": True, "user": user}}))
+    with pytest.raises(AuthenticationError, match="names no user"):
+        run(_reviewer(kubernetes).authenticate_token("t"))
+
+
+@pytest.mark.parametrize("status", [None, [], "x", 1])
+def test_an_answer_without_a_status_is_nobody(status: Any) -> None:
+    kubernetes = Kubernetes(lambda _: Answer(201, {"status": status}))
+    assert run(_reviewer(kubernetes).authenticate_token("x")) is None
+
+
+def test_null_is_nothing() -> None:
+    user = {"username": "alice", "uid": None, "groups": None, "extra": {"a": None}}
+    kubernetes = Kubernetes(lambda _: Answer(201, {"status": {"authenticated": True, "user": user, "error": None}}))
+    assert run(_reviewer(kubernetes).authenticate_token("t")) == User("alice", "", ("system:authenticated",), {"a": ()})
+
+
+def test_an_answer_has_a_bound() -> None:
+    kubernetes = Kubernetes(lambda _: _authenticated(error="x" * (5 << 20)))
+    with pytest.raises(AuthenticationError, match="larger than"):
+        run(_reviewer(kubernetes).authenticate_token("t"))
+
+
 def test_an_error_in_the_status_is_one_and_is_not_kept() -> None:
     kubernetes = Kubernetes(lambda _: Answer(201, {"status": {"authenticated": False, "error": "expired"}}))
     reviewer = _reviewer(kubernetes)

@@ -113,11 +113,32 @@ def test_what_cannot_be_said_is_left_out(field: str, label: str, left: dict[str,
         ({"allowed": False, "reason": "no role"}, Decision(Verdict.NO_OPINION, "no role")),
         ({"allowed": False, "denied": True, "reason": "never"}, Decision(Verdict.DENY, "never")),
         ({}, Decision(Verdict.NO_OPINION)),
-        ({"allowed": "true", "reason": 1}, Decision(Verdict.NO_OPINION)),
+        ({"allowed": None, "reason": None}, Decision(Verdict.NO_OPINION)),
     ],
 )
 def test_answers(members: dict[str, Any], decision: Decision) -> None:
     assert run(_reviewer(Kubernetes(lambda _: _answer(**members))).authorize(ALICE, GET)) == decision
+
+
+@pytest.mark.parametrize(
+    "members", [{"allowed": "true"}, {"allowed": 1}, {"denied": []}, {"allowed": True, "reason": {}}]
+)
+def test_an_answer_of_another_shape_is_an_error(members: dict[str, Any]) -> None:
+    """Go's decoder refuses it: never an allow."""
+    with pytest.raises(AuthorizationError, match="has another shape"):
+        run(_reviewer(Kubernetes(lambda _: _answer(**members))).authorize(ALICE, GET))
+
+
+@pytest.mark.parametrize("status", [None, [], "x", 1, {}])
+def test_an_answer_without_a_status_allows_nothing(status: Any) -> None:
+    kubernetes = Kubernetes(lambda _: Answer(201, {"status": status}))
+    assert run(_reviewer(kubernetes).authorize(ALICE, GET)).verdict is Verdict.NO_OPINION
+
+
+def test_an_answer_has_a_bound() -> None:
+    kubernetes = Kubernetes(lambda _: _answer(allowed=True, reason="x" * (5 << 20)))
+    with pytest.raises(AuthorizationError, match="larger than"):
+        run(_reviewer(kubernetes).authorize(ALICE, GET))
 
 
 def test_allowed_and_denied_is_an_error() -> None:

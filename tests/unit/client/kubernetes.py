@@ -38,7 +38,10 @@ class Answer:
         self._wake()
 
     async def read(self, limit: int = 1 << 20) -> bytes:
-        return self._obj if isinstance(self._obj, bytes) else json.dumps(self._obj).encode()
+        data = self._obj if isinstance(self._obj, bytes) else json.dumps(self._obj).encode()
+        if len(data) > limit:
+            raise TransportError(f"the answer is larger than {limit} bytes")
+        return data
 
     async def lines(self) -> AsyncIterator[bytes]:
         while True:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-
 import msgspec
 from twisted.internet.defer import TimeoutError as LookupTimeout
 

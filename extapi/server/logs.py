@@ -16,6 +16,11 @@ from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogBeginne
 
 from extapi.listener.call import Call
 
+LONGEST = 2048
+"""Characters of a text that a client has chosen, such as a URI; a request may have a million of them."""
+LONGEST_EVENT = 16 * 1024
+"""Characters of the text of any other event, and of its traceback."""
+
 _encode_in_order = msgspec.json.Encoder(enc_hook=str).encode
 _encode = msgspec.json.Encoder(enc_hook=str, order="deterministic").encode
 
@@ -60,19 +65,24 @@ class AccessLog:
             "level": "info",
             "timestamp": f"{self._prefix}.{int((now - whole) * 1e6):06d}Z",
             "method": call.method,
-            "uri": call.target,
+            "uri": _cut(call.target),
             "verb": call.info.verb,
             "status": status,
             "bytes": size,
             "ms": round(seconds * 1000, 3),
-            "user": call.user.name if call.user else "",
-            "audit": call.audit_id,
+            "user": _cut(call.user.name) if call.user else "",
+            "audit": _cut(call.audit_id),
         }
         if call.original_user is not None:
-            line["impersonator"] = call.original_user.name
-        if call.log:
-            line |= call.log
+            line["impersonator"] = _cut(call.original_user.name)
+        for name, value in call.log.items():
+            line[name] = _cut(value) if isinstance(value, str) else value
         self._write(_encode_in_order(line))
+
+
+def _cut(text: str, longest: int = LONGEST) -> str:
+    """The text, or its beginning with how long it was."""
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
 
 
 def _line(event: Any, **_: Any) -> bytes:
@@ -85,7 +95,7 @@ def _observe(event: Any) -> None:
     if level < LogLevel.info:
         return
     failure = event.get("log_failure")
-    details = {"traceback": failure.getTraceback()} if failure is not None else {}
+    details = {"traceback": _cut(failure.getTraceback(), LONGEST_EVENT)} if failure is not None else {}
     name = {LogLevel.warn: "warning", LogLevel.critical: "critical"}.get(level, level.name)
     logger = structlog.get_logger()
-    getattr(logger, name)(formatEvent(event), source=event.get("log_namespace", ""), **details)
+    getattr(logger, name)(_cut(formatEvent(event), LONGEST_EVENT), source=event.get("log_namespace", ""), **details)

@@ -40,6 +40,16 @@ except ValueError:
 """
 
 
+LONG_EVENTS = """
+log = Logger("things")
+log.info("refused {what}", what="x" * 1_000_000)
+try:
+    raise ValueError("y" * 1_000_000)
+except ValueError:
+    log.failure("it failed")
+"""
+
+
 @pytest.fixture(scope="module")
 def lines() -> list[dict[str, Any]]:
     result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60)
@@ -64,6 +74,46 @@ def test_each_event_is_a_line_with_level_and_time(lines: list[dict[str, Any]]) -
 def test_failures_have_their_traceback(lines: list[dict[str, Any]]) -> None:
     assert "ValueError: the reason" in lines[4]["traceback"]
     assert "ValueError: another" in lines[5]["exception"]
+
+
+def test_what_a_client_chose_is_cut_in_a_request_line() -> None:
+    """A target may have a million bytes, and so may an identity or an id in headers: each in full would fill the disk."""
+    path = "/" + "x" * 1_000_000
+    who = "\u2028\x00\n" + "u" * 500_000
+    call = Call(
+        method="GET",
+        target=path,
+        info=request_info("GET", path, {}),
+        query={},
+        headers={},
+        body=BodyBytes(b""),
+        peer=Peer(),
+        audit_id="i" * 500_000,
+        received=0.0,
+        deadline=60.0,
+        user=User(who),
+    )
+    call.original_user = User(who)
+    call.log["authentication"] = "token review: " + "x" * 500_000
+    stream = BytesIO()
+    AccessLog(stream, lambda: 0.0)(call, 404, 0, 0.0)
+    data = stream.getvalue()
+    assert data.count(b"\n") == 1
+    assert b"\x00" not in data
+    assert len(data) < 12_000
+    line = json.loads(data)
+    assert line["uri"] == f"/{'x' * 2047}... (1000001 characters)"
+    assert line["audit"].endswith("i... (500000 characters)")
+    assert line["user"].startswith("\u2028\x00\nuu")
+    assert line["impersonator"] == line["user"]
+
+
+def test_long_events_are_cut() -> None:
+    program = PROGRAM.split("log = Logger", maxsplit=1)[0] + LONG_EVENTS
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    refused, failed = [json.loads(line) for line in result.stdout.splitlines()[1:]]
+    assert len(refused["event"]) < 17_000
+    assert len(failed["traceback"]) < 17_000
 
 
 def test_a_request_is_one_line_without_headers_or_body() -> None:

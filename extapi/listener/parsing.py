@@ -3,7 +3,8 @@
 Knows nothing of connections, time or Kubernetes: it turns what is fed into calls on its :class:`Receiver`. What llhttp
 refuses itself in strict mode (a test pins each): Content-Length with Transfer-Encoding, repeated or odd
 Content-Length, folded headers, a space before the colon, bare LF or CR, NUL and other control bytes, chunked not last.
-What it lets through is checked here: Host, the version, other transfer codings, Upgrade and CONNECT, sizes, encoding.
+What it lets through is checked here: Host, the request line's spaces and version, other transfer codings, Upgrade and
+CONNECT, sizes, encoding.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ class RequestParser:
         self._receiver = receiver
         self._parser: Any = httptools.HttpRequestParser(self)
         self._url = b""
+        self._seen: bytes | bytearray = b""  # the piece that is fed, with those before it that began the same head
+        self._line_end = 0  # in there, of the last request line
         self._fields: list[tuple[bytes, bytes]] = []
         self._fed = 0  # bytes since the last sign of progress: of a head, or of a body
         self._begun = False
@@ -98,6 +101,11 @@ class RequestParser:
         """Take what arrived; at most some 64 KiB at a time, since all of it is parsed at once."""
         if self.done:
             return
+        if self.in_head:
+            self._seen = bytearray(self._seen) if isinstance(self._seen, bytes) else self._seen
+            self._seen += data
+        else:
+            self._seen, self._line_end = data, 0
         self._fed += len(data)
         self._progress = False
         try:
@@ -110,6 +118,8 @@ class RequestParser:
             if not self.done:  # if it is done, this is only data after the last request
                 self._refuse(error)
             return
+        if not self._begun:
+            self._seen = b""  # an idle connection keeps nothing
         if self._progress:
             if self.in_body:
                 self._fed = 0
@@ -170,7 +180,9 @@ class RequestParser:
         version = parser.get_http_version()
         if version not in ("1.1", "1.0"):
             raise Refused(505, "only HTTP/1.0 and HTTP/1.1 are served here")
-        head = Head(parser.get_method().decode("ascii"), self._url, headers, http10=version == "1.0")
+        method = parser.get_method()
+        self._check_line(b"%b %b HTTP/" % (method, self._url))
+        head = Head(method.decode("ascii"), self._url, headers, http10=version == "1.0")
         head.keep_alive = parser.should_keep_alive()
         self._frame(head)
         self._keep_alive = head.keep_alive
@@ -199,6 +211,21 @@ class RequestParser:
         self._receiver.complete()
 
     # -- within
+
+    def _check_line(self, line: bytes) -> None:
+        """``line``: how a request line begins that is as RFC 9112 (3) wants it, and Go's ``parseRequestLine`` demands it.
+
+        llhttp takes several spaces between the parts, and other protocols of its methods (RTSP, ICE). It does not tell
+        where a request begins; only one that is not the first in a piece has to be looked for.
+        """
+        seen = self._seen
+        if self._line_end == 0 and seen.startswith(line):
+            self._line_end = len(line)
+            return
+        at = seen.find(line, self._line_end)
+        if at < 0:
+            raise Refused(400, "malformed request line")
+        self._line_end = at + len(line)
 
     def _frame(self, head: Head) -> None:
         """How long the body is, and what the request wants of the connection."""

@@ -55,6 +55,18 @@ REFUSED = {
     "HTTP/2 preface": (400, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     "unknown version": (400, b"GET / HTTP/1.2\r\nHost: a\r\n\r\n"),
     "space after the version": (400, b"GET / HTTP/1.1 \r\nHost: a\r\n\r\n"),
+    "two spaces after the method": (400, b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "two spaces before the version": (400, b"GET /  HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "tab after the method": (501, b"GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "tab before the version": (400, b"GET /\tHTTP/1.1\r\nHost: a\r\n\r\n"),
+    "space before the method": (501, b" GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "no target": (400, b"GET HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "space in the target": (400, b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"),
+    "version in lower case": (400, b"GET / http/1.1\r\nHost: a\r\n\r\n"),
+    "version with two digits": (400, b"GET / HTTP/1.10\r\nHost: a\r\n\r\n"),
+    "version without a minor": (400, b"GET / HTTP/1\r\nHost: a\r\n\r\n"),
+    "RTSP": (400, b"ANNOUNCE / RTSP/1.0\r\nHost: a\r\n\r\n"),
+    "ICE": (400, b"SOURCE / ICE/1.0\r\nHost: a\r\n\r\n"),
     "transfer coding before chunked": (501, b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
     "chunked not last": (400, b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n"),
     "chunked twice": (400, b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
@@ -94,6 +106,24 @@ def test_refusal_comes_after_the_answers_before_it(wire: Wire) -> None:
     wire.echo.gates[0].callback(None)
     assert [client.take().status, client.take().status] == [200, 400]
     client.until(lambda: client.closed_cleanly)
+
+
+@pytest.mark.parametrize("cut", range(1, 20))
+def test_spaces_are_counted_however_the_request_is_cut(wire: Wire, cut: int) -> None:
+    client = wire.connect()
+    client.ask(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    bad = b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n"
+    client.send(bad[:cut])
+    client.settle()
+    assert client.ask(bad[cut:]).status == 400
+    assert len(wire.echo.calls) == 1
+
+
+def test_spaces_are_counted_in_a_pipeline(wire: Wire) -> None:
+    good = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+    client = wire.connect()
+    client.send(good * 3 + b"\r\n" + good + b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert [client.take().status for _ in range(5)] == [200, 200, 200, 200, 400]
 
 
 BAD_CHUNKS = {

@@ -20,5 +20,8 @@ class Authenticator(Protocol):
     """Judges one kind of credentials."""
 
     async def authenticate(self, call: Call) -> User | None:
-        """The user; ``None``: no opinion, the next one may know. Raises :class:`AuthenticationError`."""
+        """The user; ``None``: no opinion, the next one may know. Raises :class:`AuthenticationError`.
+
+        Raises :class:`extapi.errors.TooManyRequests` if credentials cannot be judged now: they may be good.
+        """
         ...

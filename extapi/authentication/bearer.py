@@ -21,8 +21,11 @@ PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
 class TokenAuthenticator(Protocol):
     """Knows what a token is worth."""
 
-    async def authenticate_token(self, token: str) -> User | None:
-        """Whose it is; ``None``: nobody's. Raises :class:`AuthenticationError` if that cannot be told."""
+    async def authenticate_token(self, token: str, address: str = "") -> User | None:
+        """Whose it is; ``None``: nobody's. Raises :class:`AuthenticationError` if that cannot be told.
+
+        ``address``: the peer that presented it. Raises :class:`extapi.errors.TooManyRequests` if it cannot be judged now.
+        """
         ...
 
 
@@ -44,7 +47,7 @@ class Bearer:
             if len(parts) == 3:
                 call.warnings.append(EXTRA_SPACE)
             return None
-        return await _known(self._tokens, token)
+        return await _known(self._tokens, token, call)
 
 
 class WebsocketBearer:
@@ -70,13 +73,13 @@ class WebsocketBearer:
             return None
         if not others:
             raise AuthenticationError("missing additional subprotocol")
-        user = await _known(self._tokens, token)
+        user = await _known(self._tokens, token, call)
         call.headers["sec-websocket-protocol"] = [", ".join(others)]
         return user
 
 
-async def _known(tokens: TokenAuthenticator, token: str) -> User:
-    user = await tokens.authenticate_token(token)
+async def _known(tokens: TokenAuthenticator, token: str, call: Call) -> User:
+    user = await tokens.authenticate_token(token, call.peer.address)
     if user is None:
         raise AuthenticationError("invalid bearer token")
     return user

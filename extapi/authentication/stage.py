@@ -42,7 +42,11 @@ class Authentication:
         headers = call.headers
         for name in self._to_delete(tuple(headers)):
             del headers[name]
-        call.user = self._anonymous if user is None else user
+        if user is None:
+            user = self._anonymous
+        else:
+            call.peer.authenticated = True
+        call.user = user
         return await self._handler(call)
 
     def _to_delete(self, present: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from extapi.api.requestselectors import Selectors
 from extapi.authorization.base import Attributes
 from extapi.listener.call import RequestInfo
 
 
-def attributes_of(info: RequestInfo) -> Attributes:
-    """The attributes of a request."""
+def attributes_of(info: RequestInfo, selectors: Selectors | None = None) -> Attributes:
+    """The attributes of a request; ``selectors``: where it has some."""
     if not info.is_resource:
         return Attributes(info.verb, info.path)
     return Attributes(
@@ -20,6 +21,5 @@ def attributes_of(info: RequestInfo) -> Attributes:
         resource=info.resource,
         subresource=info.subresource,
         name=info.name,
-        field_selector=info.field_selector,
-        label_selector=info.label_selector,
+        selectors=selectors,
     )

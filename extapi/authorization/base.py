@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from extapi.api.requestselectors import Selectors
 from extapi.api.user import User
 
 
@@ -39,8 +40,8 @@ class Attributes(msgspec.Struct, frozen=True, gc=False):
     resource: str = ""
     subresource: str = ""
     name: str = ""
-    field_selector: str = ""
-    label_selector: str = ""
+    selectors: Selectors | None = None
+    """Of list, watch and deletecollection, if there are any."""
 
 
 class AuthorizationError(Exception):
@@ -51,5 +52,5 @@ class Authorizer(Protocol):
     """Answers whether a user may do something."""
 
     async def authorize(self, user: User, attributes: Attributes) -> Decision:
-        """The decision. Raises :class:`AuthorizationError` when there is none to be had."""
+        """The decision. Raises :class:`AuthorizationError` when there is none to be had, :class:`TooManyRequests` when not now."""
         ...

@@ -20,6 +20,12 @@ USER, GROUP, UID, EXTRA_PREFIX = "impersonate-user", "impersonate-group", "imper
 
 AUTHENTICATION_GROUP = "authentication.k8s.io"
 
+ITEMS = 100
+"""Groups and extra values of one request. Each is a question to the cluster, as in kube-apiserver, which has no bound."""
+
+LENGTH = 16 * 1024
+"""Characters of all that is asked for: names become a part of those questions."""
+
 _SERVICE_ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>[^:]+)\Z")
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 
@@ -78,6 +84,11 @@ def _wanted(call: Call, names: list[str]) -> _Wanted | None:
         if name.startswith(EXTRA_PREFIX):
             key = _key(name.removeprefix(EXTRA_PREFIX))
             extra[key] = (*extra.get(key, ()), *call.headers[name])
+    values = [value for found in extra.values() for value in found]
+    if len(groups) + len(values) > ITEMS:
+        raise BadImpersonation(f"requested more than {ITEMS} groups and extra values to impersonate")
+    if len(user) + len(uid) + sum(map(len, (*groups, *values, *extra))) > LENGTH:
+        raise BadImpersonation(f"requested more than {LENGTH} characters of an identity to impersonate")
     if user:
         return _Wanted(user, uid, groups, extra)
     asked = [what for what, there in (("groups", groups), ("a uid", uid), ("extra", extra)) if there]

@@ -24,7 +24,10 @@ class Authorization:
         user = call.user
         if user is None:
             raise InternalError.because("no user found for the request")
-        attributes = attributes_of(call.info)
+        info = call.info
+        # 400 if they are too large, whoever asks: the question would be as large.
+        selectors = call.selectors if info.field_selector or info.label_selector else None
+        attributes = attributes_of(info, selectors)
         try:
             decision = await self._authorizer.authorize(user, attributes)
         except AuthorizationError as error:

@@ -5,20 +5,23 @@ Must not know what happens to a request that is refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 
 import msgspec
 from twisted.internet.defer import TimeoutError as LookupTimeout
 
-from extapi.api.selectors import parse_field_selector, parse_label_selector
+from extapi.api.requestselectors import Selectors
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
 from extapi.client.base import TransportError
 from extapi.client.clock import Clock
+from extapi.client.fairqueue import REASON, FairQueue
 from extapi.client.flight import AnswerCache, Flights
 from extapi.client.kube import Client, Obj, ResourceName
+from extapi.client.ratelimit import TokenBuckets
 from extapi.client.review import Reviewer
-from extapi.errors import ApiError, BadRequest
+from extapi.errors import ApiError, BadRequest, TooManyRequests
 
 AUTHORIZED_TTL = UNAUTHORIZED_TTL = 10.0
 """Seconds an answer counts (``--authorization-webhook-cache-authorized-ttl`` and ``-unauthorized-ttl``)."""
@@ -29,14 +32,31 @@ CACHED = 8192
 CACHED_LENGTH = 10_000
 """Bytes of what the caller chose, from which on an answer is not kept."""
 
+CACHED_TOTAL = 32 * 1024 * 1024
+"""Characters of the questions whose answers are kept: a user may have a megabyte of groups."""
+
 LOOKUP_LIMIT = 60.0
 """Seconds for one look-up with all its tries."""
+
+REFUSALS = 100
+REFUSALS_PER_SECOND = 10.0
+"""Distinct questions that one user may ask in vain: at once, and from then on. Who asks more is trying doors."""
+
+USERS = 4096
+"""Users whose refusals are counted."""
+
+FLOW_LENGTH = 256
+"""Characters of a user's name by which users are told apart here."""
 
 _REVIEWS = ResourceName("authorization.k8s.io", "v1", "subjectaccessreviews")
 
 
 class SubjectAccessReviewer:
-    """Asks for reviews. ``jitter``: random numbers in [0, 1); the times to live are in seconds, 0 for no cache."""
+    """Asks for reviews. ``jitter``: random numbers in [0, 1); the times to live are in seconds, 0 for no cache.
+
+    A look-up is charged to the user it is about, and refunded if the answer is an allow. A user without credit gets 429
+    for questions whose answers are not known yet.
+    """
 
     def __init__(
         self,
@@ -46,15 +66,17 @@ class SubjectAccessReviewer:
         jitter: Callable[[], float],
         authorized_ttl: float = AUTHORIZED_TTL,
         unauthorized_ttl: float = UNAUTHORIZED_TTL,
+        queue: FairQueue | None = None,
     ) -> None:
-        self._reviewer = Reviewer(client, _REVIEWS, clock=clock, jitter=jitter)
+        self._reviewer = Reviewer(client, _REVIEWS, clock=clock, jitter=jitter, queue=queue)
+        self._refusals = TokenBuckets(clock, rate=REFUSALS_PER_SECOND, burst=REFUSALS, size=USERS)
         self._authorized_ttl = authorized_ttl
         self._unauthorized_ttl = unauthorized_ttl
-        self._cache: AnswerCache[Decision] = AnswerCache(clock, CACHED)
+        self._cache: AnswerCache[Decision] = AnswerCache(clock, CACHED, CACHED_TOTAL)
         self._flights: Flights[Decision] = Flights(clock, LOOKUP_LIMIT)
 
     async def authorize(self, user: User, attributes: Attributes) -> Decision:
-        """The cluster's decision. Raises :class:`AuthorizationError`."""
+        """The cluster's decision. Raises :class:`AuthorizationError`; :class:`TooManyRequests` if it cannot be asked now."""
         key = (*_identity(user), attributes)
         decision = self._cache.get(key)
         if decision is None:
@@ -65,15 +87,31 @@ class SubjectAccessReviewer:
         return decision
 
     async def _looked_up(self, key: Hashable, user: User, attributes: Attributes) -> Decision:
-        try:
-            status = await self._reviewer.review(review_of(user, attributes))
-        except (ApiError, TransportError) as error:
-            raise AuthorizationError(str(error)) from error
+        flow = user.name[:FLOW_LENGTH]
+        if not self._refusals.take(flow):
+            raise TooManyRequests(REASON, retry_after=max(1, math.ceil(self._refusals.wait(flow))))
+        status = await self._reviewed(user, attributes, flow)
         decision = _decision(status)
-        if _size(attributes) < CACHED_LENGTH:
-            allowed = decision.verdict is Verdict.ALLOW
-            self._cache.put(key, decision, self._authorized_ttl if allowed else self._unauthorized_ttl)
+        allowed = decision.verdict is Verdict.ALLOW
+        if allowed:
+            self._refusals.give_back(flow)
+        size = _size(attributes)
+        if size < CACHED_LENGTH:
+            ttl = self._authorized_ttl if allowed else self._unauthorized_ttl
+            self._cache.put(key, decision, ttl, weight=size + _length(user))
         return decision
+
+    async def _reviewed(self, user: User, attributes: Attributes, flow: str) -> Obj:
+        try:
+            return await self._reviewer.review(lambda: review_of(user, attributes), flow)
+        except BaseException as error:
+            self._refusals.give_back(flow)  # nobody has said no
+            if isinstance(error, TooManyRequests):
+                # Ours, or kube-apiserver's to each try.
+                raise TooManyRequests(REASON, retry_after=error.retry_after or 1) from error
+            if isinstance(error, ApiError | TransportError):
+                raise AuthorizationError(str(error)) from error
+            raise
 
 
 def review_of(user: User, attributes: Attributes) -> Obj:
@@ -89,8 +127,8 @@ def review_of(user: User, attributes: Attributes) -> Obj:
                 "resource": attributes.resource,
                 "subresource": attributes.subresource,
                 "name": attributes.name,
-                "fieldSelector": _field_requirements(attributes.field_selector),
-                "labelSelector": _label_requirements(attributes.label_selector),
+                "fieldSelector": _field_requirements(attributes.selectors),
+                "labelSelector": _label_requirements(attributes.selectors),
             }
         )
     else:
@@ -100,12 +138,12 @@ def review_of(user: User, attributes: Attributes) -> Obj:
     return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "metadata": {}, "spec": spec}
 
 
-def _label_requirements(text: str) -> Obj | None:
+def _label_requirements(selectors: Selectors | None) -> Obj | None:
     """What cannot be expressed or parsed is left out: the question is then a broader one, never an error (B11)."""
-    if not text:
+    if selectors is None:
         return None
     try:
-        selector = parse_label_selector(text)
+        selector = selectors.labels
     except BadRequest:
         return None
     return _requirements(
@@ -117,11 +155,11 @@ def _label_requirements(text: str) -> Obj | None:
     )
 
 
-def _field_requirements(text: str) -> Obj | None:
-    if not text:
+def _field_requirements(selectors: Selectors | None) -> Obj | None:
+    if selectors is None:
         return None
     try:
-        selector = parse_field_selector(text)
+        selector = selectors.fields
     except BadRequest:
         return None
     return _requirements(
@@ -167,8 +205,15 @@ def _identity(user: User) -> tuple[Hashable, ...]:
     return user.name, user.uid, user.groups, extra
 
 
+def _length(user: User) -> int:
+    """Characters of an identity."""
+    length = len(user.name) + len(user.uid) + sum(map(len, user.groups))
+    return length + sum(len(key) + sum(map(len, values)) for key, values in user.extra.items())
+
+
 def _size(attributes: Attributes) -> int:
     """Bytes that the caller controls (``shouldCache``)."""
+    selectors = attributes.selectors
     texts = (
         attributes.namespace,
         attributes.verb,
@@ -178,7 +223,7 @@ def _size(attributes: Attributes) -> int:
         attributes.subresource,
         attributes.name,
         attributes.path,
-        attributes.field_selector,
-        attributes.label_selector,
+        "" if selectors is None else selectors.fields_text,
+        "" if selectors is None else selectors.labels_text,
     )
     return sum(len(text.encode("utf-8", "surrogateescape")) for text in texts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Decision, Verdict
-from extapi.errors import aggregate
+from extapi.errors import TooManyRequests, aggregate
 
 
 class Union:
@@ -19,11 +19,15 @@ class Union:
         """The decision. An error of one does not keep the next from allowing (B15); without that it is raised."""
         reasons: list[str] = []
         errors: list[str] = []
+        busy: TooManyRequests | None = None
         for each in self._authorizers:
             try:
                 decision = await each.authorize(user, attributes)
             except AuthorizationError as error:
                 errors.append(str(error))
+                continue
+            except TooManyRequests as error:
+                busy = error
                 continue
             if decision.verdict is Verdict.ALLOW:
                 return decision
@@ -31,6 +35,8 @@ class Union:
                 return decision
             if decision.reason:
                 reasons.append(decision.reason)
+        if busy is not None:
+            raise busy  # nobody knows yet: a refusal would be a wrong one
         if errors:
             raise AuthorizationError(aggregate(errors))
         return Decision(Verdict.NO_OPINION, "\n".join(reasons))

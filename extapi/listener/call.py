@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 from cryptography import x509
 
+from extapi.api.requestselectors import Selectors
 from extapi.api.user import User
 
 PIECE = 64 * 1024
@@ -50,12 +51,19 @@ class Peer:
     """The client's chain as it was presented, leaf first; unverified: TLS asks for it, ``authentication/`` judges it."""
     verdicts: dict[object, Any] = field(default_factory=dict)
     """Room for what a stage wants to remember as long as the connection lives, under a key of its own."""
+    authenticated: bool = False
+    """Somebody has proved over this connection who they are."""
     loopback: str = ""
     """In-process calls only: the secret that proves it (spec A13, step 0). Never set by the network listener."""
 
 
 class Body(Protocol):
     """The body of a request, read at most once."""
+
+    @property
+    def complete(self) -> bool:
+        """All of it is there: reading does not wait."""
+        ...
 
     async def read(self, limit: int) -> bytes:
         """All of it. Raises :class:`extapi.errors.RequestTooLarge` as soon as more than ``limit`` bytes came."""
@@ -87,6 +95,15 @@ class Call:
     """Texts for Warning headers, in order."""
     log: dict[str, Any] = field(default_factory=dict)
     """What stages want to have in the request's log line. No secrets."""
+    _selectors: Selectors | None = None
+
+    @property
+    def selectors(self) -> Selectors:
+        """The query's selectors. Raises :class:`extapi.errors.BadRequest` for what is beyond their bounds."""
+        found = self._selectors
+        if found is None:
+            found = self._selectors = Selectors(self.first("labelSelector"), self.first("fieldSelector"))
+        return found
 
     def header(self, name: str) -> str:
         """The first value of the header (``name`` in lower case), or the empty string."""

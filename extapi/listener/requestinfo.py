@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from extapi.api.requestselectors import too_large
+from extapi.api.selectors import parse_field_selector
+from extapi.errors import BadRequest
 from extapi.listener.call import RequestInfo
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -16,8 +19,10 @@ _SPECIAL = frozenset({"proxy", "watch"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _NUMBERS = ("limit", "timeoutSeconds")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
-_FIELD_TERM = re.compile(r"(?P<field>(?:[^\\=!,]|\\.|!(?!=))*)(?P<operator>!=|==|=)(?P<value>(?:[^\\=,]|\\[\\,=])*)")
 _NO_SEGMENT = (".", "..")
+
+ESCAPED = 4096
+"""Characters of a field selector with escapes in which a name is looked for: names have nothing to escape."""
 
 Query = Mapping[str, Sequence[str]]
 
@@ -85,19 +90,37 @@ def _list_or_watch(query: Query) -> tuple[str, str]:
 def _pinned_name(selector: str) -> str:
     """The value that a field selector demands of ``metadata.name``, if it can be a path segment.
 
-    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``).
+    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``). This is read
+    before it is known who asks, so it must cost next to nothing: empty, too, for a selector beyond our bounds, which is
+    refused as soon as that is known, and for a long one with escapes. Without a name more has to be allowed, not less.
     """
-    if "metadata.name" not in selector:
+    if "metadata.name" not in selector or too_large(selector):
         return ""
-    found, at = "", 0
-    while at < len(selector):
-        term = _FIELD_TERM.match(selector, at)
-        if term is None or (term.end() < len(selector) and selector[term.end()] != ","):
+    if "\\" not in selector:
+        found = _unescaped_name(selector)
+    elif len(selector) > ESCAPED:
+        return ""
+    else:
+        try:
+            found = parse_field_selector(selector).exact("metadata.name") or ""
+        except BadRequest:
             return ""
-        if not found and term["field"] == "metadata.name" and term["operator"] != "!=":
-            found = re.sub(r"\\(.)", r"\1", term["value"])
-        at = term.end() + 1
     return "" if found in _NO_SEGMENT or "/" in found or "%" in found else found
+
+
+def _unescaped_name(selector: str) -> str:
+    """The same of a selector without escapes, term by term instead of character by character."""
+    found = ""
+    for term in sorted(selector.split(",")):
+        if not term:
+            continue
+        field, equals, value = term.partition("=")
+        value = value.removeprefix("=") if not field.endswith("!") else value
+        if not equals or "=" in value:
+            return ""
+        if not found and field == "metadata.name":
+            found = value
+    return found
 
 
 def _int64(text: str) -> bool:

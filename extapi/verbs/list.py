@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from extapi.api.selectors import parse_field_selector, parse_label_selector, supported
+from extapi.api.selectors import parse_field_selector, supported
 from extapi.codec.options import ListOptions, list_options
 from extapi.errors import BadRequest
 from extapi.listener.call import Response
@@ -24,8 +24,8 @@ async def list_(target: Target[Lister]) -> Response:
 
 def query(target: Target[Resource], options: ListOptions) -> Query:
     """What to select; a name in the path joins the field selector (spec F14)."""
-    labels = parse_label_selector(options.label_selector)
-    fields = parse_field_selector(options.field_selector)
+    selectors = target.call.selectors
+    labels, fields = selectors.labels, selectors.fields
     selectable = target.resource.selectable
     supported(fields, selectable, native=selectable == COMMON and target.resource.native is not None)
     if target.name:

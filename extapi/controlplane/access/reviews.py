@@ -7,7 +7,7 @@ of Kubernetes. Must not know how decisions are made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import msgspec
 from extapi import FieldError, User
 from extapi.api.definition import Asked
 from extapi.api.labelselectors import operator_problems, requirement_problems
+from extapi.api.requestselectors import Selectors, too_large
 from extapi.api.selectors import parse_field_selector, parse_label_selector
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
@@ -232,10 +233,8 @@ def _attributes(spec: Obj) -> tuple[Attributes, list[str]]:
         selector = resource.get(name) or {}
         terms = [written(requirement) for requirement in selector.get("requirements") or ()]
         texts[name] = ",".join(term for term in terms if term) if terms else selector.get("rawSelector", "")
-        try:
-            parse(texts[name])
-            unknown = "" in terms
-        except BadRequest:
+        unknown = "" in terms
+        if too_large(texts[name]) or not _can(parse, texts[name]):
             texts[name], unknown = "", True
         if unknown:
             how = "partially ignored" if texts[name] else "ignored"
@@ -249,10 +248,17 @@ def _attributes(spec: Obj) -> tuple[Attributes, list[str]]:
         resource=resource.get("resource", ""),
         subresource=resource.get("subresource", ""),
         name=resource.get("name", ""),
-        field_selector=texts["fieldSelector"],
-        label_selector=texts["labelSelector"],
+        selectors=Selectors(texts["labelSelector"], texts["fieldSelector"]) if any(texts.values()) else None,
     )
     return attributes, ignored
+
+
+def _can(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except BadRequest:
+        return False
+    return True
 
 
 _ESCAPED = str.maketrans({"\\": "\\\\", ",": "\\,", "=": "\\="})

@@ -117,7 +117,7 @@ class Tokens:
         payload = msgspec.json.encode(claims)
         return jwt.PyJWS().encode(payload, self._key, algorithm="ES256", headers={"kid": self._kid, "typ": ""})
 
-    async def authenticate_token(self, token: str) -> User | None:
+    async def authenticate_token(self, token: str, address: str = "") -> User | None:  # noqa: ARG002 - it asks nobody
         """Whose it is; None for a token of somebody else. Raises AuthenticationError for one that is no good."""
         verified = await self.verify(token, self.audiences)
         return verified and verified[0]

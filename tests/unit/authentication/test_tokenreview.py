@@ -9,9 +9,11 @@ from twisted.internet.defer import Deferred
 
 from extapi.api.user import User
 from extapi.authentication.base import AuthenticationError, Undecided
-from extapi.authentication.tokenreview import TokenReviewer
+from extapi.authentication.tokenreview import FAILURES, TOKEN_LIMIT, TokenReviewer
 from extapi.client.base import ConnectionLost, TransportError
+from extapi.client.fairqueue import RUNNING, FairQueue
 from extapi.client.kube import Client
+from extapi.errors import TooManyRequests
 from tests.unit.client.building import now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
 
@@ -225,3 +227,143 @@ def test_a_lookup_ends_after_thirty_seconds() -> None:
     clock.advance(2)
     assert "no answer within 30 seconds" in str(failed[0].value)
     assert failed[0].check(Undecided)
+
+
+def _asked(reviewer: TokenReviewer, token: str, address: str = "10.0.0.1") -> list[Any]:
+    """What comes of a token: a user, None, or an error; nothing while it is not known."""
+    outcome: list[Any] = []
+    asking = Deferred.fromCoroutine(reviewer.authenticate_token(token, address))
+    asking.addBoth(lambda result: outcome.append(getattr(result, "value", result)))
+    return outcome
+
+
+def _nobodys(_: Any) -> Answer:
+    return Answer(201, {"status": {}})
+
+
+def test_an_address_without_credit_is_told_to_come_back() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(_nobodys)
+    reviewer = _reviewer(kubernetes, clock)
+    answers = [_asked(reviewer, f"{number}")[0] for number in range(FAILURES + 5)]
+    assert answers[:FAILURES] == [None] * FAILURES
+    assert {(type(error), error.retry_after) for error in answers[FAILURES:]} == {(TooManyRequests, 1)}
+    assert len(kubernetes.requests) == FAILURES
+    assert _asked(reviewer, "other", "10.0.0.2") == [None]
+    clock.advance(1)
+    assert [type(_asked(reviewer, f"later{n}")[0]) for n in range(2)] == [type(None), TooManyRequests]
+
+
+def test_good_tokens_cost_no_credit_and_go_on_without_it() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(lambda request: _authenticated() if b"good" in (request.body or b"") else Answer(201, {}))
+    reviewer = _reviewer(kubernetes, clock, queue=FairQueue(clock, burst=1e6))
+    for number in range(3 * FAILURES):
+        assert isinstance(_asked(reviewer, f"good{number}")[0], User)
+    for number in range(FAILURES):
+        _asked(reviewer, f"bad{number}")
+    assert isinstance(_asked(reviewer, "bad")[0], TooManyRequests)
+    assert isinstance(_asked(reviewer, "good7")[0], User)
+
+
+def test_an_error_of_the_cluster_costs_no_credit() -> None:
+    clock: Any = now()
+    reviewer = _reviewer(
+        Kubernetes(lambda _: TransportError("refused")), clock, queue=FairQueue(clock, burst=1e6, rate=1e6)
+    )
+    errors = {type(_asked(reviewer, f"{number}")[0]) for number in range(2 * FAILURES)}
+    assert errors == {Undecided}
+
+
+def test_an_error_in_the_status_costs_credit() -> None:
+    """That is how kube-apiserver answers what it cannot parse."""
+    kubernetes = Kubernetes(lambda _: Answer(201, {"status": {"error": "invalid bearer token"}}))
+    reviewer = _reviewer(kubernetes)
+    answers = [_asked(reviewer, "x")[0] for _ in range(FAILURES + 1)]
+    assert [type(answer) for answer in answers[-2:]] == [AuthenticationError, TooManyRequests]
+
+
+def test_one_address_cannot_keep_the_others_waiting() -> None:
+    clock: Any = now()
+    pending: list[Deferred[Answer]] = []
+
+    def hold(_: Any) -> Deferred[Answer]:
+        pending.append(Deferred())
+        return pending[-1]
+
+    kubernetes = Kubernetes(hold)
+    reviewer = _reviewer(kubernetes, clock)
+    greedy = [_asked(reviewer, f"{number}") for number in range(400)]
+    assert len(kubernetes.requests) == RUNNING
+    refused = [outcome[0] for outcome in greedy if outcome]
+    assert {(type(error), error.code) for error in refused} == {(TooManyRequests, 429)}
+    assert len(greedy) - len(refused) == FAILURES
+    modest = _asked(reviewer, "modest", "10.0.0.2")
+    pending[0].callback(_nobodys(None))  # one of theirs ends, and they have a turn
+    pending[1].callback(_nobodys(None))  # another, and it is this one's
+    pending[RUNNING + 1].callback(_authenticated())
+    assert isinstance(modest[0], User)
+
+
+def test_the_tries_of_one_look_up_count_as_calls() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(lambda _: status(429, "TooManyRequests"))
+    reviewer = _reviewer(kubernetes, clock, queue=FairQueue(clock, rate=0.01, burst=3))
+    outcome = _asked(reviewer, "t")
+    for _ in range(5):
+        clock.advance(1)
+    assert len(kubernetes.requests) == 3
+    for _ in range(14):
+        clock.advance(1)
+    # 15 s in the queue: that is not the token's fault.
+    assert (len(kubernetes.requests), type(outcome[0])) == (3, TooManyRequests)
+
+
+def test_a_cluster_that_is_too_busy_does_not_make_a_token_wrong() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(lambda _: status(429, "TooManyRequests", "etcd at 10.1.2.3", retryAfterSeconds=7))
+    outcome = _asked(_reviewer(kubernetes, clock), "t")
+    for _ in range(10):
+        clock.advance(2)
+    (error,) = outcome
+    assert (len(kubernetes.requests), type(error), error.retry_after) == (5, TooManyRequests, 7)
+    assert "10.1.2.3" not in str(error)
+
+
+def test_a_caller_who_goes_away_leaves_the_queue() -> None:
+    clock: Any = now()
+    pending: list[Deferred[Answer]] = []
+
+    def hold(_: Any) -> Deferred[Answer]:
+        pending.append(Deferred())
+        return pending[-1]
+
+    kubernetes = Kubernetes(hold)
+    queue = FairQueue(clock, running=1)
+    reviewer = _reviewer(kubernetes, clock, queue=queue)
+    asking = [Deferred.fromCoroutine(reviewer.authenticate_token(name, "a")) for name in ("running", "waiting")]
+    for each in asking:
+        each.addErrback(lambda _: None)
+        each.cancel()
+    assert (len(pending), queue.running, queue.waiting("a")) == (1, 1, 0)
+    # What was under way ends as it would have, and its answer is of use.
+    pending[0].callback(_authenticated())
+    assert (queue.running, clock.getDelayedCalls()) == (0, [])
+    assert isinstance(_asked(reviewer, "running")[0], User)
+    assert len(kubernetes.requests) == 1
+
+
+def test_ipv6_neighbours_are_one() -> None:
+    reviewer = _reviewer(Kubernetes(_nobodys))
+    for number in range(FAILURES):
+        _asked(reviewer, f"{number}", f"2001:db8::{number:x}")
+    assert isinstance(_asked(reviewer, "x", "2001:db8::ffff:1:2:3")[0], TooManyRequests)
+    assert _asked(reviewer, "x", "2001:db8:0:1::1") == [None]
+
+
+def test_an_endless_token_is_nobodys() -> None:
+    kubernetes = Kubernetes(lambda _: _authenticated())
+    reviewer = _reviewer(kubernetes)
+    assert isinstance(_asked(reviewer, "x" * TOKEN_LIMIT)[0], User)
+    assert isinstance(_asked(reviewer, "x" * (TOKEN_LIMIT + 1))[0], AuthenticationError)
+    assert len(kubernetes.requests) == 1

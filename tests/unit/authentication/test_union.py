@@ -7,6 +7,7 @@ import pytest
 from extapi.api.user import User
 from extapi.authentication.base import AuthenticationError, Authenticator, Undecided
 from extapi.authentication.union import Union
+from extapi.errors import TooManyRequests
 from extapi.listener.call import Call
 from tests.unit.client.building import call, run
 
@@ -14,17 +15,18 @@ from tests.unit.client.building import call, run
 class Says:
     """An authenticator with one answer."""
 
-    def __init__(self, answer: User | AuthenticationError | None) -> None:
+    def __init__(self, answer: User | Exception | None) -> None:
         self._answer = answer
 
     async def authenticate(self, call: Call) -> User | None:
         del call
-        if isinstance(self._answer, AuthenticationError):
+        if isinstance(self._answer, Exception):
             raise self._answer
         return self._answer
 
 
 NO, PERHAPS = Says(AuthenticationError("expired")), Says(Undecided("no answer"))
+BUSY = TooManyRequests("later", retry_after=3)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,17 @@ def test_a_refusal_is_final_unless_somebody_could_not_be_asked(
 def test_a_success_counts_whatever_was_before_it() -> None:
     user = run(Union([NO, PERHAPS, Says(User("jane"))]).authenticate(call()))
     assert user == User("jane", groups=("system:authenticated",))
+
+
+def test_too_busy_does_not_keep_the_next_from_knowing() -> None:
+    user = run(Union([Says(BUSY), Says(User("bob"))]).authenticate(call()))
+    assert user is not None
+    assert user.name == "bob"
+
+
+@pytest.mark.parametrize("other", [Says(None), NO, PERHAPS])
+def test_too_busy_is_neither_nobody_nor_401(other: Authenticator) -> None:
+    for kinds in ([Says(BUSY), other], [other, Says(BUSY)]):
+        with pytest.raises(TooManyRequests) as caught:
+            run(Union(kinds).authenticate(call()))
+        assert caught.value is BUSY

@@ -6,7 +6,7 @@ import pytest
 
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
-from extapi.authorization.impersonation import Impersonation
+from extapi.authorization.impersonation import ITEMS, LENGTH, Impersonation
 from extapi.authorization.refusal import NotAuthorized
 from extapi.errors import BadRequest, InternalError
 from extapi.listener.call import Call, Response
@@ -159,3 +159,27 @@ def test_without_a_user_it_is_a_bad_request(headers: dict[str, list[str]], what:
 def test_without_a_requestor_it_is_a_defect() -> None:
     with pytest.raises(InternalError, match="no user found"):
         _through({"impersonate-user": ["alice"]}, user=None)
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({"impersonate-group": ["g"] * ITEMS}, True),
+        ({"impersonate-group": ["g"] * (ITEMS + 1)}, False),
+        ({"impersonate-group": ["g"] * (ITEMS - 1), "impersonate-extra-a": ["x", "y"]}, False),
+        ({"impersonate-group": ["g" * (LENGTH - 5)]}, True),
+        ({"impersonate-group": ["g" * (LENGTH - 4)]}, False),
+        ({"impersonate-extra-" + "a" * LENGTH: ["x"]}, False),
+        ({"impersonate-uid": ["g" * LENGTH]}, False),
+    ],
+)
+def test_an_identity_is_bounded_before_anything_is_asked(headers: dict[str, list[str]], *, allowed: bool) -> None:
+    rules = Rules()
+    headers = {"impersonate-user": ["alice"], **headers}
+    if allowed:
+        _through(headers, rules)
+        assert rules.asked
+    else:
+        with pytest.raises(BadRequest, match=r"^requested more than \d+ (groups|characters)"):
+            _through(headers, rules)
+        assert rules.asked == []

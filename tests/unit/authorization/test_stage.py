@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from extapi.api.requestselectors import Selectors
 from extapi.api.user import User
 from extapi.authorization.attributes import attributes_of
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Decision, Verdict
@@ -14,7 +15,7 @@ from extapi.authorization.paths import AlwaysAllowPaths
 from extapi.authorization.refusal import NotAuthorized, not_authorized
 from extapi.authorization.stage import Authorization
 from extapi.authorization.union import Union
-from extapi.errors import Forbidden, InternalError
+from extapi.errors import BadRequest, Forbidden, InternalError
 from extapi.listener.call import Call, RequestInfo, Response
 from tests.unit.client.building import call, run
 
@@ -55,6 +56,7 @@ def _through(authorizer: Authorizer, info: RequestInfo, user: User | None = BOB,
         return Response(204)
 
     asked = call(info=info, target=target)
+    asked.query = {"fieldSelector": [info.field_selector], "labelSelector": [info.label_selector]}
     asked.user = user
     return run(Authorization(end, authorizer)(asked))
 
@@ -66,9 +68,20 @@ def test_allowed_goes_on_with_all_attributes() -> None:
     )
     assert _through(authorizer, info).status == 204
     assert authorizer.asked == [
-        Attributes("list", "/apis/g/v1/pods", True, "g", "v1", "ns", "pods", "log", "n", "f=1", "l=2")
+        Attributes("list", "/apis/g/v1/pods", True, "g", "v1", "ns", "pods", "log", "n", Selectors("l=2", "f=1"))
     ]
     assert attributes_of(RequestInfo("get", "/version")) == Attributes("get", "/version")
+
+
+@pytest.mark.parametrize("what", ["field", "label"])
+def test_selectors_beyond_their_bounds_are_refused_without_a_question(what: str) -> None:
+    authorizer = Says(ALLOW)
+    text = ",".join(["a"] * 100_000)
+    fields, labels = (text, "") if what == "field" else ("", text)
+    info = RequestInfo("list", "/x", True, "apis", "g", "v1", "ns", "pods", "", "", ("pods",), fields, labels)
+    with pytest.raises(BadRequest, match=f"^invalid {what} selector: "):
+        _through(authorizer, info)
+    assert authorizer.asked == []
 
 
 def test_refused_on_a_named_object() -> None:

@@ -7,11 +7,21 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from extapi.api.requestselectors import Selectors
+from extapi.api.selectors import parse_label_selector
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
-from extapi.authorization.subjectaccessreview import CACHED, SubjectAccessReviewer, review_of
+from extapi.authorization.subjectaccessreview import (
+    CACHED,
+    CACHED_TOTAL,
+    REFUSALS,
+    SubjectAccessReviewer,
+    review_of,
+)
 from extapi.client.base import ConnectionLost, TransportError
+from extapi.client.fairqueue import FairQueue
 from extapi.client.kube import Client
+from extapi.errors import TooManyRequests
 from tests.unit.client.building import now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
 
@@ -75,9 +85,7 @@ def test_a_path() -> None:
 
 
 def _selectors(field: str = "", label: str = "") -> dict[str, Any]:
-    attributes = Attributes(
-        "list", is_resource=True, version="v1", resource="pods", field_selector=field, label_selector=label
-    )
+    attributes = Attributes("list", is_resource=True, version="v1", resource="pods", selectors=Selectors(label, field))
     found: dict[str, Any] = review_of(User("bob"), attributes)["spec"]["resourceAttributes"]
     return {key: found[key]["requirements"] for key in ("fieldSelector", "labelSelector") if key in found}
 
@@ -200,7 +208,8 @@ def test_large_questions_are_not_kept(length: int, asked: int) -> None:
 
 def test_the_cache_is_bounded() -> None:
     kubernetes = Kubernetes(lambda _: _answer(allowed=True))
-    reviewer = _reviewer(kubernetes)
+    clock: Any = now()
+    reviewer = _reviewer(kubernetes, clock, queue=FairQueue(clock, rate=1e9, burst=1e9))
     for number in range(CACHED + 1):
         run(reviewer.authorize(ALICE, Attributes("get", f"/{number}")))
         run(reviewer.authorize(ALICE, Attributes("get", "/1")))
@@ -248,3 +257,86 @@ def test_a_review_that_never_answers() -> None:
     Deferred.fromCoroutine(reviewer.authorize(ALICE, GET)).addErrback(failed.append)
     clock.advance(61)
     assert "no answer within 60 seconds" in str(failed[0].value)
+
+
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+
+
+def _asked(reviewer: SubjectAccessReviewer, user: User, path: str) -> Any:
+    outcome: list[Any] = []
+    asking = Deferred.fromCoroutine(reviewer.authorize(user, Attributes("get", path)))
+    asking.addBoth(lambda result: outcome.append(getattr(result, "value", result)))
+    return outcome[0]
+
+
+def test_who_is_refused_too_often_has_to_wait_and_nobody_else() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(lambda request: _answer(allowed=b"alice" in (request.body or b"")))
+    reviewer = _reviewer(kubernetes, clock, queue=FairQueue(clock, burst=1e6))
+    for number in range(REFUSALS):
+        assert _asked(reviewer, ANONYMOUS, f"/{number}") == Decision(Verdict.NO_OPINION)
+    error = _asked(reviewer, ANONYMOUS, "/x")
+    assert (type(error), error.code, error.retry_after) == (TooManyRequests, 429, 1)
+    assert _asked(reviewer, ANONYMOUS, "/1") == Decision(Verdict.NO_OPINION)  # known
+    for number in range(2 * REFUSALS):
+        assert _asked(reviewer, ALICE, f"/{number}") == Decision(Verdict.ALLOW)
+    clock.advance(0.11)
+    assert _asked(reviewer, ANONYMOUS, "/x") == Decision(Verdict.NO_OPINION)
+    assert isinstance(_asked(reviewer, ANONYMOUS, "/y"), TooManyRequests)
+
+
+def test_a_review_that_fails_is_no_refusal() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(lambda _: TransportError("refused"))
+    reviewer = _reviewer(kubernetes, clock, queue=FairQueue(clock, burst=1e6))
+    found = {type(_asked(reviewer, ANONYMOUS, f"/{number}")) for number in range(2 * REFUSALS)}
+    assert found == {AuthorizationError}
+
+
+def test_a_cluster_that_is_too_busy_is_not_a_server_that_fails() -> None:
+    clock: Any = now()
+    reviewer = _reviewer(
+        Kubernetes(lambda _: status(429, "TooManyRequests", "etcd at 10.1.2.3", retryAfterSeconds=7)), clock
+    )
+    outcome: list[Any] = []
+    Deferred.fromCoroutine(reviewer.authorize(ALICE, GET)).addErrback(lambda failure: outcome.append(failure.value))
+    for _ in range(10):
+        clock.advance(2)
+    (error,) = outcome
+    assert (type(error), error.retry_after) == (TooManyRequests, 7)
+    assert "10.1.2.3" not in str(error)
+
+
+def test_identities_that_fill_the_memory_push_each_other_out() -> None:
+    clock: Any = now()
+    kubernetes = Kubernetes(lambda _: _answer(allowed=True))
+    reviewer = _reviewer(kubernetes, clock)
+    large = [User(f"u{number}", groups=("g" * 1_000_000,)) for number in range(40)]
+    for user in large:
+        run(reviewer.authorize(user, GET))
+    assert sum(weight for _, _, weight in reviewer._cache._answers.values()) <= CACHED_TOTAL
+    run(reviewer.authorize(large[-1], GET))
+    assert len(kubernetes.requests) == 40
+    run(reviewer.authorize(large[0], GET))
+    assert len(kubernetes.requests) == 41
+
+
+def test_selectors_are_parsed_at_their_turn_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def parse(text: str) -> Any:
+        parsed.append(text)
+        return parse_label_selector(text)
+
+    monkeypatch.setattr("extapi.api.requestselectors.parse_label_selector", parse)
+    clock: Any = now()
+    queue = FairQueue(clock, burst=1, rate=1)
+    reviewer = _reviewer(Kubernetes(lambda _: _answer(allowed=True)), clock, queue=queue)
+    run(queue.turn("somebody else"))
+    selectors = Selectors("a=b")
+    attributes = Attributes("list", is_resource=True, resource="pods", selectors=selectors)
+    asking = Deferred.fromCoroutine(reviewer.authorize(ALICE, attributes))
+    assert (asking.called, parsed) == (False, [])
+    clock.advance(1)
+    assert (asking.called, parsed) == (True, ["a=b"])
+    assert (selectors.labels.matches({"a": "b"}), parsed) == (True, ["a=b"])

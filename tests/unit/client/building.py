@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 
 class _NoBody:
+    complete = True
+
     async def read(self, limit: int) -> bytes:
         return b""
 

@@ -132,6 +132,14 @@ def test_watch_parameter(query: str, verb: str) -> None:
         ("spec.metadata.name=a", ""),
         ("spec.x=1", ""),
         ("", ""),
+        ("metadata.name=b,metadata.name=a", "a"),  # Go sorts the terms
+        ("metadata.name=a,spec.x", ""),
+        (r"metadata.name=a,spec.x=\\", "a"),
+        ("metadata.name=a" + ",x=" * 999, "a"),
+        ("metadata.name=a" + ",x=" * 1000, ""),  # beyond the bounds, and refused
+        ("metadata.name=a,x=" + "y" * 100_000, ""),
+        ("metadata.name=a,x=" + r"\\\\" * 1000, "a"),
+        ("metadata.name=a,x=" + r"\\\\" * 2000, ""),
     ],
 )
 def test_name_pinned_by_the_field_selector(selector: str, name: str) -> None:

@@ -9,6 +9,7 @@ from twisted.internet.task import Clock
 
 from extapi import User
 from extapi.api.definition import Asked
+from extapi.api.requestselectors import Selectors
 from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
 from extapi.controlplane.access import reviews
 from extapi.controlplane.access.rbac import GROUP
@@ -98,7 +99,12 @@ def test_what_the_authorizer_is_asked() -> None:
     review({"groups": ["a"], "nonResourceAttributes": {"verb": "get", "path": "/x"}}, authorizer=authorizer)
     review({"user": "x", "resourceAttributes": {}}, authorizer=authorizer)
     assert authorizer.asked == [
-        (User("x", "7", ("a", "b"), {"k": ("v",), "e": ()}), Attributes(is_resource=True, **resource)),
+        (
+            User("x", "7", ("a", "b"), {"k": ("v",), "e": ()}),
+            Attributes(
+                "get", is_resource=True, group="g", version="v2", namespace="n", resource="r", subresource="s", name="a"
+            ),
+        ),
         (User("", groups=("a",)), Attributes("get", "/x")),
         (User("x"), Attributes("", is_resource=True, version="*")),
     ]
@@ -295,7 +301,8 @@ def test_selectors(selectors: dict[str, Any], passed: tuple[str, str], ignored: 
     authorizer = Answering()
     made = review(selecting(**selectors), authorizer=authorizer)
     ((_, attributes),) = authorizer.asked
-    assert (attributes.field_selector, attributes.label_selector) == passed
+    asked = attributes.selectors or Selectors()
+    assert (asked.fields_text, asked.labels_text) == passed
     assert made["status"].get("evaluationError", "") == (f"{ignored} due to parse error" if ignored else "")
 
 

@@ -1,0 +1,128 @@
+"""A queue in front of calls to another server: bounded in rate, in number, and fair between those who want to call.
+
+Callers belong to flows. Flows take turns, so that one that wants thousands of calls delays itself and not the others
+(round robin over bounded queues, as in ``k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing``, without its shuffle
+sharding: flows are few enough to have a queue each). Must not know what is called.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from extapi.client.clock import Clock, Timer
+from extapi.client.ratelimit import TokenBucket
+from extapi.errors import TooManyRequests
+
+QPS = 200.0
+BURST = 400.0
+"""Calls per second, and at once: ``rest.Config`` of the delegated clients (``k8s.io/apiserver/pkg/server/options``,
+``DelegatingAuthenticationOptions.getClient`` and ``DelegatingAuthorizationOptions.getClient``)."""
+
+RUNNING = 64
+"""Calls under way. Each has a connection, and kube-apiserver has 200 places for writes (``--max-mutating-requests-inflight``)."""
+
+WAITING = 100
+"""Calls of one flow that wait for their turn: less than the places for writes in work, which they may hold while they wait."""
+
+PATIENCE = 15.0
+"""Seconds that a call waits for its turn: less than clients' usual 30 s, so that they learn why."""
+
+REASON = "too many requests to be authenticated or authorized at this time, please try again later"
+
+
+class FairQueue:
+    """:meth:`turn` waits for permission to call, :meth:`done` says that the call is over."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        rate: float = QPS,
+        burst: float = BURST,
+        running: int = RUNNING,
+        waiting: int = WAITING,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._clock = clock
+        self._bucket = TokenBucket(clock, rate=rate, burst=burst)
+        self._limit = running
+        self._longest = waiting
+        self._patience = patience
+        # A dict instead of a deque for each flow: whoever gives up leaves from the middle.
+        self._flows: OrderedDict[Hashable, dict[Deferred[None], Timer]] = OrderedDict()
+        self._refill: Timer | None = None
+        self._dispatching = False
+        self.running = 0
+        """Calls under way."""
+
+    def waiting(self, flow: Hashable) -> int:
+        """How many calls of a flow wait."""
+        return len(self._flows.get(flow, ()))
+
+    async def turn(self, flow: Hashable) -> None:
+        """Wait until a call may begin; each turn ends with :meth:`done`. Cancelling whoever waits gives up the place.
+
+        Raises :class:`TooManyRequests` if too many calls of the flow wait already, or this one has waited for too long.
+        """
+        if not self._flows and self.running < self._limit and self._bucket.take():
+            self.running += 1
+            return
+        places = self._flows.get(flow)
+        if places is None:
+            places = self._flows[flow] = {}
+        elif len(places) >= self._longest:
+            raise TooManyRequests(REASON, retry_after=1)
+        mine: Deferred[None] = Deferred(lambda _: self._leave(flow, mine))
+        places[mine] = self._clock.callLater(self._patience, self._late, flow, mine)
+        self._dispatch()
+        await mine
+
+    def done(self) -> None:
+        """A call is over, whatever came of it."""
+        self.running -= 1
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        """Begin what may begin. What begins may end at once, and must not come here again from within."""
+        if self._dispatching:
+            return
+        self._dispatching = True
+        try:
+            while self._flows and self.running < self._limit:
+                if not self._bucket.take():
+                    if self._refill is None:
+                        self._refill = self._clock.callLater(self._bucket.wait(), self._refilled)
+                    return
+                flow, places = self._flows.popitem(last=False)
+                first = next(iter(places))
+                places.pop(first).cancel()
+                if places:
+                    self._flows[flow] = places
+                self.running += 1
+                first.callback(None)
+        finally:
+            self._dispatching = False
+
+    def _refilled(self) -> None:
+        self._refill = None
+        self._dispatch()
+
+    def _late(self, flow: Hashable, mine: Deferred[None]) -> None:
+        self._leave(flow, mine)
+        error: Any = TooManyRequests(REASON, retry_after=1)
+        mine.errback(error)
+
+    def _leave(self, flow: Hashable, mine: Deferred[None]) -> None:
+        places = self._flows[flow]
+        timer = places.pop(mine)
+        if timer.active():
+            timer.cancel()
+        if not places:
+            del self._flows[flow]
+        if not self._flows and self._refill is not None:
+            self._refill.cancel()
+            self._refill = None

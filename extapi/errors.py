@@ -28,6 +28,7 @@ __all__ = [
     "MethodNotAllowed",
     "NotAcceptable",
     "NotFound",
+    "RequestTimeout",
     "RequestTooLarge",
     "ServerTimeout",
     "ServiceUnavailable",
@@ -210,6 +211,12 @@ class AlreadyExists(ApiError):
         return cls(
             f'{prefix}{qualified(resource, group)} "{name}" already exists', name=name, group=group, kind=resource
         )
+
+
+class RequestTimeout(ApiError):
+    """408: the request itself comes too slowly (RFC 9110, 15.5.9). Kubernetes has no reason for it."""
+
+    code = 408
 
 
 class Conflict(ApiError):

@@ -21,6 +21,8 @@ from zope.interface import implementer
 BACKLOG = 1024
 TURN = 64
 """Connections accepted before other descriptors get their turn."""
+CROWDED = 1.0
+"""Seconds between looks for connections that can be given up, while others wait."""
 RETRY = 0.5
 """Seconds to wait when the process, or the system, is out of descriptors or memory."""
 HALF_OPEN = 0.25
@@ -87,8 +89,8 @@ class Acceptor:
     """Accepts on ``sock``, which it owns from now on, until :meth:`stop`.
 
     ``accepted(sock, address)`` gets each connection; ``address`` is the peer's IP. At most ``limit`` connections are
-    open at a time: the rest wait in the kernel's queue until :meth:`released` was called. ``died(reason)`` is called
-    once if the socket fails for good.
+    open at a time: the rest wait in the kernel's queue until :meth:`released` was called, and ``crowded`` is called
+    now and then meanwhile, to release some. ``died(reason)`` is called once if the socket fails for good.
     """
 
     _log = Logger()
@@ -101,6 +103,7 @@ class Acceptor:
         accepted: Callable[[socket.socket, str], None],
         died: Callable[[BaseException], None],
         limit: int,
+        crowded: Callable[[], None] = lambda: None,
     ) -> None:
         sock.setblocking(False)
         self._reactor = reactor
@@ -109,6 +112,8 @@ class Acceptor:
         self._accepted = accepted
         self._died = died
         self._limit = limit
+        self._crowded = crowded
+        self._crowd: Any = None
         self._open = 0
         self._stopped = False
         self._finished: Callable[[], None] | None = None
@@ -133,12 +138,15 @@ class Acceptor:
 
     def doRead(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IReadDescriptor
         """Accept what is waiting. Returns why the socket is dead, or ``None``."""
-        for _ in range(TURN):
+        for number in range(TURN):
             if self._stopped:
                 break
             if self._open >= self._limit and self._finished is None:
+                if number:
+                    break  # if there is another one, it makes the socket readable
                 self._reactor.removeReader(self)
                 self._log.warn("at the limit of {limit} open connections: new ones wait", limit=self._limit)
+                self._make_room()
                 break
             try:
                 sock, address = self._socket.accept()
@@ -170,6 +178,7 @@ class Acceptor:
     def released(self) -> None:
         """One of the accepted connections has ended."""
         self._open -= 1
+        self._cancel_crowd()
         if self._open == self._limit - 1 and self._retry is None and not self._stopped and self._finished is None:
             self._reactor.addReader(self)
 
@@ -185,6 +194,7 @@ class Acceptor:
             return
         self._finished = done
         self._cancel_retry()
+        self._cancel_crowd()
         if self._drop_new():
             self._reactor.addReader(self)
             self._retry = self._reactor.callLater(HALF_OPEN, self._close)
@@ -199,6 +209,7 @@ class Acceptor:
         self._stopped = True
         self._reactor.removeReader(self)
         self._cancel_retry()
+        self._cancel_crowd()
         self._socket.close()
         finished, self._finished = self._finished, None
         if finished is not None:
@@ -239,6 +250,15 @@ class Acceptor:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+
+    def _cancel_crowd(self) -> None:
+        if self._crowd is not None:
+            self._crowd.cancel()
+            self._crowd = None
+
+    def _make_room(self) -> None:
+        self._crowd = self._reactor.callLater(CROWDED, self._make_room)
+        self._crowded()
 
     def _resume(self) -> None:
         self._retry = None

@@ -1,6 +1,7 @@
-"""The body of a request while it arrives: kept until the handler wants it, within bounds.
+"""The body of a request while it arrives: kept until the handler wants it, within bounds of size and time.
 
-Knows nothing of connections: who feeds it asks :attr:`RequestBody.full` whether to go on.
+Knows nothing of connections: who feeds it asks :attr:`RequestBody.full` whether to go on, and :attr:`RequestBody.due`
+whether it is too slow.
 """
 
 from __future__ import annotations
@@ -14,9 +15,22 @@ from extapi.errors import ApiError, RequestTooLarge
 AHEAD = 64 * 1024
 """Bytes kept before anybody asked for them: beyond, the peer has to wait."""
 
+GRACE = 10.0
+RATE = 1024
+"""A body that somebody waits for has this many seconds, and one more for each so many bytes that came.
+
+Precedents: Apache's ``RequestReadTimeout body=20,MinRate=500`` (mod_reqtimeout) counts in the same way; Kestrel wants 240
+bytes per second after 5 s (``MinRequestBodyDataRate``), IIS 240 (``minBytesPerSecond``). Go has no such bound.
+"""
+
+
+_NEVER = float("inf")
+
 
 class NoBody:
     """The body of a request that has none."""
+
+    complete = True
 
     async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol's signature
         """Nothing, at once."""
@@ -29,7 +43,7 @@ class RequestBody:
     ``wanted`` is called when a reader has to wait: more may be fed now, and a client that waits for 100 is told to go on.
     """
 
-    __slots__ = ("_error", "_length", "_limit", "_pieces", "_size", "_waiting", "_wanted", "complete")
+    __slots__ = ("_error", "_length", "_limit", "_pieces", "_since", "_size", "_waiting", "_wanted", "complete", "held")
 
     def __init__(self, length: int, wanted: Callable[[], None]) -> None:
         self._length = length
@@ -39,8 +53,11 @@ class RequestBody:
         self._limit: int | None = AHEAD
         self._waiting: Deferred[None] | None = None
         self._error: ApiError | None = None
+        self._since = _NEVER
         self.complete = False
         """All of it has arrived."""
+        self.held = 0
+        """Bytes that somebody counts as kept for this body (:class:`BodyMemory`)."""
 
     @property
     def full(self) -> bool:
@@ -52,6 +69,20 @@ class RequestBody:
         """Nothing has arrived yet."""
         return self._size == 0 and not self.complete
 
+    @property
+    def kept(self) -> int:
+        """Bytes that are in memory."""
+        return 0 if self._limit is None or self._error is not None else self._size
+
+    @property
+    def due(self) -> float:
+        """When it has been too slow, as far as is known now; never while nobody waits for it."""
+        return self._since + GRACE + self._size / RATE if self._waiting is not None else _NEVER
+
+    def expect(self, now: float) -> None:
+        """Somebody waits for it from ``now`` on."""
+        self._since = min(self._since, now)
+
     async def read(self, limit: int) -> bytes:
         """All of it. Raises :class:`RequestTooLarge` beyond ``limit`` bytes, or why the rest will never come."""
         self._limit = limit
@@ -62,7 +93,6 @@ class RequestBody:
             self._wanted()
             await self._waiting
         if self._error is not None:
-            self._pieces.clear()
             raise self._error
         self._check(self._size)
         pieces, self._pieces = self._pieces, []
@@ -83,6 +113,7 @@ class RequestBody:
         """The rest will never come: whoever reads gets ``error``."""
         if not self.complete and self._error is None:
             self._error = error
+            self._pieces.clear()
 
     def poke(self) -> None:
         """Wake the reader if what it waits for is there; :meth:`feed`, :meth:`finish` and :meth:`fail` do not."""

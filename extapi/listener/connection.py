@@ -14,8 +14,8 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.logger import Logger
 
-from extapi.errors import BadRequest
-from extapi.listener.body import AHEAD, RequestBody
+from extapi.errors import BadRequest, RequestTimeout
+from extapi.listener.body import AHEAD, RATE, RequestBody
 from extapi.listener.call import Peer
 from extapi.listener.calling import audit_id
 from extapi.listener.exchange import HIGH, Exchange
@@ -45,7 +45,8 @@ class Connection:
         self._early = b""  # what came before the answer to a request to upgrade
         self._diverted: Callable[[bytes], None] | None = None
         self._fresh = True  # no request has been answered yet
-        self._since = 0.0  # when it became idle, or the head of a request began to arrive
+        self._since: float = service.reactor.seconds()
+        """When it was accepted, became idle, or the head of a request began to arrive."""
         self._in_head = False
         self._last_call = float("inf")  # when the server drains: until when further requests are answered
         self._timer: Any = None
@@ -74,6 +75,9 @@ class Connection:
             self._parser.feed(data)
             self._early = self._parser.rest
         # Not from within the parser's callbacks: the reader may answer, and end the connection.
+        incoming = self._incoming
+        if incoming is not None and incoming.body is not None:
+            self.service.bodies.hold(incoming.body, self.service.reactor.seconds())
         current = self._current
         if current is not None and current.body is not None:
             current.body.poke()
@@ -94,7 +98,10 @@ class Connection:
             self._timer = None
         self._parser.close()
         self._queue.clear()
-        current, self._current, self._incoming = self._current, None, None
+        current, self._current = self._current, None
+        incoming, self._incoming = self._incoming, None
+        if incoming is not None:
+            self._release(incoming.body)
         if current is not None:
             current.gone()
         self.service.disconnected(self)
@@ -119,6 +126,7 @@ class Connection:
         """The last request has arrived wholly."""
         incoming, self._incoming = self._incoming, None
         if incoming is not None and incoming.body is not None:
+            self._release(incoming.body)
             incoming.body.finish()
 
     def refused(self, refusal: Refused) -> None:
@@ -129,6 +137,7 @@ class Connection:
         elif incoming.body is not None:
             # The request stands, its body does not: whoever reads it says so, and the connection ends.
             incoming.head.keep_alive = False
+            self._release(incoming.body)
             incoming.body.fail(BadRequest(refusal.text))
 
     # -- what an exchange tells
@@ -161,6 +170,7 @@ class Connection:
 
     def discard(self, body: RequestBody) -> None:
         """Nobody will read the rest of this body; it may come while the answer is on its way."""
+        self._release(body)
         body.discard()
         self._regulate()
 
@@ -172,7 +182,14 @@ class Connection:
             receiver(early)
         self._regulate()
 
-    # -- what the listener tells
+    # -- what the listener asks and tells
+
+    @property
+    def idle_since(self) -> float | None:
+        """Since when nothing is asked for, the handshake and the head of a request included; None: there is something."""
+        if self._current is not None or self._queue or self._closing:
+            return None
+        return self._since
 
     def drain(self) -> None:
         """Finish what is under way, answer what is on its way, and end."""
@@ -220,7 +237,14 @@ class Connection:
             current.head.expects_continue = False
             if current.body is not None and current.body.empty:
                 self.stream.write(CONTINUE)
+        if current.body is not None:
+            current.body.expect(self.service.reactor.seconds())
+            self._arm(current.body.due)
         self._regulate()
+
+    def _release(self, body: RequestBody | None) -> None:
+        if body is not None:
+            self.service.bodies.release(body)
 
     def _refuse(self, refusal: Refused) -> None:
         self._log.info("refused a request from {peer}: {why}", peer=self.peer.address, why=refusal.text)
@@ -263,9 +287,9 @@ class Connection:
         self._timer = None
         if self._closing:
             return
-        limits, now = self.service.limits, self.service.reactor.seconds()
+        now = self.service.reactor.seconds()
         if self._current is not None:
-            self._arm(now + limits.head)
+            self._tick_body(self._current, now)
             return
         if not self.stream.secured:
             if not self.stream.heard:
@@ -289,3 +313,18 @@ class Connection:
         if self.service.draining:
             return FLUSH if self.stream.pending else limits.farewell
         return limits.idle
+
+    def _tick_body(self, current: Exchange, now: float) -> None:
+        """End a body that comes too slowly; look again when the next may be too late."""
+        body = current.body
+        due = now + self.service.limits.head
+        if body is not None:
+            if body.due <= now:
+                self._release(body)
+                body.fail(RequestTimeout(f"the body comes too slowly: at least {RATE} bytes per second are expected"))
+                body.poke()
+                if self._closing:
+                    return
+            else:
+                due = min(due, body.due)
+        self._arm(due)

@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from extapi.listener.acceptor import Acceptor, bind
 from extapi.listener.call import Handler
 from extapi.listener.connection import Connection
+from extapi.listener.crowd import superfluous
 from extapi.listener.service import Limits, OnFinished, Service
 from extapi.listener.tls import ServingCertificate
 
@@ -73,6 +74,7 @@ class Listener:
             sock,
             accepted=self._accepted,
             died=self._died,
+            crowded=self._make_room,
             limit=self._service.limits.connections,
         )
         self._service.released = self._acceptor.released
@@ -141,6 +143,10 @@ class Listener:
             sock.close()
             if self._service.released is not None:
                 self._service.released()
+
+    def _make_room(self) -> None:
+        for connection in superfluous(self._service.connections, self._service.limits.connections):
+            connection.stream.abort()
 
     def _died(self, reason: BaseException) -> None:
         self._log.error("the listening socket has died: {reason}", reason=reason)

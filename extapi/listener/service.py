@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from extapi.listener.bodymemory import BodyMemory
 from extapi.listener.call import Call, Handler
 from extapi.listener.stream import HANDSHAKE
 from extapi.listener.writing import HeadWriter
@@ -34,6 +35,8 @@ class Limits:
     """Seconds for the TLS handshake."""
     connections: int = 10_000
     """Open connections; more wait in the kernel's queue."""
+    bodies: int = 256 * 1024 * 1024
+    """Bytes of bodies that are still arriving, all together: some 85 of the largest size."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +57,10 @@ class Service:
     """Called when one of the two sets has shrunk."""
     released: Callable[[], None] | None = None
     """Called when a connection has ended: there is room for another."""
+    bodies: BodyMemory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bodies = BodyMemory(self.limits.bodies)
 
     def worked(self, exchange: Exchange) -> None:
         """The exchange waits for nothing any more."""

@@ -27,6 +27,8 @@ MAX_QUEUED = 64 * 1024 * 1024
 class BodyBytes:
     """A request body that is there already."""
 
+    complete = True
+
     def __init__(self, data: bytes) -> None:
         self._data = data
 

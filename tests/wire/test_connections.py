@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from extapi.listener.body import RATE
 from extapi.listener.call import Chunk
 from extapi.listener.service import Limits
 from tests.wire.conftest import Wire
@@ -94,10 +95,14 @@ def test_handshake_that_takes_too_long(wire: Wire) -> None:
 
 def test_slow_body_is_bounded_by_the_deadline(wire: Wire) -> None:
     client = wire.connect()
-    client.send(post("/x", b"y" * 100)[:-100])
-    for _ in range(59):
-        client.send(b"y")
-        client.settle()
+    client.send(post("/x", b"y" * 100_000)[:-100_000])
+    client.until(lambda: bool(wire.echo.calls))
+    (exchange,) = wire.listener._service.working
+    body = exchange.body
+    assert body is not None
+    for number in range(59):
+        client.send(b"y" * RATE)
+        client.until(lambda: body._size == RATE * (number + 1))  # noqa: B023 - called at once
         wire.reactor.advance(1)
     assert not ended(client)
     wire.reactor.advance(1)
@@ -303,12 +308,53 @@ def test_garbage_instead_of_a_handshake(wire: Wire) -> None:
 
 def test_connections_are_bounded(wire: Wire) -> None:
     clients = [wire.connect() for _ in range(20)]
+    for connection in wire.listener._service.connections:
+        connection.peer.authenticated = True
     waiting = wire.connect(handshake=False)
     waiting.settle()
     assert (wire.listener.connections, waiting.secured) == (20, False)
     clients[0].close()
     waiting.until(lambda: waiting.secured)
     assert waiting.ask(get("/x")).status == 200
+
+
+def test_strangers_make_room(wire: Wire) -> None:
+    """One address cannot keep all connections by leaving them idle; who proved an identity keeps them."""
+    known = wire.connect()
+    known.ask(get("/x"))
+    (connection,) = wire.listener._service.connections
+    connection.peer.authenticated = True
+    busy = wire.connect()
+    busy.send(get("/wait"))
+    busy.settle()
+    wire.reactor.advance(1)
+    oldest = wire.connect()
+    wire.reactor.advance(1)
+    others = [wire.connect() for _ in range(17)]
+    newcomer = wire.connect()
+    assert newcomer.ask(get("/x")).status == 200
+    assert ended(oldest)
+    assert not oldest.closed_cleanly  # so that nobody takes it for an answer
+    assert not any(ended(client) for client in (known, busy, *others))
+    wire.echo.gates[0].callback(None)
+    assert busy.take().status == 200
+
+
+def test_room_is_looked_for_again_while_others_wait(wire: Wire) -> None:
+    clients = [wire.connect() for _ in range(20)]
+    for client in clients:
+        client.send(get("/wait"))
+        client.settle()
+    waiting = wire.connect(handshake=False)
+    waiting.settle()
+    assert not waiting.secured
+    wire.echo.gates[3].callback(None)
+    clients[3].take()
+    waiting.settle()
+    assert not waiting.secured
+    wire.reactor.advance(1)
+    waiting.until(lambda: waiting.secured)
+    assert ended(clients[3])
 
 
 def test_dead_socket_is_reported_and_connections_live_on(wire: Wire) -> None:

@@ -85,3 +85,46 @@ def test_operators_get_through(busy: Busy) -> None:
 def test_zero_is_no_bound() -> None:
     with serve(shop(), reads=0, writes=0) as server:
         assert server.request("POST", WIDGETS, body=widget("x"), user=BOB).status == 201
+
+
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+
+
+def test_nobody_in_particular_gets_a_part_of_the_places() -> None:
+    plugin = Plugin()
+    with serve(shop(plugin), writes=8) as server:
+        gate: Deferred[None] = Deferred()
+
+        async def wait(review: Review) -> None:
+            await gate
+
+        plugin.on_validate = wait
+
+        def send(user: User, name: str) -> Deferred[Reply]:
+            body = b'{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name":"%b"}}' % name.encode()
+            return Deferred.fromCoroutine(server.server.transport(user).send(Request("POST", WIDGETS, body=body)))
+
+        strangers = [send(ANONYMOUS, f"s{number}") for number in range(10)]
+        assert sum(each.called for each in strangers) == 8  # refused: two are at work
+        known = [send(BOB, f"k{number}") for number in range(10)]
+        assert sum(each.called for each in known) == 4
+        gate.callback(None)
+        assert [server.run(_status(each)) for each in strangers].count(201) == 2
+        assert [server.run(_status(each)) for each in known].count(201) == 6
+
+
+async def _status(reply: Deferred[Reply]) -> int:
+    return (await reply).status
+
+
+def test_probes_get_through(busy: Busy) -> None:
+    revision = int(busy.server.request("GET", WIDGETS).json()["metadata"]["resourceVersion"])
+
+    async def wait() -> Reply:
+        query = [("resourceVersion", str(revision + 1))]
+        return await busy.server.server.transport(BOB).send(Request("GET", WIDGETS, query))
+
+    Deferred.fromCoroutine(wait())
+    assert busy.server.request("GET", "/version", user=ANONYMOUS).status == 429
+    for path in ("/livez", "/readyz", "/healthz"):
+        assert busy.server.request("GET", path, user=ANONYMOUS).status == 200

@@ -23,6 +23,9 @@ from extapi.authentication.base import AuthenticationError
 MAX_INTERMEDIATES = 16
 """More certificates than this from a peer are not looked at: building chains costs time."""
 
+IDENTIFIED = 16 * 1024
+"""Bytes of a certificate up to which its identifiers are looked up for the log: others have thousands of extensions."""
+
 BUNDLE_LIMIT = 1024 * 1024
 """Bytes of a bundle."""
 
@@ -193,7 +196,7 @@ def _identifier(certificate: x509.Certificate) -> str:
     """How k8s.io/apiserver names a certificate in its log."""
     subject, authority = b"", b""
     try:
-        for extension in certificate.extensions:
+        for extension in certificate.extensions if len(certificate.tbs_certificate_bytes) <= IDENTIFIED else ():
             if isinstance(extension.value, x509.SubjectKeyIdentifier):
                 subject = extension.value.digest
             elif isinstance(extension.value, x509.AuthorityKeyIdentifier):

@@ -26,6 +26,8 @@ CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 POLL = 5.0
 """Seconds between looks at the files: kube-apiserver (``dynamiccertificates``) is told of changes at once, a look costs next to nothing."""
 ALPN = b"http/1.1"
+KEY_BITS = 8192
+"""Bits of a client's RSA key: a check of a signature takes the square of it (Go: ``maxRSAKeySize`` in ``crypto/tls``)."""
 
 
 class CertificateError(Exception):
@@ -132,6 +134,9 @@ class ServingCertificate:
             raise CertificateError(f"no usable cipher in {self._ciphers.decode()!r}: {_reason(error)}") from error
         context.set_alpn_select_callback(_select_protocol)
         context.set_verify(SSL.VERIFY_PEER, _accept_any)
+        # OpenSSL would verify the signatures of all that is presented, up to 100 KiB of certificates, only to hear that
+        # any is fine: 85 ms of a handshake. At depth 0 it looks at the leaf alone.
+        context.set_verify_depth(0)
         try:
             context.use_certificate(chain[0])
             for certificate in chain[1:]:
@@ -175,8 +180,12 @@ def _reason(error: Exception) -> str:
     return str(details)
 
 
-def _accept_any(_connection: SSL.Connection, _certificate: Any, _error: int, _depth: int, _verified: int) -> bool:
-    return True
+def _accept_any(_connection: SSL.Connection, certificate: Any, _error: int, _depth: int, _verified: int) -> bool:
+    """Let every certificate through but one whose key would keep us busy: what it signs is checked next."""
+    try:
+        return bool(certificate.get_pubkey().bits() <= KEY_BITS)
+    except Exception:  # noqa: BLE001 - a key that cannot be read; pyOpenSSL has many words for that
+        return False
 
 
 def _select_protocol(_connection: SSL.Connection, offered: list[bytes]) -> Any:

@@ -232,3 +232,13 @@ zTAJBgcqhkjOPQQBA0gAMEUCIALdfSvugMKl7875W7GObdd0rumUC3GtLHtJM7+m
 kO3uAiEAoNqhEC9QItZ0sWt1h+jmedF81XBCNK8GTmnqihM51pQ=
 -----END CERTIFICATE-----
 """
+
+
+def test_a_certificate_with_thousands_of_extensions_is_not_searched_for_its_identifiers() -> None:
+    stranger = authority("other")
+    many = stranger.leaf("me", san=[f"a{number}.example.com" for number in range(2000)])
+    few = stranger.leaf("me", san=["a.example.com"])
+    for leaf, found in ((many, False), (few, True)):
+        with pytest.raises(AuthenticationError, match="signed by unknown authority") as caught:
+            _verify(authority("ca").pem, *leaf.chain)
+        assert ("SKID=, AKID= failed" not in str(caught.value)) is found

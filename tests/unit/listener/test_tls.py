@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+import datetime as dt
 import os
 import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
-from OpenSSL import SSL
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+from OpenSSL import SSL, crypto
 from twisted.internet.task import Clock
 
 from extapi.listener.stream import TLSStream
-from extapi.listener.tls import POLL, CertificateError, ServingCertificate
+from extapi.listener.tls import KEY_BITS, POLL, CertificateError, ServingCertificate, _accept_any
 from tests.certificates import CLIENT, Issued, Paths, authority
 from tests.wire.harness import Client, SelectClock, client_context
 
@@ -283,3 +288,26 @@ def test_encrypted_key(paths: Paths) -> None:
 
 def test_unknown_ciphers(paths: Paths) -> None:
     assert refusal(paths, ciphers="NONSENSE").startswith("no usable cipher in 'NONSENSE': ")
+
+
+@pytest.mark.parametrize(("bits", "accepted"), [(2048, True), (KEY_BITS, True), (KEY_BITS + 1, False), (16384, False)])
+def test_keys_that_would_keep_us_busy_are_refused(bits: int, *, accepted: bool) -> None:
+    """Making such a key takes minutes: this one is only a number, and nobody can sign with it."""
+    number = rsa.RSAPublicNumbers(65537, (1 << (bits - 1)) + 1).public_key()
+    day = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "client")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(number)
+    builder = builder.serial_number(1).not_valid_before(day).not_valid_after(day)
+    certificate = crypto.X509.from_cryptography(builder.sign(CA.key, hashes.SHA256()))
+    untouched: Any = None
+    assert _accept_any(untouched, certificate, 0, 0, 1) is accepted
+
+
+def test_a_key_that_cannot_be_read_is_refused() -> None:
+    untouched: Any = None
+    assert not _accept_any(untouched, crypto.X509(), 0, 0, 1)
+
+
+def test_openssl_does_not_verify_what_is_presented(paths: Paths) -> None:
+    """It would check each signature in 100 KiB of certificates; authentication decides which are worth it."""
+    assert ServingCertificate(*paths).context.get_verify_depth() == 0

@@ -25,6 +25,9 @@ BURST = 400.0
 RUNNING = 64
 """Calls under way. Each has a connection, and kube-apiserver has 200 places for writes (``--max-mutating-requests-inflight``)."""
 
+SHARE = 2
+"""One of so many calls under way may be of one flow: if all of those hang, there is room for the others."""
+
 WAITING = 100
 """Calls of one flow that wait for their turn: less than the places for writes in work, which they may hold while they wait."""
 
@@ -32,6 +35,9 @@ PATIENCE = 15.0
 """Seconds that a call waits for its turn: less than clients' usual 30 s, so that they learn why."""
 
 REASON = "too many requests to be authenticated or authorized at this time, please try again later"
+
+
+_NOBODY = object()
 
 
 class FairQueue:
@@ -50,12 +56,14 @@ class FairQueue:
         self._clock = clock
         self._bucket = TokenBucket(clock, rate=rate, burst=burst)
         self._limit = running
+        self._share = max(1, running // SHARE)
         self._longest = waiting
         self._patience = patience
         # A dict instead of a deque for each flow: whoever gives up leaves from the middle.
         self._flows: OrderedDict[Hashable, dict[Deferred[None], Timer]] = OrderedDict()
         self._refill: Timer | None = None
         self._dispatching = False
+        self._underway: dict[Hashable, int] = {}
         self.running = 0
         """Calls under way."""
 
@@ -64,12 +72,12 @@ class FairQueue:
         return len(self._flows.get(flow, ()))
 
     async def turn(self, flow: Hashable) -> None:
-        """Wait until a call may begin; each turn ends with :meth:`done`. Cancelling whoever waits gives up the place.
+        """Wait until a call may begin; each turn ends with one :meth:`done`. Cancelling whoever waits gives up the place.
 
         Raises :class:`TooManyRequests` if too many calls of the flow wait already, or this one has waited for too long.
         """
-        if not self._flows and self.running < self._limit and self._bucket.take():
-            self.running += 1
+        if not self._flows and self._has_room(flow) and self._bucket.take():
+            self._begin(flow)
             return
         places = self._flows.get(flow)
         if places is None:
@@ -81,10 +89,20 @@ class FairQueue:
         self._dispatch()
         await mine
 
-    def done(self) -> None:
-        """A call is over, whatever came of it."""
+    def done(self, flow: Hashable) -> None:
+        """A call of the flow is over, whatever came of it."""
         self.running -= 1
+        self._underway[flow] -= 1
+        if not self._underway[flow]:
+            del self._underway[flow]
         self._dispatch()
+
+    def _has_room(self, flow: Hashable) -> bool:
+        return self.running < self._limit and self._underway.get(flow, 0) < self._share
+
+    def _begin(self, flow: Hashable) -> None:
+        self.running += 1
+        self._underway[flow] = self._underway.get(flow, 0) + 1
 
     def _dispatch(self) -> None:
         """Begin what may begin. What begins may end at once, and must not come here again from within."""
@@ -92,17 +110,17 @@ class FairQueue:
             return
         self._dispatching = True
         try:
-            while self._flows and self.running < self._limit:
+            while (flow := next(filter(self._has_room, self._flows), _NOBODY)) is not _NOBODY:
                 if not self._bucket.take():
                     if self._refill is None:
                         self._refill = self._clock.callLater(self._bucket.wait(), self._refilled)
                     return
-                flow, places = self._flows.popitem(last=False)
+                places = self._flows.pop(flow)
                 first = next(iter(places))
                 places.pop(first).cancel()
                 if places:
                     self._flows[flow] = places
-                self.running += 1
+                self._begin(flow)
                 first.callback(None)
         finally:
             self._dispatching = False

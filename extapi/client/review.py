@@ -55,7 +55,7 @@ class Reviewer:
         for left in reversed(range(TRIES)):
             await self._queue.turn(flow)
             try:
-                answer = await to_the_end(Deferred.fromCoroutine(self._post(build)))
+                answer = await to_the_end(Deferred.fromCoroutine(self._post(build, flow)))
             except (ApiError, TransportError) as error:
                 if left == 0 or not _is_worth_a_retry(error):
                     raise
@@ -66,11 +66,11 @@ class Reviewer:
             delay *= FACTOR
         raise AssertionError("unreachable")
 
-    async def _post(self, build: Callable[[], Obj]) -> Obj:
+    async def _post(self, build: Callable[[], Obj], flow: Hashable) -> Obj:
         try:
             return await self._client.create(self._resource, build(), timeout=TIMEOUT, limit=ANSWER)
         finally:
-            self._queue.done()
+            self._queue.done(flow)
 
 
 def _is_worth_a_retry(error: ApiError | TransportError) -> bool:

@@ -19,21 +19,27 @@ class Bench:
         self.clock: Any = now()
         self.queue = FairQueue(self.clock, **{"rate": 1.0, "burst": 1000.0, "running": 1, **options})
         self.turns: list[str] = []
+        self.begun: list[str] = []
         self.refused: list[tuple[str, Any]] = []
 
     def ask(self, flow: str, name: str = "") -> Deferred[None]:
         async def ask() -> None:
             await self.queue.turn(flow)
             self.turns.append(name or flow)
+            self.begun.append(flow)
 
         asking: Deferred[None] = Deferred.fromCoroutine(ask())
         asking.addErrback(lambda failure: self.refused.append((name or flow, failure.value)))
         return asking
 
+    def end(self) -> None:
+        """End the call that began first."""
+        self.queue.done(self.begun.pop(0))
+
     def serve(self) -> None:
         """End each call as soon as it has begun, until nobody waits."""
-        while self.queue.running:
-            self.queue.done()
+        while self.begun:
+            self.end()
 
 
 def test_flows_take_turns() -> None:
@@ -49,10 +55,25 @@ def test_flows_take_turns() -> None:
 def test_so_many_run_at_a_time() -> None:
     bench = Bench(running=3)
     for number in range(10):
-        bench.ask("a", str(number))
+        bench.ask(f"flow{number}", str(number))
     assert (bench.turns, bench.queue.running) == (["0", "1", "2"], 3)
-    bench.queue.done()
+    bench.end()
     assert (bench.turns[3:], bench.queue.running) == (["3"], 3)
+
+
+def test_one_flow_never_has_all_that_run() -> None:
+    bench = Bench(running=4)
+    for number in range(5):
+        bench.ask("stuck", f"stuck{number}")
+    assert bench.turns == ["stuck0", "stuck1"]
+    bench.ask("a")
+    bench.ask("b")
+    bench.ask("c")
+    assert bench.turns[2:] == ["a", "b"]
+    bench.queue.done("a")
+    assert bench.turns[4:] == ["c"]
+    bench.queue.done("stuck")
+    assert bench.turns[5:] == ["stuck2"]
 
 
 def test_the_rate_holds_also_for_those_who_wait() -> None:
@@ -90,7 +111,7 @@ def test_nobody_waits_for_ever() -> None:
     bench.clock.advance(0.1)
     ((name, error),) = bench.refused
     assert (name, error.code, bench.queue.waiting("b")) == ("b", 429, 0)
-    bench.queue.done()
+    bench.end()
     assert (bench.turns, bench.queue.running, bench.clock.getDelayedCalls()) == (["a"], 0, [])
 
 
@@ -123,11 +144,11 @@ def test_calls_that_end_at_once_do_not_pile_up() -> None:
 
     async def quick() -> None:
         await bench.queue.turn("a")
-        bench.queue.done()
+        bench.queue.done("a")
 
     asking = [Deferred.fromCoroutine(quick()) for _ in range(5000)]
     assert not any(one.called for one in asking)
-    bench.queue.done()
+    bench.end()
     assert all(one.called for one in asking)
 
 

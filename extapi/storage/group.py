@@ -149,12 +149,14 @@ class GroupCommit:
                     outcomes.append((job.done, job.work(self._writer)))
                 except RevisionConflict as conflict:
                     outcomes.append((job.done, conflict))
+            # Before a rollback, which begins a new list: that one is the next group's, and not on the disk yet.
+            changes, compacted = self._writer.changes, self._writer.compacted
             if not self._writer.dirty:
                 self._rollback()
         except Exception as error:  # noqa: BLE001 - whatever it is, the writers get an answer and the queue goes on
             self._rollback()
             return failed(str(error))
-        return _Group(outcomes, self._writer.changes, self._writer.compacted)
+        return _Group(outcomes, changes, compacted)
 
     def _committed(self, group: _Group, error: Exception | None) -> None:
         self._committing = False

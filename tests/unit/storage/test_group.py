@@ -134,6 +134,19 @@ def test_a_refusal_alone_needs_no_disk(bench: Bench) -> None:
     assert bench.disk.pending == []
 
 
+@pytest.mark.parametrize("finish", [ManualDisk.finish, ManualDisk.fail], ids=["written", "refused by the disk"])
+def test_a_group_of_refusals_tells_nothing_of_the_group_behind_it(
+    bench: Bench, finish: Callable[[ManualDisk], None]
+) -> None:
+    bench.submit(partial(create, 1)).addCallback(lambda _: bench.create(2))
+    bench.create(1)  # refused, and answered when the first is; the second write begins in between
+    bench.disk.finish()
+    # The second write is not on the disk: nobody may have been told of it.
+    assert bench.told == [[2], 2, RevisionConflict]
+    finish(bench.disk)
+    assert bench.told[3:] == ([[3], 3] if finish is ManualDisk.finish else [Unavailable])
+
+
 def test_a_group_is_bounded(bench: Bench) -> None:
     bench.create(0)
     for name in range(1, GROUP + 2):

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import ssl
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +21,53 @@ from tests.certificates import CLIENT, SERVER, Paths, authority
 from tests.waiting import until
 
 TOPPINGS = "/apis/restaurant.programming-kubernetes.info/v1alpha1/toppings"
+EXTAPI = ("-m", "extapi")
 HEADERS = {"X-Remote-User": "tester", "X-Remote-Group": "system:masters"}
 
 
-def serve(*arguments: str, log: Path) -> subprocess.Popen[bytes]:
-    """Start ``extapi serve`` with these arguments; what it prints goes to ``log``."""
+def serve(
+    *arguments: str, log: Path, command: Sequence[str] = EXTAPI, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start ``extapi serve`` with these arguments; what it prints goes to ``log``.
+
+    ``command``: what Python runs in place of extapi; ``environment``: variables beside those that are there.
+    """
     with log.open("ab") as output:
-        return subprocess.Popen([sys.executable, "-m", "extapi", "serve", *arguments], stdout=output, stderr=output)
+        return subprocess.Popen(
+            [sys.executable, *command, "serve", *arguments],
+            stdout=output,
+            stderr=output,
+            env={**os.environ, **(environment or {})},
+        )
 
 
 class Serving:
-    """One server after another on one store, with one set of certificates."""
+    """One server after another on one store, with one set of certificates.
 
-    def __init__(self, directory: Path, kubeconfig: Path) -> None:
+    ``flags``: more of them, or in place of those about trust and the store.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        kubeconfig: Path,
+        *,
+        target: str = "extapi.pizza:api",
+        flags: Sequence[str] | None = None,
+        command: Sequence[str] = EXTAPI,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._directory = directory
         self._kubeconfig = kubeconfig
-        self.serving_ca, proxy_ca = authority("serving-ca"), authority("front-proxy-ca")
-        proxy = proxy_ca.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
+        self._target = target
+        self._flags = flags
+        self.command = command
+        self._environment = environment
+        self.store = directory / "store.db"
+        self.serving_ca, self.proxy_ca = authority("serving-ca"), authority("front-proxy-ca")
+        proxy = self.proxy_ca.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
         (directory / "serving-ca.pem").write_bytes(self.serving_ca.pem)
-        (directory / "proxy-ca.pem").write_bytes(proxy_ca.pem)
+        (directory / "proxy-ca.pem").write_bytes(self.proxy_ca.pem)
         self.renew()
         self.context = ssl.create_default_context(cafile=str(directory / "serving-ca.pem"))
         self.context.load_cert_chain(proxy.certificate, proxy.key)
@@ -51,24 +81,39 @@ class Serving:
         made = self.serving_ca.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER)
         return made.save(self._directory, "serving"), made.certificate.serial_number
 
-    def start(self, target: str = "extapi.pizza:api") -> None:
-        """Start a server; returns when it is ready."""
-        self.port = ports.choose(0, "--secure-port")
+    def start(self, target: str = "") -> None:
+        """Start a server, of ``target`` from now on if there is one; returns when it is ready."""
+        self._target = target or self._target
+        self.spawn()
+        self.wait()
+
+    def spawn(self) -> None:
+        """Start a server; returns at once. The port stays the same from one to the next."""
+        self.port = self.port or ports.choose(0, "--secure-port")
+        flags = (
+            "--authentication-skip-lookup",
+            f"--requestheader-client-ca-file={self._directory / 'proxy-ca.pem'}",
+        )
         self.process = serve(
-            target,
+            self._target,
             "--bind-address=127.0.0.1",
             f"--secure-port={self.port}",
             f"--tls-cert-file={self._directory / 'serving.crt'}",
             f"--tls-private-key-file={self._directory / 'serving.key'}",
             f"--kubeconfig={self._kubeconfig}",
-            "--authentication-skip-lookup",
-            f"--requestheader-client-ca-file={self._directory / 'proxy-ca.pem'}",
             f"--storage=sqlite:///{self.store}",
+            *(flags if self._flags is None else self._flags),
             log=self.log,
+            command=self.command,
+            environment=self._environment,
         )
-        until(self._ready, 30)
 
-    def _ready(self) -> bool:
+    def wait(self) -> None:
+        """Until it is ready."""
+        until(self.ready, 60)
+
+    def ready(self) -> bool:
+        """Whether it says so. Raises RuntimeError where it has ended."""
         assert self.process is not None
         if self.process.poll() is not None:
             raise RuntimeError(f"the server ended:\n{self.log.read_text()}")

@@ -1,6 +1,6 @@
-"""The process that the crash test kills: writes as fast as it can, and says what was acknowledged.
+"""The process that :mod:`tests.attack.storekill` kills: writes as fast as it can, and says what was acknowledged.
 
-``python -m tests.conformance.crash_writer PATH OLDEST``: forgets the past before OLDEST, meanwhile writes; each line on
+``python -m tests.attack.storewriter PATH OLDEST``: forgets the past before OLDEST, meanwhile writes; each line on
 stdout is one commit that returned: revision, key, and value or ``-`` for a delete.
 """
 

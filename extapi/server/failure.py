@@ -13,6 +13,7 @@ from extapi.codec.negotiation import Negotiated, negotiate
 from extapi.codec.strictjson import encode, encode_pretty
 from extapi.errors import ApiError, NotAcceptable
 from extapi.listener.call import Call, Handler, Response
+from extapi.storage.base import Unavailable
 
 _FALLBACK = Negotiated("json", None, pretty=True)
 """When negotiation itself fails, or asks for another kind, errors are indented JSON (observed on 1.36.3)."""
@@ -36,8 +37,12 @@ class Failures:
             return await self._successor(call)
         except ApiError as error:
             call.log["reason"] = error.reason or error.message
-            if error.code >= 500 and error.__cause__ is not None:
-                self._log.error("{text}", text=error.message, log_failure=_failure(error.__cause__))
+            cause = error.__cause__
+            if isinstance(cause, Unavailable):
+                # Every write meets this while the disk is full. Where it was caught helps nobody, and fills the disk.
+                self._log.error("{text} {why}", text=error.message, why=str(cause))
+            elif error.code >= 500 and cause is not None:
+                self._log.error("{text}", text=error.message, log_failure=_failure(cause))
             return failure(call, error)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from twisted.logger import ILogObserver, globalLogPublisher
+from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, Decision, Verdict
+from extapi.errors import ServerTimeout
+from extapi.storage.base import Unavailable
 from extapi.testing import serve
 from tests.unit.verbs.sample import GROUP, V1, WIDGETS, Shop, failure, shop, widget
 
@@ -62,6 +64,27 @@ def test_why_an_authors_code_failed_is_logged_and_not_told(shop_served: Shop) ->
     assert b"a secret" not in answer.body
     (event,) = [event for event in logged if "log_failure" in event]
     assert str(event["log_failure"].value) == "a secret"
+
+
+def test_a_store_in_trouble_is_logged_without_a_traceback(shop_served: Shop) -> None:
+    """Every write fails while a disk is full: one line each, which says why."""
+
+    async def fail(review: object) -> None:
+        raise ServerTimeout.on("widgets", GROUP, "create") from Unavailable("database or disk is full")
+
+    shop_served.plugin.on_validate = fail
+    logged: list[dict[str, Any]] = []
+    observer = cast("ILogObserver", logged.append)
+    globalLogPublisher.addObserver(observer)
+    try:
+        answer = shop_served.request("POST", WIDGETS, body=widget())
+    finally:
+        globalLogPublisher.removeObserver(observer)
+    assert answer.status == 500
+    assert b"disk is full" not in answer.body
+    (event,) = [event for event in logged if event["log_level"] is LogLevel.error]
+    assert "log_failure" not in event
+    assert "database or disk is full" in str(formatEvent(event))
 
 
 def test_acting_as_somebody_else() -> None:

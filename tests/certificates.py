@@ -89,6 +89,7 @@ class Issued:
         san: Sequence[str] = (),
         expired: bool = False,
         not_yet_valid: bool = False,
+        lasting: dt.timedelta = 30 * DAY,
         key: ec.EllipticCurvePrivateKey | None = None,
         authority_key_identifier: bool = True,
     ) -> Issued:
@@ -105,7 +106,7 @@ class Issued:
             uid=uid,
             eku=eku,
             san=san,
-            validity=validity(expired=expired, not_yet_valid=not_yet_valid),
+            validity=validity(expired=expired, not_yet_valid=not_yet_valid, lasting=lasting),
             key=key,
             authority_key_identifier=authority_key_identifier,
         )
@@ -121,14 +122,16 @@ def self_signed(cn: str, *, orgs: Sequence[str] = (), eku: Sequence[ObjectIdenti
     return _issue(cn, issuer=None, is_ca=False, orgs=orgs, eku=eku, validity=validity())
 
 
-def validity(*, expired: bool = False, not_yet_valid: bool = False) -> tuple[dt.datetime, dt.datetime]:
-    """Not before, not after: around now, or wholly before or after it."""
+def validity(
+    *, expired: bool = False, not_yet_valid: bool = False, lasting: dt.timedelta = 30 * DAY
+) -> tuple[dt.datetime, dt.datetime]:
+    """Not before, not after: around now, and ``lasting`` from now on, or wholly before or after it."""
     now = dt.datetime.now(dt.UTC).replace(microsecond=0)
     if expired:
         return now - 10 * DAY, now - DAY
     if not_yet_valid:
         return now + DAY, now + 10 * DAY
-    return now - DAY, now + 30 * DAY
+    return now - DAY, now + lasting
 
 
 def bundle(*issued: Issued) -> bytes:

@@ -10,10 +10,8 @@ import argparse
 import contextlib
 import http.client
 import json
-import os
 import resource
 import socket
-import ssl
 import struct
 import sys
 import tempfile
@@ -165,7 +163,9 @@ def heads(room: Room, count: int) -> None:
 def bodies(room: Room, count: int) -> None:
     """POSTs whose bodies do not come."""
     for _ in range(count):
-        room.secured(f"POST {LINES} HTTP/1.1\r\n{_WHO}Content-Type: application/json\r\nContent-Length: 9999\r\n\r\n{{".encode())
+        room.secured(
+            f"POST {LINES} HTTP/1.1\r\n{_WHO}Content-Type: application/json\r\nContent-Length: 9999\r\n\r\n{{".encode()
+        )
 
 
 def deaf_lists(room: Room, count: int) -> None:
@@ -193,11 +193,8 @@ def torn(room: Room, count: int) -> None:
     """Resets in the middle of a TLS record."""
     for _ in range(count):
         stream = room.secured(b"")
-        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        del incoming, outgoing
-        descriptor = stream.detach()
-        bare = socket.socket(fileno=descriptor)
         room.peers.remove(stream)
+        bare = socket.socket(fileno=stream.detach())
         bare.send(bytes.fromhex("1703034000") + b"\0" * 100)  # a record of 16 kB, of which 100 bytes come
         bare.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         bare.close()
@@ -256,9 +253,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--bound", type=float, default=500, help="milliseconds that the p99 of others may reach")
     parser.add_argument("--only", default="", help="a part of the names of the kinds")
     options = parser.parse_args(arguments)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    del soft
     cluster = Cluster()
     rows: list[tuple[str, object]] = []
     with tempfile.TemporaryDirectory() as directory:
@@ -325,5 +321,4 @@ def _attacked(
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONWARNINGS", "ignore")
     sys.exit(main(sys.argv[1:]))

@@ -85,7 +85,11 @@ class Serving:
         """Start a server, of ``target`` from now on if there is one; returns when it is ready."""
         self._target = target or self._target
         self.spawn()
-        self.wait()
+        try:
+            self.wait()
+        except BaseException:
+            self.close()
+            raise
 
     def spawn(self) -> None:
         """Start a server; returns at once. The port stays the same from one to the next."""

@@ -1,0 +1,83 @@
+"""The short form of :mod:`tests.attack.trust`: each kind of change once, under traffic; and what becomes of open watches."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.attack import expected
+from tests.attack.cluster import Cluster
+from tests.attack.trust import KINDS, Realm, Trust, Watch
+from tests.waiting import until
+
+KEPT_A_SECOND = (
+    "--authentication-token-webhook-cache-ttl=1s",
+    "--authorization-webhook-cache-authorized-ttl=1s",
+    "--authorization-webhook-cache-unauthorized-ttl=1s",
+)
+
+
+@contextmanager
+def realm(tmp_path: Path, *flags: str) -> Iterator[Realm]:
+    cluster = Cluster()
+    seed = random.SystemRandom().randrange(10**6)
+    made = Realm(tmp_path, cluster, seed, flags=flags) if flags else Realm(tmp_path, cluster, seed)
+    try:
+        yield made
+    finally:
+        made.close()
+        cluster.stop()
+
+
+def test_nobody_is_served_without_trust_or_refused_with_it(tmp_path: Path) -> None:
+    with realm(tmp_path) as made:
+        brief = made.brief(6)
+        made.clients.append(brief)
+        for client in made.clients:
+            client.start()
+        for kind in random.sample(KINDS, k=len(KINDS)):
+            made.change(kind)
+            made.further()
+    assert not made.violations()[:5]
+    assert {answer.status for answer in made.answers()} == {200, 401, 403}
+
+
+WITHDRAWALS: dict[str, Callable[[Trust], Trust]] = {
+    "another authority of proxies": lambda trust: replace(trust, proxies=frozenset({"new"})),
+    "other names of proxies": lambda trust: replace(trust, names=frozenset({"another-proxy"})),
+    "another authority of clients": lambda trust: replace(trust, clients=frozenset({"second"})),
+    "a token revoked": lambda trust: replace(trust, tokens=frozenset({"t2"})),
+    "rights withdrawn": lambda trust: replace(trust, without_rights=frozenset({"user-of-old", "client-of-first"})),
+}
+
+
+@pytest.mark.xfail(not expected.WATCHES_END_WITH_TRUST, reason="an open watch goes on without trust")
+@pytest.mark.parametrize("name", WITHDRAWALS)
+def test_open_watches_end_with_trust(tmp_path: Path, name: str) -> None:
+    with realm(tmp_path, *KEPT_A_SECOND) as made:
+        before, after = made.trust, WITHDRAWALS[name](made.trust)
+        served = [client for client in made.clients if client.identity.status(before) == 200]
+        staying = [client for client in served if client.identity.status(after) == 200]
+        watches = {client: Watch(client) for client in served}
+        for watch in watches.values():
+            watch.start()
+        made.move(after)
+        ending = [watch for client, watch in watches.items() if client not in staying]
+        assert ending
+        until(lambda: all(watch.ended for watch in ending), 30 if expected.WATCHES_END_WITH_TRUST else 0.5)
+        staying[0].write("afterwards")
+        until(lambda: all("afterwards" in watches[client].seen for client in staying), 30)
+        assert not any("afterwards" in watch.seen for watch in ending)
+
+
+@pytest.mark.xfail(not expected.WATCHES_END_WITH_TRUST, reason="an open watch goes on without trust")
+def test_an_open_watch_ends_with_its_certificate(tmp_path: Path) -> None:
+    with realm(tmp_path, *KEPT_A_SECOND) as made:
+        watch = Watch(made.brief(4))
+        watch.start()
+        until(lambda: watch.ended, 30 if expected.WATCHES_END_WITH_TRUST else 0.5)

@@ -12,6 +12,7 @@ import contextlib
 import socket
 import struct
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from cryptography import x509
@@ -35,6 +36,16 @@ LINGER = 2.0
 """Seconds to wait for the peer's end after ours, so that a reset does not destroy what it has yet to read."""
 
 _RESET = struct.pack("ii", 1, 0)
+
+
+def _ended(*_: object) -> Any:
+    """Sends or receives on a stream that is gone."""
+    raise SSL.ZeroReturnError
+
+
+def _nothing() -> int:
+    """What is decrypted of a stream that is gone."""
+    return 0
 
 
 class Application(Protocol):
@@ -89,8 +100,8 @@ class TLSStream:
         self._application = application
         self._tls = tls = SSL.Connection(context, sock)
         tls.set_accept_state()
-        self._send = tls.send
-        self._recv = tls.recv
+        self._send: Callable[[bytes | memoryview], int] = tls.send
+        self._recv: Callable[[int], bytes] = tls.recv
         self._decrypted = tls.pending
         self._queue: deque[bytes | memoryview] = deque()
         self.pending = 0
@@ -176,6 +187,10 @@ class TLSStream:
         self._queue.clear()
         self.pending = 0
         self._socket.close()
+        # OpenSSL's part of it, some 50 kB, goes now: a stream is in cycles, and the collector comes when it likes.
+        del self._tls
+        self._send = self._recv = _ended
+        self._decrypted = _nothing
         cause = reason.value if isinstance(reason, Failure) else reason
         self._application.disconnected(cause or ConnectionLost())
 

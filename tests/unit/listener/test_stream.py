@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import random
 import socket
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,6 +90,22 @@ def finish(bench: Bench) -> None:
     assert not bench.reactor.writers
     bench.reactor.advance(0)
     assert bench.reactor.getDelayedCalls() == []
+    assert len(bench.application.ends) == 1
+
+
+def test_the_session_goes_with_the_connection(bench: Bench) -> None:
+    """It is most of what a connection takes, and many that come and go at once must not pile up."""
+    session = weakref.ref(bench.stream._tls)
+    gc.disable()
+    try:
+        bench.client.close()
+        bench.reactor.until(lambda: bench.stream.gone)
+        assert session() is None
+    finally:
+        gc.enable()
+    bench.stream.write(b"too late")
+    bench.stream.resume()
+    bench.stream.close()
     assert len(bench.application.ends) == 1
 
 

@@ -124,15 +124,23 @@ def _printed(value: Any) -> str:
         return go_quote(value)
     if isinstance(value, float):
         return go_float(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return go_float(value)  # as which Go reads it
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def go_float(number: float) -> str:
     """A float as Go's ``%v`` prints it: ``2.5``, ``1e+06``, ``1e-05``."""
-    digits, _, exponent = f"{Decimal(repr(float(number))).normalize():e}".lower().partition("e")
-    power = int(exponent or "0")
-    if not math.isfinite(number) or -4 <= power < 6:
-        return f"{Decimal(repr(float(number))).normalize():f}"
+    try:
+        number = float(number)
+    except OverflowError:  # an author's integer
+        number = math.copysign(math.inf, number > 0 or -1)
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"
+    digits, _, exponent = f"{Decimal(repr(number)).normalize():e}".partition("e")
+    power = int(exponent)
+    if -4 <= power < 6:
+        return f"{Decimal(repr(number)).normalize():f}"
     return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from extapi.api.jsonvalue import INT64, go_json
 from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.names import qualified_name
 from extapi.api.timestamp import canonical_timestamp
@@ -132,12 +133,11 @@ def _text(wanted: str = "string") -> _Reader:
 
 
 def _integer(value: Any, where: str) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if isinstance(value, int) and -(2**63) <= value < 2**63:
-            return value
-        raise _WrongType(f"json: cannot unmarshal number {value} into Go struct field {where} of type int64")
+        text = go_json(value)  # Go writes metadata and reads it again
+        if text.lstrip("-").isdecimal() and int(text) in INT64:
+            return int(text)
+        raise _WrongType(f"json: cannot unmarshal number {text} into Go struct field {where} of type int64")
     raise _refuse(value, where, "int64")
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from extapi.client.base import Reply, Request, Transport, TransportError
 from extapi.client.status import error_from_status, error_from_text
+from extapi.codec.strictjson import encode
 from extapi.errors import ApiError
 
 Obj = dict[str, Any]
@@ -216,7 +217,7 @@ class Client:
             path,
             query=tuple((query or {}).items()),
             headers=headers,
-            body=None if obj is None else msgspec.json.encode(obj),
+            body=None if obj is None else encode(obj),
             timeout=self._timeout if timeout is None else timeout,
         )
 

@@ -21,7 +21,8 @@ __all__ = [
     "Body",
     "UntypedError",
     "decode_object",
-    "parsed",
+    "read",
+    "refuse_number",
     "refuse_strict",
     "refused",
     "strict_error",
@@ -64,8 +65,9 @@ def decode_object(
     after the schema has named unknown fields. Raises :class:`BadRequest`.
     """
     try:
-        value, duplicates = parsed(data, body_format)
-        _, api_version = type_of(value, lambda: data)
+        value, duplicates, out_of_range = read(data, body_format)
+        found_kind, api_version = type_of(value, lambda: data)
+        refuse_number(out_of_range, found_kind, api_version)
     except UntypedError as error:
         # A lenient decoder takes the kind from the endpoint before it misses it in the body.
         found = (error.kind, error.version)
@@ -81,16 +83,28 @@ def decode_object(
     return Body(value, [] if mode == "Ignore" else duplicates)
 
 
-def parsed(data: bytes, body_format: Format) -> tuple[Any, list[str]]:
-    """The value and the texts of its duplicate keys. Raises ``ValueError`` with the parser's words."""
+def read(data: bytes, body_format: Format) -> tuple[Any, list[str], str]:
+    """The value, the texts of its duplicate keys, and the refusal of a number that no float64 holds ("": all are good).
+
+    The latter is no error yet, since kube-apiserver reads of which kind an object is before it reads the numbers. Raises
+    ``ValueError`` with the parser's words.
+    """
     if body_format == "yaml":
         decoded = strictyaml.decode(data)
-        return decoded.value, [_YAML_PREFIX + "\n  ".join(decoded.duplicates)] if decoded.duplicates else []
+        return decoded.value, [_YAML_PREFIX + "\n  ".join(decoded.duplicates)] if decoded.duplicates else [], ""
     try:
         decoded = strictjson.decode(data)
+    except strictjson.NumberRangeError as error:
+        return error.value, [], str(error)
     except strictjson.JSONError as error:
         raise ValueError(f"couldn't get version/kind; json parse error: {error}") from None
-    return decoded.value, [f'duplicate field "{path}"' for path in decoded.duplicates]
+    return decoded.value, [f'duplicate field "{path}"' for path in decoded.duplicates], ""
+
+
+def refuse_number(out_of_range: str, kind: str, api_version: str) -> None:
+    """Raises :class:`UntypedError` with the text that :func:`read` gave, now that the type is known; none for ""."""
+    if out_of_range:
+        raise UntypedError(out_of_range, kind, api_version.rpartition("/")[2])
 
 
 def type_of(value: Any, data: Callable[[], bytes]) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 import msgspec
 
-from extapi.codec.strictjson import JSONError, decode as decode_json
+from extapi.codec.strictjson import JSONError, NumberRangeError, decode as decode_json
 from extapi.errors import BadRequest
 
 __all__ = ["Continuation", "decode", "encode"]
@@ -65,7 +65,7 @@ def _payload(token: str) -> dict[str, object]:
         _refuse(f": illegal base64 data at input byte {end - 1 if end == len(token) and end % 4 == 1 else end}")
     try:
         value = decode_json(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), max_depth=2).value
-    except JSONError as error:
+    except (JSONError, NumberRangeError) as error:
         _refuse(f": {error}")
     if not isinstance(value, dict):
         _refuse(": json: cannot unmarshal value into a continue token")

@@ -6,9 +6,11 @@ Source: spec E45, E46, E50, E51 and their corrections; ``apimachinery/pkg/apis/m
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+from extapi.api.jsonvalue import go_json
 from extapi.codec import strictjson, strictyaml
 from extapi.codec.body import json_type
 from extapi.codec.native import not_registered
@@ -85,8 +87,11 @@ def _from_query(query: Query) -> dict[str, Any]:
 def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) -> dict[str, Any]:
     if body_format == "protobuf" and messages is not None:
         return _from_protobuf(data, messages)
+    out_of_range = ""
     try:
         value = (strictyaml if body_format == "yaml" else strictjson).decode(data).value
+    except strictjson.NumberRangeError as error:  # told where it matters: what stands in other fields is not looked at
+        value, out_of_range = error.value, error.number
     except ValueError as error:
         raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from None
     if value is None:
@@ -106,9 +111,10 @@ def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) 
     _expect_field(preconditions, "uid", "string", "types.UID", owner="Preconditions.preconditions")
     _expect_field(preconditions, "resourceVersion", "string", "string", owner="Preconditions.preconditions")
     grace = value.get("gracePeriodSeconds")
-    if grace is not None and (isinstance(grace, float) or not -(2**63) <= grace < 2**63):
+    if isinstance(grace, float):
+        number = go_json(grace) if math.isfinite(grace) else out_of_range
         raise BadRequest(
-            f"json: cannot unmarshal number {grace} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+            f"json: cannot unmarshal number {number} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
         )
     found: dict[str, Any] = value
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi.codec.body import Body, UntypedError, parsed, refused, type_of
+from extapi.codec.body import Body, UntypedError, read, refuse_number, refused, type_of
 from extapi.codec.negotiation import BodyFormat
 from extapi.codec.options import Validation
 from extapi.codec.protobuf import Messages, ProtobufError, unwrap
@@ -32,10 +32,11 @@ def decode_native(
         if body_format == "protobuf":
             value = _from_protobuf(data, kind, group_version, messages)
         else:
-            value, duplicates = parsed(data, body_format)
+            value, duplicates, out_of_range = read(data, body_format)
             value = _typed(value, kind, group_version)
             found_kind, found_version = type_of(value, lambda: data)
             _check(found_kind, found_version, kind, group_version, messages)
+            refuse_number(out_of_range, found_kind, found_version)
     except UntypedError as error:
         raise refused(str(error), data, kind, error.kind, error.version) from None
     except ValueError as error:

@@ -61,6 +61,10 @@ def _operations(patch: bytes, mode: Validation) -> tuple[list[dict[str, Any]], l
     prefix = "" if mode == "Ignore" else "error decoding patch: "
     try:
         decoded = strictjson.decode(patch)
+    except strictjson.NumberRangeError as error:
+        if mode == "Ignore":
+            raise _number_error(patch, error) from None
+        raise BadRequest(f"{prefix}{error}".replace("Go value", "Go struct field jsonPatchOp.value")) from None
     except strictjson.JSONError as error:
         raise BadRequest(f"{prefix}{error}") from None
     value = [] if decoded.value is None else decoded.value  # a patch of null does nothing
@@ -89,6 +93,10 @@ def merge_patch(doc: dict[str, Any], patch: bytes, mode: Validation = "Warn") ->
     """``doc`` after an RFC 7386 patch. Raises :class:`BadRequest`, or :class:`Invalid` where the result is no object."""
     try:
         decoded = strictjson.decode(patch)
+    except strictjson.NumberRangeError as error:
+        if mode == "Ignore":
+            raise _number_error(patch, error) from None
+        raise BadRequest(f"error decoding patch: {error}") from None
     except strictjson.JSONError as error:
         raise BadRequest("Invalid JSON Patch" if mode == "Ignore" else f"error decoding patch: {error}") from None
     value = decoded.value
@@ -146,6 +154,11 @@ def patched_error(patched: Any, why: str) -> Invalid:
     """The refusal of what a patch led to: 422, with an empty kind and name (spec E60). ``patched``: a text, or the result."""
     shown = patched if isinstance(patched, str) else strictjson.encode(patched).decode()
     return Invalid.of("", "", "", [FieldError.invalid("patch", shown, why)])
+
+
+def _number_error(patch: bytes, error: ValueError) -> Invalid:
+    """The refusal of a number under ``Ignore``: kube-apiserver finds it in the result only, and shows that; here it is the patch."""
+    return patched_error(patch.decode(errors="replace"), str(error))
 
 
 def refuse_strict_patch(patched: Any, unknown: list[str], duplicates: list[str]) -> None:

@@ -123,7 +123,7 @@ def _raw_json(data: memoryview, budget: Budget) -> Any:
             raw = bytes(expect(value, wire, BYTES, "Raw"))
     try:
         return strictjson.decode(raw).value if raw else None
-    except strictjson.JSONError as error:
+    except (strictjson.JSONError, strictjson.NumberRangeError) as error:
         refuse(str(error))
 
 

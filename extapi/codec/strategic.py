@@ -52,7 +52,7 @@ def strategic_merge_patch(
     """
     try:
         decoded = strictjson.decode(patch)
-    except strictjson.JSONError as error:
+    except (strictjson.JSONError, strictjson.NumberRangeError) as error:
         raise BadRequest(str(error)) from None
     value = {} if decoded.value is None else decoded.value
     if not isinstance(value, dict):

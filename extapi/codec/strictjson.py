@@ -11,20 +11,32 @@ Source: spec E10, G7 and the notes on decoding; ``sigs.k8s.io/json``, ``encoding
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import msgspec
 
+from extapi.api.jsonvalue import (
+    NumberRangeError,
+    has_long_number,
+    is_plain,
+    read_clamped,
+    read_float,
+    read_integer,
+    written,
+)
 from extapi.codec.jsonsyntax import END, TOO_DEEP, syntax_error
 
 __all__ = [
     "MAX_DEPTH",
     "Decoded",
     "JSONError",
+    "NumberRangeError",
     "copy",
     "decode",
+    "decode_stored",
     "encode",
     "encode_pretty",
     "is_deeper",
@@ -55,28 +67,19 @@ class Decoded:
     duplicates: list[str] = field(default_factory=list)
 
 
-class _OutOfRangeError(ValueError):
-    """A number that no float64 holds."""
-
-
-def _number(text: str) -> int | float:
-    """A number with a point or an exponent: integral ones come back as integers, as from Go's encoder."""
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise _OutOfRangeError(f"json: cannot unmarshal number {text} into Go value of type float64")
-    return int(value) if value.is_integer() and abs(value) < 1e21 else value
-
-
-_decoder = msgspec.json.Decoder(float_hook=_number)
+_decoder = msgspec.json.Decoder(float_hook=read_float)
 _encoder = msgspec.json.Encoder(order="deterministic")
 _quick_encoder = msgspec.json.Encoder()
 
 
 def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
-    """The value of ``data`` and the keys that occur twice in it. Last one wins. Raises :class:`JSONError`.
+    """The value of ``data`` and the keys that occur twice in it. Last one wins.
 
-    Bytes that are no UTF-8 become U+FFFD, each of them; so do lone surrogates. Integers keep all digits.
+    Bytes that are no UTF-8 become U+FFFD, each of them; so do lone surrogates. Raises :class:`JSONError`, or
+    :class:`NumberRangeError` for a text that is JSON but for a number.
     """
+    if has_long_number(data):
+        return _decode_slowly(data, max_depth)
     try:
         value = _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -114,18 +117,43 @@ def _decode_slowly(data: bytes, max_depth: int) -> Decoded:
     """What the C decoder refused: text that Go repairs, or an error in Go's words."""
     # "surrogateescape" marks each bad byte on its own, as Go counts them; "replace" joins some of them.
     text = data.decode("utf-8", "surrogateescape")
+    numbers = _Numbers()
     try:
-        value = json.loads(text, parse_float=_number, parse_int=_integer, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_float=numbers.float, parse_int=numbers.int, parse_constant=_refuse_constant)
         duplicates = _duplicates(text)
-    except _OutOfRangeError as found:
-        raise JSONError(str(found)) from None
     except RecursionError:
         raise JSONError(TOO_DEEP) from None
     except ValueError:
         raise JSONError(_explained(data, max_depth)) from None
     if is_deeper(value, max_depth):
         raise JSONError(TOO_DEEP)
+    if numbers.error is not None:
+        numbers.error.value = _repaired(value)
+        raise numbers.error
     return Decoded(_repaired(value), [_repaired(path) for path in duplicates])
+
+
+class _Numbers:
+    """Reads the numbers of one text. The first that is out of range is the text's error, but the rest is read all the same."""
+
+    def __init__(self) -> None:
+        self.error: NumberRangeError | None = None
+
+    def int(self, text: str) -> Any:
+        try:
+            return read_integer(text)
+        except NumberRangeError as error:
+            return self._infinite(error, text)
+
+    def float(self, text: str) -> Any:
+        try:
+            return read_float(text)
+        except NumberRangeError as error:
+            return self._infinite(error, text)
+
+    def _infinite(self, error: NumberRangeError, text: str) -> Any:
+        self.error = self.error or error
+        return math.copysign(math.inf, -1 if text.startswith("-") else 1)
 
 
 def _explained(data: bytes, max_depth: int) -> str:
@@ -139,13 +167,6 @@ def _explained(data: bytes, max_depth: int) -> str:
 def _refuse_constant(name: str) -> NoReturn:
     """Python reads NaN and infinities, JSON has none."""
     raise ValueError(name)
-
-
-def _integer(text: str) -> int:
-    """An integer of any length: Python's own limit on digits (of 4300) must not become a server error."""
-    if len(text) > 400:
-        raise _OutOfRangeError(f"json: cannot unmarshal number {text[:32]}... into Go value of type float64")
-    return int(text)
 
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -193,10 +214,16 @@ def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:
 def encode(obj: Any) -> bytes:
     """Compact JSON without a newline: apiVersion, kind, metadata first, all else sorted, so equal objects have equal bytes.
 
-    ``<``, ``>``, ``&`` and the two line separators are escaped, as Go's encoder does (spec G7). Raises ``TypeError``
-    or ``ValueError`` for what is not JSON.
+    ``<``, ``>``, ``&`` and the two line separators are escaped, as Go's encoder does (spec G7). Raises
+    :class:`extapi.api.jsonvalue.NotJSONError` for what is not JSON, or what clients could not read.
     """
-    return _escaped(_encoder.encode(obj) if not isinstance(obj, dict) else _encode_object(obj))
+    if not is_plain(obj):
+        obj = written(obj)
+    try:
+        return _escaped(_encoder.encode(obj) if not isinstance(obj, dict) else _encode_object(obj))
+    except (TypeError, ValueError, RecursionError):
+        written(obj)  # says where it is
+        raise
 
 
 _FIRST = ("apiVersion", "kind", "metadata")
@@ -227,6 +254,17 @@ def _escaped(data: bytes) -> bytes:
 def encode_pretty(obj: Any) -> bytes:
     """JSON indented by two spaces, without a newline at the end, as ``json.MarshalIndent`` (spec G7)."""
     return msgspec.json.format(encode(obj), indent=2)
+
+
+def decode_stored(data: bytes) -> Any:
+    """The value of an encoded object that was stored, whatever its numbers are.
+
+    A store may hold integers of any length, from a time when they were not refused: each is read as its float64, and what
+    none holds as the largest one.
+    """
+    if has_long_number(data):
+        return json.loads(data, parse_float=read_clamped, parse_int=read_clamped)
+    return msgspec.json.decode(data)
 
 
 def copy(value: Any) -> Any:

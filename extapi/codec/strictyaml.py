@@ -15,8 +15,10 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from extapi.api.jsonvalue import INT64, go_json, read_float
 from extapi.codec.strictjson import MAX_DEPTH, Decoded, copy, is_deeper
 from extapi.codec.yamlscalars import MERGE, Scalar, is_ambiguous, resolve
+from extapi.errors import go_float
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +187,8 @@ def _key(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
+        if 2**63 <= value <= 2**64 and value.is_integer():
+            raise YAMLError("yaml: unsupported map key of type: uint64")
         return f"{value:.8g}"
     kind = "<nil>" if value is None else "list" if isinstance(value, list) else "map"
     raise YAMLError(f"yaml: unsupported map key of type: {kind}")
@@ -205,6 +209,10 @@ def _scalar(event: Any) -> Scalar:
         value = resolve(text)
     if isinstance(value, float):
         return _json_number(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (
+            value if value in INT64 else float(value)
+        )  # 64 bits at most; through JSON, what is no int64 becomes a float
     return value
 
 
@@ -216,7 +224,8 @@ def _tagged(tag: str, text: str) -> Scalar:
     if tag == "timestamp":
         return text
     if not isinstance(value, _TYPES[tag]) or (tag in ("int", "float") and isinstance(value, bool)):
-        raise YAMLError(f"yaml: cannot decode !!str `{text[:64]}` as a !!{tag}")
+        found = "float" if isinstance(value, float) else "str"
+        raise YAMLError(f"yaml: cannot decode !!{found} `{text[:64]}` as a !!{tag}")
     return value
 
 
@@ -232,7 +241,7 @@ def _json_number(value: float) -> int | float:
     if not math.isfinite(value):
         text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
         raise YAMLError(f"json: unsupported value: {text}")
-    return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    return read_float(repr(value))
 
 
 def encode_yaml(obj: Any) -> bytes:
@@ -265,6 +274,8 @@ def _yaml_node(yaml: Any, value: Any) -> Any:
         return yaml.ScalarNode(_TAG + "null", "null")
     if isinstance(value, bool):
         return yaml.ScalarNode(_TAG + "bool", "true" if value else "false")
-    if isinstance(value, int):
-        return yaml.ScalarNode(_TAG + "int", str(value))
-    return yaml.ScalarNode(_TAG + "float", repr(value))
+    # As Go comes from JSON to YAML: what is written as an integer, and fits an int64 or a uint64, stays one.
+    text = go_json(value)
+    if -(2**63) <= value < 2**64 and not set(text) & {".", "e"}:
+        return yaml.ScalarNode(_TAG + "int", text)
+    return yaml.ScalarNode(_TAG + "float", go_float(value))

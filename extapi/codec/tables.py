@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from extapi.api.jsonvalue import INT64, check
 from extapi.codec import strictjson
 from extapi.codec.duration import human_duration
 from extapi.codec.jsonpath import JSONPath
 from extapi.codec.options import IncludeObject
 from extapi.codec.partial import partial
+from extapi.errors import go_float
 
 __all__ = ["Cell", "ColumnLike", "Columns", "PrinterColumn", "RawCells", "row", "row_object", "table", "table_head"]
 
@@ -151,9 +153,11 @@ def _finder(column: ColumnLike) -> Callable[[dict[str, Any]], Sequence[Any]]:
 
     def find(obj: dict[str, Any]) -> Sequence[Any]:
         try:
-            return (make(obj),)
+            value = make(obj)
+            check(value)
         except Exception:  # noqa: BLE001 - an author's code: whatever it raises, the other cells are shown
             return ("<error>",)
+        return (value,)
 
     return find
 
@@ -184,9 +188,11 @@ def _cell(kind: str, found: Sequence[Any]) -> Cell:
         return _moment(value) if isinstance(value, str) else None
     if isinstance(value, bool):
         return value if kind == "boolean" else None
-    if isinstance(value, int | float):
-        return int(value) if kind == "integer" else float(value) if kind == "number" else None
-    return None
+    if kind == "integer" and isinstance(value, int | float):
+        # A float that no int64 holds is cut by Go to whatever the processor makes of it: nothing says more than that.
+        whole = int(value)
+        return whole if whole in INT64 else None
+    return float(value) if kind == "number" and isinstance(value, int | float) else None
 
 
 def _text(value: Any) -> str:
@@ -195,6 +201,8 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) or (isinstance(value, int) and value not in INT64):
+        return go_float(value)
     return strictjson.encode(value).decode()
 
 
@@ -208,8 +216,10 @@ def _moment(text: str) -> float | str:
     match = _RFC3339.fullmatch(text)
     if match is None:
         return "<invalid>"
+    # The year 0 is one to Go and none to Python. Which early year it is makes no difference: ages end at 292 years.
+    local = "0004" + match[1][4:] if match[1].startswith("0000") else match[1]
     try:
-        moment = datetime.fromisoformat(match[1] + match[3].replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(local + match[3].replace("Z", "+00:00"))
     except ValueError:
         return "<invalid>"
     return moment.timestamp() + float(f"0.{match[2] or 0}")

@@ -7,16 +7,19 @@ writing stand in ``create``, ``update`` and ``delete`` beside it.
 from __future__ import annotations
 
 import msgspec
+from twisted.logger import Logger
 
 from extapi.api.definition import NAMESPACED, Kind, Strategy
+from extapi.api.jsonvalue import NotJSONError, check
 from extapi.api.metadata import coerce
 from extapi.api.types import Obj
 from extapi.api.versions import by_priority, group_version, version_priority
-from extapi.codec.strictjson import encode, split_resource_version
+from extapi.codec.strictjson import decode_stored, encode, split_resource_version
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter
-from extapi.errors import BadRequest, FieldError
+from extapi.errors import BadRequest, FieldError, InternalError
 from extapi.registry.selectable import Selectable
+from extapi.schema.check import unreadable
 from extapi.schema.compile import compile_type
 from extapi.schema.program import Schema
 from extapi.schema.structural import Structural, from_openapi
@@ -37,6 +40,8 @@ class ServedVersion:
         self.structural: Structural = (
             compile_type(version.type) if isinstance(version.type, type) else from_openapi(version.type)
         )
+        for error in unreadable(self.structural):
+            raise ValueError(f"kind {kind.name}: version {name}: {error.text()}")
         self.schema = Schema(self.structural)
         self.selectable = Selectable(kind, name, self.structural)
         self.columns = Columns(kind.columns_of(name))
@@ -45,6 +50,8 @@ class ServedVersion:
 
 class ServedKind:
     """A kind with all its versions. ``prefix`` is where its objects are in the store (spec K4)."""
+
+    _log = Logger()
 
     def __init__(self, kind: Kind, group: str) -> None:
         self.kind = kind
@@ -86,14 +93,37 @@ class ServedKind:
         stored = self.converter.convert(obj, version, self.kind.storage)
         if version != self.kind.storage:
             self.settle(stored, self.kind.storage)
-        return encode(stored)
+        try:
+            return encode(stored)
+        except NotJSONError as error:
+            raise self._unsound(f"the conversion to {self.kind.storage}", error) from error
+
+    def check(self, obj: Obj, whose: str) -> None:
+        """Raises an :class:`InternalError` if an object that an author's code made or changed is not JSON for every client.
+
+        Comes before everything that works with the object: a single number that clients cannot read would make each list
+        of the kind unreadable to them. ``whose``: the code, for the message.
+        """
+        try:
+            check(obj)
+        except NotJSONError as error:
+            raise self._unsound(whose, error) from error
+
+    def _unsound(self, whose: str, error: NotJSONError) -> InternalError:
+        self._log.error(
+            "{whose} of {kind} made an object that cannot be stored: {error}",
+            whose=whose,
+            kind=self.kind.name,
+            error=str(error),
+        )
+        return InternalError.because(f"{whose} of {self.kind.name} made an object that cannot be stored: {error}")
 
     def from_stored(self, value: bytes, version: str) -> Obj:
         """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, defaulted again.
 
         What cannot be converted raises the converter's :class:`extapi.errors.InternalError`.
         """
-        obj: Obj = msgspec.json.decode(value)
+        obj: Obj = decode_stored(value)
         stored_in = obj["apiVersion"].rpartition("/")[2]
         self.settle(obj, stored_in)
         if stored_in != version:
@@ -106,7 +136,11 @@ class ServedKind:
 
         Source of the seam: :class:`extapi.watch.entry.Projector`.
         """
-        return split_resource_version(encode(self.from_stored(value, version)))
+        obj = self.from_stored(value, version)
+        try:
+            return split_resource_version(encode(obj))
+        except NotJSONError as error:
+            raise self._unsound(f"the conversion to {version}", error) from error
 
     def cells(self, value: bytes, version: str) -> RawCells:
         """The raw cells of a projected object in the version's table."""

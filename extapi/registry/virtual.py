@@ -75,6 +75,7 @@ class _Virtual:
         version = self._spoken(at)
         obj = self._kind.converter.from_hub(made, version, whole=True)
         obj.setdefault("metadata", {})
+        self._kind.check(obj, f"what serves {self.plural}")
         self._kind.settle(obj, version)
         return obj
 

@@ -148,13 +148,13 @@ class Write:
         review = self._review(operation, name, obj, old)
         try:
             await self._admit.chain.mutate(review)
-            changed = self._changed(review, obj)
+            changed = self._changed(review, obj, "an admission plugin")
             if changed is not None:
                 keep(changed)
                 obj, review = changed, self._review(operation, name, changed, old)
             if self._kind.prepares and not self._admit.subresource:  # what writes a part does not touch the rest
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
-                obj = self._changed(review, obj) or obj
+                obj = self._changed(review, obj, "prepare") or obj
         except InternalError:
             # No hub object can be made of wrong types. That is the client's mistake and not ours, and the schema says it best.
             errors = self._broken_rules(obj, old)
@@ -163,11 +163,15 @@ class Write:
             raise
         return obj
 
-    def _changed(self, review: Review, before: Obj) -> Obj | None:
-        """The object of the review in shape; None: nobody changed it. One without a type may have changed in place."""
+    def _changed(self, review: Review, before: Obj, whose: str) -> Obj | None:
+        """The object of the review in shape; None: nobody changed it. One without a type may have changed in place.
+
+        ``whose``: the code that may have changed it.
+        """
         result = review.result()
         if result is None or (result is before and self._kind.converter.hub is not None):
             return None
+        self._kind.check(result, whose)
         self._kind.accept(result, self._at.version)
         return result
 
@@ -215,7 +219,7 @@ class Write:
             return marked
         review = self._review(Operation.DELETE, name, marked, None)
         strategy.begin_deletion(review.object)
-        return self._changed(review, marked) or marked
+        return self._changed(review, marked, "begin_deletion") or marked
 
     def stays(self, obj: Obj) -> bool:
         """Whether a deleted object stays: for its finalizers, or since it is held."""

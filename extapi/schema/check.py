@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from extapi.api.jsonvalue import NotJSONError, check as check_json
 from extapi.errors import FieldError
 from extapi.schema.check_lists import check_lists
 from extapi.schema.default import copier, defaulter, has_default
@@ -161,6 +162,7 @@ def _value(node: Structural, path: str) -> Iterator[FieldError]:
         except ValueError as error:
             text = f"must be a valid regular expression, but isn't: {error}"
             yield FieldError.invalid(join(path, "pattern"), node.pattern, text)
+    yield from _constants(node, path)
     if node.unique_items:
         text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         yield FieldError.forbidden(join(path, "uniqueItems"), text)
@@ -174,6 +176,35 @@ def _value(node: Structural, path: str) -> Iterator[FieldError]:
         else:
             text = "is no keyword of a structural schema"
         yield FieldError.forbidden(join(path, keyword), text)
+
+
+def unreadable(node: Structural, path: str = "") -> Iterator[FieldError]:
+    """The constants anywhere in a schema that are no JSON for every client: servers refuse to start with them.
+
+    A default such as NaN would be stored with every object. Of the other rules here none is as dear to break.
+    """
+    yield from _constants(node, path)
+    for at, sub in (*node.branches(), *_inner(node, path)):
+        yield from unreadable(sub, at)
+
+
+def _constants(node: Structural, path: str) -> Iterator[FieldError]:
+    """As :func:`unreadable`, of one node."""
+    constants = {
+        "default": node.default,
+        "enum": list(node.enum),
+        "minimum": node.minimum,
+        "maximum": node.maximum,
+        "multipleOf": node.multiple_of,
+    }
+    for keyword, constant in constants.items():
+        if constant is MISSING:
+            continue
+        try:
+            check_json(constant)
+        except NotJSONError as error:
+            at = f"{join(path, keyword)}{'.' if error.path[:1] not in ('', '[') else ''}{error.path}"
+            yield FieldError.forbidden(at, f"must be JSON that every client can read, but is {error.why}")
 
 
 def _branch(node: Structural, path: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from extapi.api.jsonvalue import go_json
 from extapi.errors import FieldError, FieldErrorType, go_quote
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
@@ -240,7 +241,9 @@ def _number(node: Structural, kind: str, value: float, path: str, found: _Found)
 
 def _in_range(types: tuple[str, ...], name: str, value: float) -> bool:
     if types == ("integer",):
-        return value == int(value) and int(value) in (INT32 if name == "int32" else INT64)
+        # Judged by what Go writes: the float below the least int64 that is nearest to it reads as that int64.
+        text = go_json(value)
+        return text.lstrip("-").isdecimal() and int(text) in (INT32 if name == "int32" else INT64)
     return name != "float" or abs(value) <= MAX_FLOAT32
 
 

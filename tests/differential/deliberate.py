@@ -125,7 +125,12 @@ DELIBERATE: tuple[Deliberate, ...] = (
         code=422,
     ),
     Deliberate("null is no operation, which is said in words", ("patch: json patch of nulls",), REFUSAL, code=400),
-    Deliberate("RFC 6902, 4.6: numbers are equal if their values are", ("patch: test float",), REFUSAL, code=200),
+    Deliberate(
+        "RFC 6902, 4.6: numbers are equal if their values are",
+        ("patch: test float", "number: patches 9223372036854775808", "number: patches 1e20", "number: patches -0.0"),
+        REFUSAL,
+        code=200,
+    ),
     Deliberate(
         PROTOBUF,
         (
@@ -168,19 +173,66 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("",),
     ),
     Deliberate(
-        "numbers outside of float64 are refused while reading, before a kind is known",
-        ("create: huge number",),
+        "a number that no float64 holds is told last",
+        ("number: without a kind", "number: patch of a list", "number: patch of a wrong operation"),
         MESSAGE,
         code=400,
     ),
+    Deliberate(GO, ("number: in a list",), MESSAGE, code=400),
     Deliberate(
-        "integers of more than 64 bits are kept exactly",
-        ("create: long integer",),
-        ("content.spec.free", "content.items.spec.free"),
+        "the patch is shown, not what it would lead to",
+        tuple(f"number: ignored application/json-patch+json {number}" for number in ("1e400", "10000000..401")),
+        CAUSES,
+        code=422,
     ),
     Deliberate(
-        "integers of more than 64 bits are quoted exactly", ("schema: size 14", "schema: size 15"), CAUSES, code=422
+        "an integer column shows no number that no int64 holds; Go cuts it to what the processor makes of it",
+        tuple(
+            f"number: free {number}"
+            for number in (
+                "1.7976931348623157e308",
+                "9223372036854775808",
+                "-9223372036854775809",
+                "18446744073709551615",
+                "18446744073709551616",
+                "123456789012345678901",
+                "123456789012345678901234567890",
+                "999999999999999999999",
+                "1e20",
+                "1e21",
+                "9.223372036854775807e18",
+            )
+        ),
+        ("content.rows.cells",),
+        code=200,
     ),
+    Deliberate(
+        "a number that is only written in another way is no change",
+        (
+            *(
+                f"number: {field} {number}"
+                for field in ("small", "even", "port")
+                for number in ("1e2", "2.0", "-0.0", "1e-400")
+            ),
+            *(f"number: {field} {number}" for field in ("size",) for number in ("1e2", "2.0")),
+            "number: weight 2.0",
+            "number: patches -0.0",
+        ),
+        (
+            "content.metadata.generation",
+            "content.metadata.resourceVersion",
+            "content.items.metadata.generation",
+            "content.items.metadata.resourceVersion",
+        ),
+    ),
+    Deliberate("zero has no sign", ("number: size -0.0", "number: weight -0.0"), CAUSES, code=422),
+    Deliberate(
+        "what no int64 holds is quoted as the float that it is read as",
+        ("number: grace 9223372036854775808", "number: yaml grace 18446744073709551615"),
+        MESSAGE,
+        code=400,
+    ),
+    Deliberate("the key is not shown", ("number: yaml key 18446744073709551615",), MESSAGE, code=400),
     Deliberate(
         "a list is judged as any other object of a wrong kind", ("create: list kind",), (*CAUSES, "warnings"), code=422
     ),
@@ -205,7 +257,14 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(
         STATUS,
-        ("update: status list", "update: status wrong", "update: status wrong type", "patch: merge on status, wrong"),
+        (
+            "update: status list",
+            "update: status wrong",
+            "update: status wrong type",
+            "patch: merge on status, wrong",
+            "number: patches 9223372036854775808",
+            "number: patches 1e20",
+        ),
         CAUSES,
         code=422,
     ),

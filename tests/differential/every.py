@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.differential import creating, deleting, patching, reading, routing, schemas, updating, watching
+from tests.differential import creating, deleting, numbers, patching, reading, routing, schemas, updating, watching
 from tests.differential.cases import Case
 
 MODULES = {
@@ -14,6 +14,7 @@ MODULES = {
     "route": routing,
     "schema": schemas,
     "watch": watching,
+    "number": numbers,
 }
 
 

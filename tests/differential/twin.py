@@ -112,6 +112,11 @@ COLUMNS = [
     Column("Part", ".spec.parts[0].name", priority=1),
     Column("Weight", ".spec.weight", "number"),
     Column("Code", ".spec.port", "integer"),
+    Column("Whole", ".spec.free.x", "integer", priority=1),
+    Column("Real", ".spec.free.x", "number", priority=1),
+    Column("Words", ".spec.free.x", priority=1),
+    Column("Truth", ".spec.free.x", "boolean", priority=1),
+    Column("Since", ".spec.free.x", "date", priority=1),
     Column("Age", ".metadata.creationTimestamp", "date"),
 ]
 

@@ -76,7 +76,7 @@ def test_metadata_is_read_as_go_reads_it(given: Any, metadata: dict[str, Any], u
         ),
         (
             {"generation": 2**63},
-            "json: cannot unmarshal number 9223372036854775808 into Go struct field ObjectMeta.generation of type int64",
+            "json: cannot unmarshal number 9223372036854776000 into Go struct field ObjectMeta.generation of type int64",
         ),
         ({"generation": "x"}, "json: cannot unmarshal string into Go struct field ObjectMeta.generation of type int64"),
         (

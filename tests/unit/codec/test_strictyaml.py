@@ -26,7 +26,12 @@ from extapi.codec.strictyaml import YAMLError, decode, encode_yaml
         ("0b11", 3),
         ("-0b11", -3),
         ("09", 9),
-        ("18446744073709551615", 18446744073709551615),
+        ("9223372036854775807", 9223372036854775807),
+        ("9223372036854775808", 9223372036854775808.0),
+        ("18446744073709551615", 18446744073709551616.0),
+        ("0xffffffffffffffff", 18446744073709551616.0),
+        ("0x" + "f" * 17, "0x" + "f" * 17),
+        ("-9223372036854775809", -9223372036854775808.0),
         ("1.5", 1.5),
         (".5", 0.5),
         ("1e3", 1000),
@@ -179,7 +184,7 @@ def test_output_is_as_kubectl_prints_it() -> None:
 _TEXT = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co")) | st.sampled_from("\n :#-'\"[]{}&*!|>%@`01.:yn~")
 )
-_SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.sampled_from([0.5, -1.25e-7, 3.75]) | _TEXT
+_SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0.5, -1.25e-7, 3.75]) | _TEXT
 
 
 @given(

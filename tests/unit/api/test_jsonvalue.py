@@ -1,0 +1,172 @@
+"""Numbers as Go's decoder reads them and its encoder writes them; what is no JSON. What is expected was seen on kube-apiserver."""
+
+from __future__ import annotations
+
+import enum
+import math
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, strategies as st
+
+from extapi.api.jsonvalue import (
+    NotJSONError,
+    NumberRangeError,
+    check,
+    go_json,
+    has_long_number,
+    is_plain,
+    read_clamped,
+    read_float,
+    read_integer,
+    written,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("-0", 0),
+        ("9223372036854775807", 9223372036854775807),
+        ("-9223372036854775808", -9223372036854775808),
+        ("9223372036854775808", 9223372036854775808.0),
+        ("-9223372036854775809", -9223372036854775808.0),
+        ("123456789012345678901", 1.2345678901234568e20),
+        ("9" * 308, 1e308),
+    ],
+)
+def test_integers(text: str, value: float) -> None:
+    found = read_integer(text)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2.0", 2),
+        ("1e2", 100),
+        ("-0.0", 0),
+        ("1.5", 1.5),
+        ("1e15", 10**15),
+        ("1e16", 1e16),
+        ("1e-400", 0),
+        ("5e-324", 5e-324),
+    ],
+)
+def test_floats(text: str, value: float) -> None:
+    found = read_float(text)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize("read", [read_integer, read_float])
+@pytest.mark.parametrize("text", ["9" * 309, "-" + "9" * 309, "1" + "0" * 5000])
+def test_what_is_too_large(read: Any, text: str) -> None:
+    with pytest.raises(
+        NumberRangeError, match=r"cannot unmarshal number -?[0-9]+(\.\.\.)? into Go value of type float64"
+    ):
+        read(text)
+    assert read_clamped(text) == math.copysign(sys.float_info.max, float(text))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (5, "5"),
+        (5.0, "5"),
+        (-0.5, "-0.5"),
+        (1e20, "100000000000000000000"),
+        (1e21, "1e+21"),
+        (1.7976931348623157e308, "1.7976931348623157e+308"),
+        (1e-6, "0.000001"),
+        (1e-7, "1e-7"),
+        (9223372036854775808.0, "9223372036854776000"),
+        (2**63, "9223372036854776000"),
+        (1.2345678901234568e20, "123456789012345680000"),
+    ],
+)
+def test_text_of_a_number(number: float, text: str) -> None:
+    assert go_json(number) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_what_is_written_is_the_same_number(number: float) -> None:
+    assert float(go_json(number)) == number
+    assert written(number) == number or float(written(number)) == number
+
+
+class _Color(enum.StrEnum):
+    RED = "red"
+
+
+class _Part(msgspec.Struct):
+    size: float
+
+
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        ({"a": [1.0, 2.5, None, True, "x"]}, {"a": [1, 2.5, None, True, "x"]}),
+        ((1.0, {"b": 1e20}), [1, {"b": 10**20}]),
+        (123456789012345680000, 123456789012345680000),  # what is read back from a store
+        ({"a": _Color.RED}, {"a": "red"}),
+        ({"a": _Part(3.0)}, {"a": {"size": 3}}),
+        ({"a": datetime(2026, 1, 2, tzinfo=UTC)}, {"a": "2026-01-02T00:00:00Z"}),
+        ({"a": "πσ \u02c6 😀"}, {"a": "πσ \u02c6 😀"}),  # in UTF-8 these look like floats in msgpack
+    ],
+)
+def test_what_is_written(value: Any, result: Any) -> None:
+    assert written(value) == result
+    check(value)
+
+
+def _nested(levels: int) -> Any:
+    value: Any = 1.5
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "why"),
+    [
+        (math.nan, "", "NaN"),
+        ({"spec": {"a": [0, math.inf]}}, "spec.a[1]", "an infinite number"),
+        ({"spec": 2**64}, "spec", "an integer of more than 64 bits"),
+        ({"spec": 2**63}, "spec", "an integer of more than 64 bits"),
+        ({"spec": -(10**30)}, "spec", "an integer of more than 64 bits"),
+        ({"a": "x\udfff"}, "a", "text with half of a surrogate pair, which is no character"),
+        ({"a": _Part(math.nan)}, "a.size", "NaN"),
+        ({"a": {None: 1}}, "a", "an object with a key of type NoneType"),
+        ({"a": print}, "a", "of type builtin_function_or_method, which is no JSON"),
+        (_nested(100_000), "", "nested too deep"),
+    ],
+)
+def test_what_is_no_json(value: Any, path: str, why: str) -> None:
+    with pytest.raises(NotJSONError) as raised:
+        written(value)
+    assert (raised.value.path, raised.value.why) == (path, why)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
+        max_leaves=8,
+    )
+)
+def test_the_quick_look_overlooks_nothing(value: Any) -> None:
+    if is_plain(value):
+        assert written(value) == value
+        assert msgspec.json.decode(msgspec.json.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("data", "long"),
+    [(b'{"a":123456789012345678}', False), (b'{"a":1234567890123456789}', True), (b'["999999999", 999999999]', False)],
+)
+def test_long_numbers_are_seen(data: bytes, long: bool) -> None:
+    assert has_long_number(data) is long

@@ -62,6 +62,7 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     name = obj["metadata"]["name"]
     key = kind.key(at.namespace, name)
     value = kind.to_stored(obj, at.version)
+    store.check_size(value)
     if admit.dry_run:
         live = await store.live("create", key)
         if live is not None:

@@ -14,7 +14,7 @@ from extapi.api.jsonvalue import NotJSONError, check
 from extapi.api.metadata import coerce
 from extapi.api.types import Obj
 from extapi.api.versions import by_priority, group_version, version_priority
-from extapi.codec.strictjson import decode_stored, encode, split_resource_version
+from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper, split_resource_version
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter
 from extapi.errors import BadRequest, FieldError, InternalError
@@ -89,14 +89,21 @@ class ServedKind:
         return self.versions[version].schema.coerce(obj)
 
     def to_stored(self, obj: Obj, version: str) -> bytes:
-        """The bytes for the store: converted to the storage version, defaulted there, without resourceVersion."""
+        """The bytes for the store: converted to the storage version, defaulted there, without resourceVersion.
+
+        Raises an :class:`InternalError` for what only an author's code can have made, since clients' bodies are checked.
+        """
         stored = self.converter.convert(obj, version, self.kind.storage)
         if version != self.kind.storage:
             self.settle(stored, self.kind.storage)
         try:
-            return encode(stored)
+            value = encode(stored)
+            # An object cannot be nested deeper than it has brackets; few have as many.
+            if value.count(b"{") + value.count(b"[") > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
+                raise NotJSONError("", f"nested deeper than {MAX_DEPTH} levels")  # noqa: TRY301 - refused as what is no JSON
         except NotJSONError as error:
-            raise self._unsound(f"the conversion to {self.kind.storage}", error) from error
+            raise self._unsound("the code", error) from error
+        return value
 
     def check(self, obj: Obj, whose: str) -> None:
         """Raises an :class:`InternalError` if an object that an author's code made or changed is not JSON for every client.

@@ -52,6 +52,7 @@ async def _attempt(
     await write.checked(Operation.UPDATE, obj, old)
     obj["metadata"].pop("resourceVersion")
     value = kind.to_stored(obj, version)
+    store.check_size(value, live.value)
     if "deletionTimestamp" in obj["metadata"] and not write.stays(obj):
         if not admit.dry_run:
             await store.commit("delete", live.key, None, expected=live.revision)

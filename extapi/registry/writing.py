@@ -28,6 +28,7 @@ from extapi.errors import (
     InternalError,
     Invalid,
     NotFound,
+    RequestTooLarge,
     ServerTimeout,
 )
 from extapi.registry.base import Admission, Place
@@ -37,6 +38,12 @@ from extapi.storage.base import Backend, Entry, RevisionConflict, Unavailable
 from extapi.watch.cache import ResourceCache
 
 Outcome = TypeVar("Outcome")
+
+MAX_OBJECT = 6 * 1024 * 1024
+"""Bytes that an object takes in the store: twice what a body may have, as escapes and defaults need some.
+
+Bodies are bounded, but patches and conversions make objects larger, each time by as much. etcd's bound is 1.5 MiB.
+"""
 
 _UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
 
@@ -94,6 +101,11 @@ class Store:
                     raise
                 live, fresh = newest, True
         raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
+
+    def check_size(self, value: bytes, before: bytes = b"") -> None:
+        """Raises :class:`RequestTooLarge` for an object that has grown beyond :data:`MAX_OBJECT`; ``before``: as it is stored now."""
+        if len(value) > max(MAX_OBJECT, len(before)):
+            raise RequestTooLarge(f"the object would take {len(value)} bytes, the limit is {MAX_OBJECT}")
 
     async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
         """Write to the store; what the store cannot do now becomes a ServerTimeout (spec K18).

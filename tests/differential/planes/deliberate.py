@@ -80,6 +80,13 @@ DELIBERATE: tuple[Deliberate, ...] = (
         REFUSAL,
         code=422,
     ),
+    Deliberate(
+        "values of wrong types are refused by the schema, as those of custom resources",
+        ("numbers: *",),
+        REFUSAL,
+        code=422,
+    ),
+    Deliberate(GO, ("numbers: *",), MESSAGE, code=400),
     Deliberate("times may have any precision", ("Lease, own: bodies",), ("",)),
     Deliberate(PROTOBUF, ("Protobuf: asked for or JSON",), ("Content-Type", "content", "pretty", "newline"), code=200),
     Deliberate("names are quoted as they are, not in Go's syntax", ("Path: bad names",), MESSAGE, code=404),

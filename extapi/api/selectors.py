@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from extapi.api.names import label_value, qualified_name
+from extapi.api.strconv import parse_int
 from extapi.errors import BadRequest, FieldError, aggregate, go_quote
 
 LabelOperator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
@@ -133,7 +134,7 @@ def _label_matcher(requirement: Requirement) -> Matcher:
         case "DoesNotExist":
             return lambda labels: key not in labels
         case "Gt" | "Lt":
-            return _number_matcher(key, int(values[0]), greater=operator == "Gt")
+            return _number_matcher(key, parse_int(values[0]), greater=operator == "Gt")
     if len(values) == 1:
         (value,) = values
         if operator == "In":
@@ -156,11 +157,10 @@ def _number_matcher(key: str, bound: int, *, greater: bool) -> Matcher:
 
 
 def _integer(text: str) -> int | None:
-    """As Go's ``strconv.ParseInt(text, 10, 64)``: ASCII digits with a sign, within 64 bits."""
-    if not re.fullmatch(r"[+-]?0*[0-9]{1,19}", text):
+    try:
+        return parse_int(text)
+    except ValueError:
         return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ Source: spec E20-E23, E25, E27, E32, E45, E46, E51, F4, F7, F10, F15, G4; ``apim
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
+from extapi.api.strconv import parse_int, parse_uint
 from extapi.errors import ApiError, BadRequest, FieldError, Invalid, StorageError
 
 __all__ = [
@@ -41,8 +41,6 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 
 GROUP = "meta.k8s.io"
 _MANAGER_BYTES = 128
-_INT64 = re.compile(r"[+-]?[0-9]+")
-_UINT64 = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +229,10 @@ def parse_resource_version(text: str, *, listing: bool = False) -> int | None:
     """
     if not text:
         return None
-    why = "invalid syntax"
-    if _UINT64.fullmatch(text):
-        if len(text.lstrip("0")) <= 20 and int(text) < 2**64:
-            return int(text)
-        why = "value out of range"
-    error = FieldError.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}').text()
+    try:
+        return parse_uint(text)
+    except ValueError as why:
+        error = FieldError.invalid("resourceVersion", text, str(why)).text()
     raise BadRequest(f"invalid resource version: {error}") if listing else StorageError(error)
 
 
@@ -266,12 +262,10 @@ def parse_int64(query: Query, name: str) -> int | None:
     values = query.get(name)
     if not values:
         return None
-    text, why = values[0], "invalid syntax"
-    if _INT64.fullmatch(text):
-        if len(text.lstrip("+-0")) <= 19 and -(2**63) <= int(text) < 2**63:
-            return int(text)
-        why = "value out of range"
-    raise BadRequest(f'strconv.ParseInt: parsing "{text}": {why}')
+    try:
+        return parse_int(values[0])
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
 
 
 def _refuse(kind: str, errors: list[FieldError]) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from extapi.admission.base import Operation
 from extapi.api.names import generate_name
+from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
 from extapi.errors import AlreadyExists, StorageError
 from extapi.registry.base import Admission, Place
@@ -68,7 +69,7 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
         if live is not None:
             raise _exists(store, name, live.value)
         return write.answer(obj, value, 0)
-    if given_revision.isdecimal() and int(given_revision):
+    if _names_a_revision(given_revision):
         raise StorageError("resourceVersion should not be set on objects to be created")
     if at.version == kind.kind.storage:
         store.cache.expect(value, at.version)
@@ -77,6 +78,14 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     except RevisionConflict as conflict:
         raise _exists(store, name, conflict.live.value if conflict.live else b"{}") from None
     return write.answer(obj, value, revision)
+
+
+def _names_a_revision(text: str) -> bool:
+    """Whether the text is a number but 0; what is none is let pass, as by kube-apiserver (observed on 1.36.3)."""
+    try:
+        return bool(text) and parse_uint(text) > 0
+    except ValueError:
+        return False
 
 
 def _fill_system_metadata(obj: Obj, uid: str, created: str) -> None:

@@ -6,6 +6,7 @@ Source: ``registry.Store.Update`` and ``storage.Interface.GuaranteedUpdate``. PU
 from __future__ import annotations
 
 from extapi.admission.base import Operation
+from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
 from extapi.errors import FieldError, Invalid, StorageError
 from extapi.registry.base import Admission, Change, Place
@@ -105,16 +106,18 @@ def _carry_over(has_status: bool, obj: Obj, old: Obj) -> None:
 def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:
     """The resourceVersion in the body must be the live one (spec E40); without one, a native kind may take the live one."""
     text = obj["metadata"].get("resourceVersion", "")
-    if text and not text.isdecimal():
-        raise StorageError(f'strconv.ParseUint: parsing "{text}": invalid syntax')
-    if not text or not int(text):
+    try:
+        given = parse_uint(text) if text else 0
+    except ValueError as why:
+        raise StorageError(str(why)) from None
+    if not given:
         native = store.kind.kind.native
         if native is not None and native.unconditional_update:
             obj["metadata"]["resourceVersion"] = str(live)
             return
         error = FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise Invalid.of(store.kind.kind.plural, store.kind.group, name, [error])
-    if int(text) != live:
+    if given != live:
         raise store.conflict(name)
 
 

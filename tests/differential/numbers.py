@@ -5,6 +5,7 @@ Bodies are texts: what Python writes for a float would hide what is asked.
 
 from __future__ import annotations
 
+import urllib.parse
 from typing import Any
 
 from tests.differential.cases import cases
@@ -57,6 +58,18 @@ METADATA_NUMBERS = (
     "2.0",
     "1.5",
     "9223372036854775807",
+)
+INTEGER_TEXTS = (
+    "0" * 5000 + "1",
+    "9" * 5000,
+    "0" * 5000,
+    "18446744073709551616",
+    "\u0663",
+    "\u00b2",
+    "+1",
+    "-1",
+    "1_0",
+    "0x1",
 )
 TIMES = (
     "0001-01-01T00:00:00Z", "0000-01-01T00:00:00Z", "0000-02-29T00:00:00Z", "0000-13-01T00:00:00Z",
@@ -203,10 +216,26 @@ CASES = cases(
             f"list {query[:40]}": get(f"?{query}")
             for query in (
                 "limit=" + "9" * 19, "limit=" + "9" * 400, "limit=1e2", "limit=1_0", "limit=%D9%A1",
-                "timeoutSecond=" + "9" * 19, "resourceVersion=1e2", "resourceVersion=1_0", "resourceVersion=%D9%A1",
+                "timeoutSeconds=" + "9" * 19, "resourceVersion=1e2", "resourceVersion=1_0", "resourceVersion=%D9%A1",
                 "labelSelector=a%3E1e400", "labelSelector=a%3E" + "9" * 19, "labelSelector=a%3E1_0",
                 "labelSelector=a%3E%D9%A1",
             )
+        },
+        # Integers in text. Python's int() stops at 4300 digits, zeros included, and reads any script.
+        **{
+            f"revision {_short(value)}": (
+                post(text('"size":1', "new", f'"resourceVersion":"{value}"')),
+                put("/one", text('"size":2', "one", f'"resourceVersion":"{value}"')),
+                merge("/one", f'{{"metadata":{{"resourceVersion":"{value}"}}}}'),
+            )
+            for value in INTEGER_TEXTS
+        },
+        **{
+            f"query {_short(value)}": tuple(
+                get(f"?{name}{urllib.parse.quote(value)}")
+                for name in ("limit=", "timeoutSeconds=", "resourceVersion=", "labelSelector=a%3E")
+            )
+            for value in INTEGER_TEXTS
         },
         # Texts and times.
         **{

@@ -303,6 +303,9 @@ def test_an_old_number_makes_nothing_unreadable(meters: InMemoryServer, number: 
     table = meters.request("GET", GAUGES, headers=TABLE)
     assert table.status == 200
     assert [row["cells"][:5] for row in table.json()["rows"]] == [["good", None, None, None, None], ["old", *cells]]
+    watched = meters.watch(GAUGES, {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"})
+    assert [obj["metadata"]["name"] for kind, obj in watched.events() if kind == "ADDED"] == ["good", "old"]
+    watched.close()
     changed = meters.request("PATCH", f"{GAUGES}/old", headers=MERGE, body={"metadata": {"labels": {"a": "b"}}})
     assert changed.status == 200
     assert meters.request("DELETE", GAUGES).status == 200

@@ -102,7 +102,8 @@ class ServedKind:
             if value.count(b"{") + value.count(b"[") > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
                 raise NotJSONError("", f"nested deeper than {MAX_DEPTH} levels")  # noqa: TRY301 - refused as what is no JSON
         except NotJSONError as error:
-            raise self._unsound("the code", error) from error
+            whose = "the code" if version == self.kind.storage else f"the conversion to {self.kind.storage}"
+            raise self._unsound(whose, error) from None
         return value
 
     def check(self, obj: Obj, whose: str) -> None:
@@ -114,16 +115,12 @@ class ServedKind:
         try:
             check(obj)
         except NotJSONError as error:
-            raise self._unsound(whose, error) from error
+            raise self._unsound(whose, error) from None
 
     def _unsound(self, whose: str, error: NotJSONError) -> InternalError:
-        self._log.error(
-            "{whose} of {kind} made an object that cannot be stored: {error}",
-            whose=whose,
-            kind=self.kind.name,
-            error=str(error),
-        )
-        return InternalError.because(f"{whose} of {self.kind.name} made an object that cannot be stored: {error}")
+        unsound = InternalError.because(f"{whose} of {self.kind.name} made what is no JSON for clients: {error}")
+        self._log.error("{text}", text=unsound.message)  # here, as the cache keeps some for its readers
+        return unsound
 
     def from_stored(self, value: bytes, version: str) -> Obj:
         """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, defaulted again.
@@ -135,6 +132,7 @@ class ServedKind:
         self.settle(obj, stored_in)
         if stored_in != version:
             obj = self.converter.convert(obj, stored_in, version)
+            self.check(obj, f"the conversion to {version}")
             self.settle(obj, version)
         return obj
 
@@ -143,11 +141,7 @@ class ServedKind:
 
         Source of the seam: :class:`extapi.watch.entry.Projector`.
         """
-        obj = self.from_stored(value, version)
-        try:
-            return split_resource_version(encode(obj))
-        except NotJSONError as error:
-            raise self._unsound(f"the conversion to {version}", error) from error
+        return split_resource_version(encode(self.from_stored(value, version)))
 
     def cells(self, value: bytes, version: str) -> RawCells:
         """The raw cells of a projected object in the version's table."""

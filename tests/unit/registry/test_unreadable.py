@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import pytest
+from twisted.logger import capturedLogs, formatEvent
 
 from extapi import (
     CLUSTER,
@@ -154,7 +155,7 @@ def refused(answer: Answer, whose: str, why: str, path: str = "spec.extra.list[1
     assert answer.status == 500, answer
     told = failure(answer)
     assert told["reason"] == "InternalError"
-    assert told["message"] == f"Internal error occurred: {whose} made an object that cannot be stored: {path} is {why}"
+    assert told["message"] == f"Internal error occurred: {whose} made what is no JSON for clients: {path} is {why}"
 
 
 @bad
@@ -196,7 +197,7 @@ def test_what_is_spoilt_in_a_deletion_is_not_stored(meters: InMemoryServer, code
 @bad
 def test_what_a_conversion_spoils_is_not_stored(meters: InMemoryServer, code: Code, why: str) -> None:
     code.where, code.value = "to v1", BAD[why]
-    refused(meters.request("POST", OLDER, body=gauge(version="v1alpha1")), "the code of Gauge", why)
+    refused(meters.request("POST", OLDER, body=gauge(version="v1alpha1")), "the conversion to v1 of Gauge", why)
     assert meters.request("GET", GAUGES).json()["items"] == []
 
 
@@ -206,7 +207,10 @@ def test_what_a_conversion_spoils_for_its_readers_leaves_the_others_alone(
 ) -> None:
     created = meters.request("POST", GAUGES, body=gauge()).json()
     code.where, code.value = "to v1alpha1", BAD[why]
-    refused(meters.request("GET", f"{OLDER}/a"), "the conversion to v1alpha1 of Gauge", why)
+    whose = "the conversion to v1alpha1 of Gauge"
+    refused(meters.request("GET", f"{OLDER}/a"), whose, why)
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    refused(meters.request("PATCH", f"{OLDER}/a", {"dryRun": "All"}, headers=MERGE, body=patch), whose, why)
     assert meters.request("GET", GAUGES).json()["items"] == [created]
     assert meters.request("DELETE", f"{GAUGES}/a").status == 200
 
@@ -234,6 +238,14 @@ def test_a_cell_that_is_spoilt_is_one_bad_cell(meters: InMemoryServer, code: Cod
     answer = meters.request("GET", GAUGES, headers=TABLE)
     assert answer.status == 200
     assert [row["cells"] for row in answer.json()["rows"]] == [["a", None, None, None, None, None, None]]
+
+
+def test_the_log_says_whose_code_it_was(meters: InMemoryServer, code: Code) -> None:
+    code.where, code.value = "prepare", math.nan
+    with capturedLogs() as events:
+        meters.request("POST", GAUGES, body=gauge())
+    texts = [str(formatEvent(event)) for event in events]
+    assert [text for text in texts if "prepare of Gauge" in text and "spec.extra.list[1] is NaN" in text]
 
 
 def nested(levels: int) -> Any:
@@ -304,7 +316,7 @@ def test_an_old_number_makes_nothing_unreadable(meters: InMemoryServer, number: 
     assert table.status == 200
     assert [row["cells"][:5] for row in table.json()["rows"]] == [["good", None, None, None, None], ["old", *cells]]
     watched = meters.watch(GAUGES, {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"})
-    assert [obj["metadata"]["name"] for kind, obj in watched.events() if kind == "ADDED"] == ["good", "old"]
+    assert [obj["metadata"]["name"] for kind, obj in watched.events if kind == "ADDED"] == ["good", "old"]
     watched.close()
     changed = meters.request("PATCH", f"{GAUGES}/old", headers=MERGE, body={"metadata": {"labels": {"a": "b"}}})
     assert changed.status == 200

@@ -81,9 +81,9 @@ def read_float(text: str) -> int | float:
 
 
 def read_clamped(text: str) -> int | float:
-    """As :func:`read_integer`, but what is too large becomes the largest float: for what is stored and has to be readable."""
+    """Any JSON number, but what is too large becomes the largest float: for what is stored and has to be readable."""
     try:
-        return read_integer(text)
+        return read_integer(text) if text.removeprefix("-").isdecimal() else read_float(text)
     except NumberRangeError:
         return math.copysign(sys.float_info.max, float(text))
 

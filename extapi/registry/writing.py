@@ -168,10 +168,7 @@ class Write:
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
                 obj = self._changed(review, obj, "prepare") or obj
         except InternalError:
-            # No hub object can be made of wrong types. That is the client's mistake and not ours, and the schema says it best.
-            errors = self._broken_rules(obj, old)
-            if any(error.type in _UNTYPED for error in errors):
-                raise Invalid.of(obj["kind"], self._kind.group, name, errors) from None
+            self._blame(obj, old, name)
             raise
         return obj
 
@@ -198,7 +195,12 @@ class Write:
         errors = self._broken_rules(obj, old)
         # What is not of the right type cannot become a hub object; everything else is reported together.
         if kind.validates and not any(error.type in _UNTYPED and error.path != "metadata.name" for error in errors):
-            errors += kind.kind.strategy.validate(review.object, review.old_object)
+            try:
+                shown = review.object, review.old_object
+            except InternalError:
+                self._blame(obj, old, name)
+                raise
+            errors += kind.kind.strategy.validate(*shown)
         if errors:
             raise Invalid.of(obj["kind"], kind.group, name, errors)  # the kind that the client wrote
         for text in finalizer_warnings(obj, old):
@@ -207,6 +209,16 @@ class Write:
             for text in kind.kind.strategy.warn(review.object, review.old_object):
                 self._admit.warn(text)
         await self._admit.chain.validate(review)
+
+    def _blame(self, obj: Obj, old: Obj | None, name: str) -> None:
+        """Raises :class:`Invalid` if an object that could not be shown to an author's code breaks rules of the schema.
+
+        No hub object can be made of wrong types, nor of a value that is none of an enumeration. That is the client's mistake
+        and not ours, and the schema says it best.
+        """
+        errors = self._broken_rules(obj, old)
+        if errors:
+            raise Invalid.of(obj["kind"], self._kind.group, name, errors) from None
 
     def _broken_rules(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         """What metadata rules and the schema say against the object."""

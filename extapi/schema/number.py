@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
+from extapi.api.jsonvalue import INT64
 from extapi.errors import go_float
 
-INT64: Final = range(-(2**63), 2**63)
 INT32: Final = range(-(2**31), 2**31)
 MAX_FLOAT32: Final = 3.4028234663852886e38
 _MAX_EXACT = float(2**53 - 1)
@@ -30,19 +31,25 @@ _NAMES: Final = {
 
 
 def is_whole(value: float) -> bool:
-    """Whether a float is an integer to JSON schema, as ``swag.IsFloat64AJSONInteger`` decides."""
+    """Whether a float is an integer to JSON schema, as ``swag.IsFloat64AJSONInteger`` decides: it may exceed one by a little."""
     number = float(value)
     if not -_MAX_EXACT <= number <= _MAX_EXACT:
         return False
-    difference = abs(number - round(number))
-    return difference == 0 or difference < 1e-9 * max(1e-3, abs(number))
+    below = math.floor(number)
+    return number == below or (below > 0 and (number - below) / (number + below) < 1e-9)
 
 
 def is_multiple(value: float, factor: float) -> bool:
     """Whether ``value`` is a multiple of ``factor``: exact for integers, with the tolerance of floats otherwise."""
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
-    return is_whole(1 / factor * value if factor < 1 else value / factor)
+    return _is_nearly_whole(1 / factor * value if factor < 1 else value / factor)
+
+
+def _is_nearly_whole(number: float) -> bool:
+    if not -_MAX_EXACT <= number <= _MAX_EXACT:
+        return False
+    return abs(number - round(number)) < 1e-9 * max(1e-3, abs(number))
 
 
 def printed(number: float, *, like: Any = 0.0) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from extapi.api.jsonvalue import INT64
 from extapi.schema.formats import enforced, string_format
-from extapi.schema.number import INT32, INT64
+from extapi.schema.number import INT32
 from extapi.schema.pattern import matcher
 from extapi.schema.structural import Structural, json_equal
 

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from extapi.api.jsonvalue import go_json
+from extapi.api.jsonvalue import INT64, go_json
 from extapi.errors import FieldError, FieldErrorType, go_quote
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.formats import enforced, string_format
 from extapi.schema.listtype import validate_lists
-from extapi.schema.number import INT32, INT64, MAX_FLOAT32, is_multiple, is_whole, json_type, printed
+from extapi.schema.number import INT32, MAX_FLOAT32, is_multiple, is_whole, json_type, printed
 from extapi.schema.pattern import matcher
 from extapi.schema.predicate import predicate
 from extapi.schema.structural import MISSING, Structural, join, json_equal
@@ -212,7 +212,12 @@ def _wrong_type(node: Structural, kind: str, value: Any, path: str) -> FieldErro
     if (
         kind in types
         or (kind == "integer" and "number" in types)
-        or (kind == "number" and "integer" in types and is_whole(value))
+        or (
+            kind == "number"
+            and "integer" in types
+            and is_whole(value)
+            and (types == ("integer",) or value.is_integer())
+        )
     ):
         return None
     if name and kind not in {"string", "array"}:

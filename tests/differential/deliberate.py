@@ -225,6 +225,11 @@ DELIBERATE: tuple[Deliberate, ...] = (
             "content.items.metadata.resourceVersion",
         ),
     ),
+    Deliberate(
+        "an integer is one: what is off by less than 1e-9 is none to typed clients",
+        ("number: port 1.0000000001",),
+        ("",),
+    ),
     Deliberate("zero has no sign", ("number: size -0.0", "number: weight -0.0"), CAUSES, code=422),
     Deliberate(
         "what no int64 holds is quoted as the float that it is read as",

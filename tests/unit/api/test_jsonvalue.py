@@ -73,6 +73,14 @@ def test_what_is_too_large(read: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["5", "-5", "9223372036854775807", "1e300", "2.5", "-1.5e-7", "1e18", "12345678901234567890"]
+)
+def test_what_is_not_too_large_is_read_as_ever(text: str) -> None:
+    read = read_integer if text.lstrip("-").isdecimal() else read_float
+    assert (read_clamped(text), type(read_clamped(text))) == (read(text), type(read(text)))
+
+
+@pytest.mark.parametrize(
     ("number", "text"),
     [
         (5, "5"),

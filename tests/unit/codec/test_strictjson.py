@@ -247,6 +247,7 @@ def test_what_clients_could_not_read_is_not_encoded(value: Any, text: str) -> No
         (b'{"a":-1' + b"0" * 5000 + b"}", {"a": -sys.float_info.max}),
         (b'{"a":123456789012345678901}', {"a": 1.2345678901234568e20}),
         (b'{"a":"' + b"1" * 400 + b'","b":5}', {"a": "1" * 400, "b": 5}),
+        (b'{"a":[1e300,-2.5,1e18],"b":1234567890123456789}', {"a": [1e300, -2.5, 1e18], "b": 1234567890123456789}),
     ],
 )
 def test_whatever_number_a_store_holds_can_be_read(text: bytes, value: Any) -> None:

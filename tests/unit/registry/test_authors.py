@@ -60,6 +60,20 @@ def test_wrong_types_never_reach_the_strategy(shop_served: Shop) -> None:
     assert [cause["field"] for cause in failure(answer)["details"]["causes"]] == ["spec.size"]
 
 
+@pytest.mark.parametrize("spec", [{"color": "blue"}, {"size": 1.0000000001}, {"size": 1e18}, {"size": 2**63}])
+def test_values_that_no_type_of_python_holds_are_the_mistake_of_the_client(shop_served: Shop, spec: Any) -> None:
+    """With a plugin that looks at the object, and with a strategy that does."""
+
+    async def look(review: Review) -> None:
+        assert review.object
+
+    for hook in (look, None):
+        shop_served.plugin.on_mutate = hook
+        answer = shop_served.request("POST", WIDGETS, body=widget(spec=spec))
+        assert answer.status == 422
+        assert failure(answer)["reason"] == "Invalid"
+
+
 def test_required_fields_never_reach_the_strategy(shop_served: Shop) -> None:
     answer = shop_served.request("POST", WIDGETS, body=widget(spec={"parts": [{}]}))
     assert answer.status == 422

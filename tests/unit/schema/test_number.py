@@ -53,7 +53,20 @@ def test_bounds_of_integers_print_as_integers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "whole"), [(5.0, True), (1.5, False), (1e300, False), (2.0**53, False), (-3.0, True)]
+    ("number", "whole"),
+    [
+        (5.0, True),
+        (1.5, False),
+        (1e300, False),
+        (2.0**53, False),
+        (-3.0, True),
+        (1.0000000001, True),
+        (0.9999999999, False),
+        (5e-324, False),
+        (-1.0000000001, False),
+        (float("nan"), False),
+        (float("inf"), False),
+    ],
 )
 def test_whole_numbers(number: float, whole: bool) -> None:
     assert is_whole(number) is whole

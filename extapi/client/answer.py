@@ -152,7 +152,7 @@ class Answer:
         length, coding = self.header("content-length"), self.header("transfer-encoding")
         if coding and coding.lower() != "chunked":
             raise TransportError(f'unsupported transfer encoding: "{coding}"')
-        self.length = int(length) if length else None
+        self.length = int(length.lstrip("0") or "0") if length else None
         self.started = True
         self.status = status
         if self._method == "HEAD":

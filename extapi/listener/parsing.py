@@ -237,7 +237,8 @@ class RequestParser:
         elif len(host) > 1:
             raise Refused(400, "too many Host headers")
         if "content-length" in headers:
-            head.length = int(headers["content-length"][0])
+            # llhttp has checked digits and size, but not how many zeros come first: Python's int() stops at 4300 characters.
+            head.length = int(headers["content-length"][0].lstrip("0") or "0")
         elif "transfer-encoding" in headers:
             if head.http10:
                 raise Refused(400, "Transfer-Encoding in an HTTP/1.0 request")

@@ -16,6 +16,7 @@ REFUSED = {
     "transfer-encoding with content-length": (400, b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n"),
     "differing content-lengths": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"),
     "equal content-lengths": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc"),
+    "content-length of thousands of digits": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\nabc"),
     "a list of content-lengths": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 3\r\n\r\nabc"),
     "signed content-length": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc"),
     "empty content-length": (400, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n"),

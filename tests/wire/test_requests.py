@@ -44,6 +44,15 @@ def test_audit_id_of_the_request_is_used(wire: Wire) -> None:
     assert wire.echo.calls[0].audit_id == "of the client \xe9"
 
 
+@pytest.mark.parametrize("length", [b"0" * 5000 + b"3", b"003", b"3"])
+def test_zeros_before_a_length_do_not_matter(wire: Wire, length: bytes) -> None:
+    """RFC 9110, 8.6: 1*DIGIT. Python's int() stops at 4300 of them."""
+    client = wire.connect()
+    answer = client.ask(b"POST /third HTTP/1.1\r\nHost: a\r\nContent-Length: %b\r\n\r\nabc" % length)
+    assert (answer.status, answer.body) == (200, b"abc")
+    assert client.ask(get("/next")).body == b"echo /next"
+
+
 def test_pipelined_requests_are_answered_in_order(wire: Wire) -> None:
     client = wire.connect()
     client.send(get("/wait") + get("/second") + post("/third", b"3") + get("/fourth"))

@@ -3,14 +3,16 @@
 Each check answers with a list of texts, empty when the name is fine. Texts and regular expressions are those of
 ``k8s.io/apimachinery/pkg/api/validate/content`` and ``pkg/util/validation`` (spec E14, E15). Knows no objects and no
 paths: who calls says where the name stood. Lengths are in bytes of UTF-8, as in Go.
+
+The regular expressions are for the texts. What they match is told by string methods, each of which reads a name once.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
+from string import ascii_letters, ascii_lowercase, digits
 
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS1035_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
@@ -18,11 +20,10 @@ _DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
 _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 
-_dns_label = re.compile(_DNS_LABEL).fullmatch
-_dns1035_label = re.compile(_DNS1035_LABEL).fullmatch
-_dns_subdomain = re.compile(_DNS_SUBDOMAIN).fullmatch
-_key_name = re.compile(_KEY_NAME).fullmatch
-_label_value = re.compile(_LABEL_VALUE).fullmatch
+_ALPHANUMERIC = frozenset(ascii_letters + digits)
+_IN_LABEL = (ascii_lowercase + digits + "-").encode()
+_IN_SUBDOMAIN = _IN_LABEL + b"."
+_IN_KEY_NAME = (ascii_letters + digits + "-_.").encode()
 
 LABEL_LENGTH = 63
 SUBDOMAIN_LENGTH = 253
@@ -56,6 +57,34 @@ SUFFIX_LENGTH = 5
 GENERATED_BASE_LENGTH = LABEL_LENGTH - SUFFIX_LENGTH
 
 
+def is_dns_label(text: str) -> bool:
+    """Whether it has the form of a DNS label of RFC 1123, of any length."""
+    return _made_of(text, _IN_LABEL)
+
+
+def is_dns1035_label(text: str) -> bool:
+    """Whether it has the form of a DNS label of RFC 1035, of any length: it starts with a letter."""
+    return _made_of(text, _IN_LABEL) and not text[0].isdigit()
+
+
+def is_dns_subdomain(text: str) -> bool:
+    """Whether it has the form of DNS labels with dots between them, of any length."""
+    if not _made_of(text, _IN_SUBDOMAIN):
+        return False
+    return "." not in text or not (".." in text or ".-" in text or "-." in text)
+
+
+def _made_of(text: str, allowed: bytes) -> bool:
+    """Whether there are only these bytes in it, and a letter or digit at each end."""
+    # Deleting bytes by a table takes a tenth of a microsecond, as long as a regular expression would.
+    return (
+        text.isascii()
+        and text[:1] in _ALPHANUMERIC
+        and text[-1] in _ALPHANUMERIC
+        and not text.encode().translate(None, allowed)
+    )
+
+
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
@@ -67,15 +96,15 @@ def _too_long(text: str, limit: int, unit: str) -> list[str]:
 def dns1123_label(value: str) -> list[str]:
     """What is wrong with a DNS label, such as a namespace's name (``IsDNS1123Label``)."""
     problems = _too_long(value, LABEL_LENGTH, "characters")
-    if not _dns_label(value):
-        problems.append("must not contain dots" if _dns_subdomain(value) else _DNS_LABEL_TEXT)
+    if not is_dns_label(value):
+        problems.append("must not contain dots" if is_dns_subdomain(value) else _DNS_LABEL_TEXT)
     return problems
 
 
 def dns1035_label(value: str) -> list[str]:
     """What is wrong with a DNS label that starts with a letter, such as an API's version (``IsDNS1035Label``)."""
     problems = _too_long(value, LABEL_LENGTH, "characters")
-    if not _dns1035_label(value):
+    if not is_dns1035_label(value):
         problems.append(_DNS1035_LABEL_TEXT)
     return problems
 
@@ -87,7 +116,7 @@ def dns1123_subdomain(value: str) -> list[str]:
 
 def _subdomain(value: str, unit: str) -> list[str]:
     problems = _too_long(value, SUBDOMAIN_LENGTH, unit)
-    if not _dns_subdomain(value):
+    if not is_dns_subdomain(value):
         problems.append(_DNS_SUBDOMAIN_TEXT)
     return problems
 
@@ -114,7 +143,7 @@ def _qualified_name(value: str) -> tuple[str, ...]:
     if not name:
         problems.append("name part must be non-empty")
     problems += [f"name part {problem}" for problem in _too_long(name, LABEL_LENGTH, "bytes")]
-    if not _key_name(name):
+    if not _made_of(name, _IN_KEY_NAME):
         problems.append(f"name part {_KEY_NAME_TEXT}")
     return tuple(problems)
 
@@ -128,7 +157,7 @@ _judged = lru_cache(maxsize=4096)(_qualified_name)
 def label_value(value: str) -> list[str]:
     """What is wrong with the value of a label; an empty one is fine (``IsValidLabelValue``)."""
     problems = _too_long(value, LABEL_LENGTH, "bytes")
-    if not _label_value(value):
+    if value and not _made_of(value, _IN_KEY_NAME):
         problems.append(_LABEL_VALUE_TEXT)
     return problems
 

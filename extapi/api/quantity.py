@@ -8,11 +8,13 @@ ask for gigabytes of digits.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from string import digits
+
+from extapi.api.strconv import parse_int
 
 _FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _NUMBER_WRONG = "unable to parse numeric part of quantity"
@@ -23,10 +25,7 @@ _MAX_EXPONENT = 512
 _MAX_BINARY = 2**63 - 1
 
 _NANOS = 10**9
-_SHAPE = re.compile(
-    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?P<suffix>[eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII
-)
-_EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)", re.ASCII)
+_SUFFIX_LETTERS = "eEinumkKMGTP"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -55,21 +54,21 @@ class Quantity:
 
         Raises ValueError with apimachinery's text.
         """
-        shape = _SHAPE.fullmatch(text)
-        if shape is None or not (shape["whole"] or shape["part"]):
+        number = text[1:] if text[:1] in ("+", "-") else text
+        whole, rest = _split(number, digits)
+        part, suffix = _split(rest[1:], digits) if rest[:1] == "." else ("", rest)
+        if not (whole or part) or not _is_suffix(suffix):
             raise ValueError(_FORMAT_WRONG)
         if len(text) > _MAX_LENGTH:
             raise ValueError(_NUMBER_WRONG)
-        base, exponent, form = _suffix(shape["suffix"])
-        part = shape["part"] or ""
-        digits = shape["whole"] + part
-        amount = Fraction(int(digits), 10 ** len(part)) * Fraction(base) ** exponent
+        base, exponent, form = _suffix(suffix)
+        amount = Fraction(int(whole + part), 10 ** len(part)) * Fraction(base) ** exponent
         nanos = -(-amount.numerator * _NANOS // amount.denominator)
         if form is Format.BINARY_SI:
             nanos = min(nanos, _MAX_BINARY * _NANOS)
             if 0 < nanos < _NANOS:
                 form = Format.DECIMAL_SI
-        return cls(-nanos if shape["sign"] == "-" else nanos, form)
+        return cls(-nanos if text[0] == "-" else nanos, form)
 
     @classmethod
     def of(cls, number: int | Decimal | Fraction, form: Format = Format.DECIMAL_SI) -> Quantity:
@@ -127,22 +126,37 @@ class Quantity:
         return Fraction(self.nanos, _NANOS)
 
 
+def _split(text: str, chars: str) -> tuple[str, str]:
+    """What the text begins with of these characters, and the rest of it."""
+    rest = text.lstrip(chars)
+    return text[: len(text) - len(rest)], rest
+
+
+def _is_suffix(text: str) -> bool:
+    """Whether it is ``[eEinumkKMGTP]*[-+]?[0-9]*``, which is more than the suffixes that mean something."""
+    after = text.lstrip(_SUFFIX_LETTERS)
+    return not (after[1:] if after[:1] in ("+", "-") else after).strip(digits)
+
+
 def _suffix(suffix: str) -> tuple[int, int, Format]:
     """Base, exponent and format."""
     if suffix in _DECIMAL:
         return 10, _DECIMAL[suffix], Format.DECIMAL_SI
     if suffix in _BINARY:
         return 2, _BINARY[suffix], Format.BINARY_SI
-    found = _EXPONENT.fullmatch(suffix)
-    if found is None or abs(int(found[1])) > _MAX_EXPONENT:
+    try:
+        exponent = parse_int(suffix[1:]) if suffix[0] in "eE" else _MAX_EXPONENT + 1
+    except ValueError:
+        exponent = _MAX_EXPONENT + 1
+    if abs(exponent) > _MAX_EXPONENT:
         raise ValueError(_SUFFIX_WRONG)
-    return 10, int(found[1]), Format.DECIMAL_EXPONENT
+    return 10, exponent, Format.DECIMAL_EXPONENT
 
 
 def _decimal(nanos: int, *, si: bool) -> str:
-    digits = str(nanos)
-    mantissa = digits.rstrip("0")
-    exponent = len(digits) - len(mantissa) - 9
+    written = str(nanos)
+    mantissa = written.rstrip("0")
+    exponent = len(written) - len(mantissa) - 9
     surplus = exponent % 3
     exponent -= surplus
     mantissa += "0" * surplus

@@ -7,7 +7,6 @@ neither objects nor requests: it is handed labels or fields as a mapping. What c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -165,8 +164,10 @@ def _integer(text: str) -> int | None:
 
 # -- labels -----------------------------------------------------------------------------------------------------------
 
-# NUL ends what Go's lexer reads: before a word it is the end of the text, after one it is swallowed.
-_TOKEN: Final = re.compile(r"[ \t\r\n]*(?P<literal>==|!=|[=!(),><]|[^=!(),> <\t\r\n\0]+)\0?")
+_SPACE: Final = frozenset(" \t\r\n")
+_NUL: Final = "\0"
+_BREAKS: Final = frozenset("=!(),><") | _SPACE | {_NUL}
+"""Characters that are no part of a word."""
 _NOT_IDENTIFIERS: Final = frozenset({"", "==", "!=", "=", "!", "(", ")", ",", ">", "<"})
 _OPERATORS: Final[Mapping[str, LabelOperator]] = {
     "in": "In",
@@ -187,12 +188,7 @@ class _LabelParser:
     """Recursive descent over the words; ``""`` is the end of the text. ``in`` and ``notin`` are operators only after a key."""
 
     def __init__(self, text: str) -> None:
-        self.words: list[str] = []
-        position = 0
-        while found := _TOKEN.match(text, position):
-            self.words.append(found["literal"])
-            position = found.end()
-        self.words += ["", ""]  # the end may be asked for once more after it was taken
+        self.words = [*_words(text), "", ""]  # the end may be asked for once more after it was taken
         self.position = 0
 
     def peek(self) -> str:
@@ -283,6 +279,33 @@ class _LabelParser:
                     raise _Unparsable(f"found '{following}', expected: ',' or ')'")
 
 
+def _words(text: str) -> list[str]:
+    """Words and operators, as Go's lexer finds them. NUL ends what it reads: before a word it is the end, after one it is swallowed."""
+    words: list[str] = []
+    start = 0  # of a word
+    end = -1  # of the last word or operator
+    half = -1  # where = or ! stands that = may follow
+    for at, char in enumerate(text):
+        if char not in _BREAKS:
+            continue
+        if start < at:
+            words.append(text[start:at])
+            end = at
+        start = at + 1
+        if char == _NUL:
+            if end != at:
+                return words
+        elif char == "=" and half == at - 1 >= 0:
+            words[-1] += char
+            end, half = at + 1, -1
+        elif char not in _SPACE:
+            words.append(char)
+            end, half = at + 1, at if char in "=!" else -1
+    if start < len(text):
+        words.append(text[start:])
+    return words
+
+
 def _checked(requirement: Requirement) -> Requirement:
     """The requirement, if its values are valid (``labels.NewRequirement``)."""
     errors = []
@@ -307,9 +330,14 @@ _cached_labels = lru_cache(_CACHED_PARSES)(_labels)
 
 # -- fields -----------------------------------------------------------------------------------------------------------
 
-_TERM: Final = re.compile(r"((?:[^\\,]|\\.|\\\Z)*)(,|\Z)", re.DOTALL)
-_FIELD_OPERATOR: Final = re.compile(r"!=|==|=")
-_SPECIAL: Final = re.compile(r"\\(.?)|[,=]", re.DOTALL)
+_SPECIAL: Final = frozenset("\\,=")
+"""Characters of a value that a backslash has to stand before."""
+_ESCAPES: Final = str.maketrans({char: f"\\{char}" for char in _SPECIAL})
+
+
+def escaped(value: str) -> str:
+    """A value as it is written in a field selector (``fields.EscapeValue``)."""
+    return value.translate(_ESCAPES)
 
 
 def _fields(text: str) -> FieldSelector:
@@ -317,26 +345,54 @@ def _fields(text: str) -> FieldSelector:
     for term in sorted(_terms(text)):
         if not term:
             continue
-        operator = _FIELD_OPERATOR.search(term)
-        if operator is None:
+        key, found, value = term.partition("=")
+        if not found:
             raise BadRequest(f"invalid selector: '{text}'; can't understand '{term}'")
-        value = _SPECIAL.sub(_unescaped, term[operator.end() :])
-        requirements.append(FieldRequirement(term[: operator.start()], "!=" if operator[0] == "!=" else "=", value))
+        operator: FieldOperator = "="
+        if key.endswith("!"):
+            key, operator = key[:-1], "!="
+        else:
+            value = value.removeprefix("=")  # it was "=="
+        requirements.append(FieldRequirement(key, operator, _unescaped(value)))
     return FieldSelector(tuple(requirements), _all_of([_field_matcher(requirement) for requirement in requirements]))
 
 
 def _terms(text: str) -> Iterable[str]:
-    """The text, split at commas that no backslash stands before."""
-    return (found[1] for found in _TERM.finditer(text))
+    """The text, split at commas that are not escaped."""
+    if "\\" not in text:
+        return text.split(",")
+    terms: list[str] = []
+    pieces: list[str] = []
+    for piece in text.split(","):
+        pieces.append(piece)
+        # In an even number of backslashes each escapes its neighbour, and none the comma.
+        if (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
+            terms.append(",".join(pieces))
+            pieces.clear()
+    return [*terms, ",".join(pieces)]
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    """What an escape sequence stands for; anything else that is special may not stand in a value."""
-    if not found[0].startswith("\\"):
-        raise BadRequest(f"invalid field selector: unescaped character in value: {ord(found[0])}")
-    if found[1] not in {"\\", ",", "="}:
-        raise BadRequest(f"invalid field selector: invalid escape sequence: {found[0]}")
-    return found[1]
+def _unescaped(value: str) -> str:
+    """The value without the backslashes that escape. Raises BadRequest for what has to be escaped and is not."""
+    if _SPECIAL.isdisjoint(value):
+        return value
+    plain: list[str] = []
+    escapes = False
+    for char in value:
+        if escapes:
+            if char not in _SPECIAL:
+                raise BadRequest(f"invalid field selector: invalid escape sequence: \\{char}")
+            plain.append(char)
+            escapes = False
+        elif char == "\\":
+            escapes = True
+        elif char in _SPECIAL:
+            raise BadRequest(f"invalid field selector: unescaped character in value: {ord(char)}")
+        else:
+            plain.append(char)
+    if escapes:
+        raise BadRequest("invalid field selector: invalid escape sequence: \\")
+    return "".join(plain)
 
 
 def _field_matcher(requirement: FieldRequirement) -> Matcher:

@@ -1,7 +1,7 @@
 """Integers in text, as Go's ``strconv`` reads them, with its error texts.
 
-ASCII digits only, however many zeros precede them, within 64 bits. Python's ``int`` reads more scripts than clients mean, and
-raises after 4300 digits, which made a 500 of a resourceVersion.
+ASCII digits only, however many zeros precede them, within 64 bits. Python's ``int`` is no substitute: it reads more
+(spaces, underscores, digits of any script), and raises after 4,300 digits, which made a 500 of a resourceVersion.
 Source: ``strconv.ParseInt`` and ``ParseUint`` with base 10 and 64 bits.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from extapi.errors import go_quote
 
-__all__ = ["parse_int", "parse_uint"]
+__all__ = ["only_digits", "parse_int", "parse_uint"]
 
 _DIGITS = 20
 """Digits of the longest integer of 64 bits; zeros before it do not count."""
@@ -34,13 +34,19 @@ def parse_uint(text: str) -> int:
     return number
 
 
+def only_digits(text: str) -> bool:
+    """Whether there are digits from 0 to 9 and nothing else."""
+    return text.isascii() and text.isdigit()
+
+
 def _number(text: str, digits: str, function: str) -> int:
-    if not (digits.isascii() and digits.isdecimal()):
+    if not only_digits(digits):
         raise _error(function, text, "invalid syntax")
-    digits = digits.lstrip("0")
     if len(digits) > _DIGITS:
-        raise _error(function, text, "value out of range")
-    return int(digits or "0")
+        digits = digits.lstrip("0") or "0"
+        if len(digits) > _DIGITS:
+            raise _error(function, text, "value out of range")
+    return int(digits)
 
 
 def _error(function: str, text: str, why: str) -> ValueError:

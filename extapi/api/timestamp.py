@@ -6,30 +6,16 @@ clock: who needs the present hands it in.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from extapi.api.strconv import only_digits
 from extapi.errors import go_quote
 
-_CANONICAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", re.ASCII)
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 
-# The layout's elements in order, each with what it matches; Go names the element that it could not find.
-_ELEMENTS = (
-    ("2006", re.compile("[0-9]{4}")),
-    ("-", re.compile("-")),
-    ("01", re.compile("[0-9]{2}")),
-    ("-", re.compile("-")),
-    ("02", re.compile("[0-9]{2}")),
-    ("T", re.compile("T")),
-    ("15", re.compile("[0-9]{1,2}")),
-    (":", re.compile(":")),
-    ("04", re.compile("[0-9]{2}")),
-    (":", re.compile(":")),
-    ("05", re.compile("[0-9]{2}")),
-    ("", re.compile("(?:[.,][0-9]+)?")),
-    ("Z07:00", re.compile("Z|[+-][0-9]{2}:[0-9]{2}")),
-)
+_LENGTH = 20
+"""Characters of a time as the API writes it."""
 
 
 def format_timestamp(seconds: float) -> str:
@@ -44,11 +30,15 @@ def canonical_timestamp(text: str) -> str:
 
 def parse_timestamp(text: str) -> datetime:
     """The time in UTC, without fractions of a second. Raises ValueError with Go's text."""
-    if _CANONICAL.fullmatch(text):
+    if len(text) == _LENGTH:
         try:
-            return datetime.fromisoformat(text)
+            found = datetime.fromisoformat(text)
         except ValueError:
-            pass  # a number is out of range; which one is found below
+            pass  # what is wrong is found below
+        else:
+            # Python reads more forms than Go: what it writes tells whether it was this one.
+            if f"{found.isoformat()[:19]}Z" == text:
+                return found
     year, month, day, hour, minute, second, zone = _numbers(text)
     where = f"parsing time {go_quote(text)}:"
     for name, value, low, high in (
@@ -82,18 +72,73 @@ def _numbers(text: str) -> tuple[int, ...]:
     """Year, month, day, hour, minute, second, and the zone as ``±hhmm`` in one number."""
     position = 0
     numbers = []
-    for name, pattern in _ELEMENTS:
-        found = pattern.match(text, position)
-        if found is None:
+    for name, ends in _ELEMENTS:
+        end = ends(text, position)
+        if end < 0:
             rest = go_quote(text[position:])
             raise ValueError(
                 f"parsing time {go_quote(text)} as {go_quote(_LAYOUT)}: cannot parse {rest} as {go_quote(name)}"
             )
-        position = found.end()
+        found = text[position:end]
+        position = end
         if name == "Z07:00":
-            numbers.append(0 if found[0] == "Z" else int(found[0].replace(":", "")))
+            numbers.append(0 if found == "Z" else int(found.replace(":", "")))
         elif name not in {"-", "T", ":", ""}:
-            numbers.append(int(found[0]))
+            numbers.append(int(found))
     if position < len(text):
         raise ValueError(f"parsing time {go_quote(text)}: extra text: {go_quote(text[position:])}")
     return tuple(numbers)
+
+
+_Ends = Callable[[str, int], int]
+"""Where an element ends that begins at a position of a text; -1: it is not there."""
+
+
+def _digits(least: int, most: int) -> _Ends:
+    def ends(text: str, at: int) -> int:
+        found = text[at : at + most]
+        for length in range(most, least - 1, -1):
+            if len(found) >= length and only_digits(found[:length]):
+                return at + length
+        return -1
+
+    return ends
+
+
+def _literal(char: str) -> _Ends:
+    return lambda text, at: at + 1 if text.startswith(char, at) else -1
+
+
+def _fraction(text: str, at: int) -> int:
+    """A point or comma with digits after it, or nothing."""
+    if text[at : at + 1] not in (".", ","):
+        return at
+    rest = text[at + 1 :]
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    return at + 1 + digits if digits else at
+
+
+def _zone(text: str, at: int) -> int:
+    if text.startswith("Z", at):
+        return at + 1
+    hours = text[at + 1 : at + 3] + text[at + 4 : at + 6]
+    signed = text[at : at + 1] in ("+", "-") and text[at + 3 : at + 4] == ":"
+    return at + 6 if signed and len(hours) == 4 and only_digits(hours) else -1
+
+
+# The layout's elements in order, each with what finds its end; Go names the element that it could not find.
+_ELEMENTS = (
+    ("2006", _digits(4, 4)),
+    ("-", _literal("-")),
+    ("01", _digits(2, 2)),
+    ("-", _literal("-")),
+    ("02", _digits(2, 2)),
+    ("T", _literal("T")),
+    ("15", _digits(1, 2)),
+    (":", _literal(":")),
+    ("04", _digits(2, 2)),
+    (":", _literal(":")),
+    ("05", _digits(2, 2)),
+    ("", _fraction),
+    ("Z07:00", _zone),
+)

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-_KUBE_VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
-_STAGE = {None: 0, "beta": 1, "alpha": 2}
+from extapi.api.strconv import parse_int
+
+_STAGES = ("", "beta", "alpha")
 
 
 def version_priority(version: str) -> tuple[int, int, int, int, str]:
     """A sort key: what comes first has the higher priority. Source: ``apimachinery/pkg/version`` CompareKubeAwareVersionStrings."""
-    match = _KUBE_VERSION.fullmatch(version)
-    if match is None:
-        return (1, 0, 0, 0, version)
-    major, stage, minor = match.groups()
-    return (0, _STAGE[stage], -int(major), -int(minor or 0), "")
+    if version.startswith("v"):
+        for order, stage in enumerate(_STAGES):
+            # Without a stage there is no second number, which then counts as one that was read.
+            major, found, minor = version[1:].partition(stage) if stage else (version[1:], "", "")
+            number, after = _number(major), _number(minor) if found else 0
+            if found == stage and number is not None and after is not None:
+                return (0, order, -number, -after, "")
+    return (1, 0, 0, 0, version)
+
+
+def _number(text: str) -> int | None:
+    """A number without a zero before it, nor a sign; None: it is none, or too large for Go."""
+    if text[:1] not in set("123456789"):
+        return None
+    try:
+        return parse_int(text)
+    except ValueError:
+        return None
 
 
 def group_version(group: str, version: str) -> str:

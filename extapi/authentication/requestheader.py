@@ -6,11 +6,10 @@ not know how the CA and the names got here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
+from extapi.api.percent import unescaped_leniently
 from extapi.api.user import User
 from extapi.authentication.base import AuthenticationError
 from extapi.authentication.groups import authenticated
@@ -28,8 +27,6 @@ PLANS = 256
 
 IDENTITY_LIMIT = 16 * 1024
 """Characters of an identity's headers, or of a set of names, above which it is not kept."""
-
-_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +107,7 @@ class RequestHeader:
 
 def extra_key(encoded: str) -> str:
     """The key that follows a prefix: lower case, percent-decoded; as it is where an escape is broken (spec A19)."""
-    lowered = encoded.lower()
-    return lowered if _BAD_ESCAPE.search(lowered) else unquote(lowered, errors="replace")
+    return unescaped_leniently(encoded.lower())
 
 
 def _planned(names: HeaderNames, present: Sequence[str]) -> _Plan:
@@ -132,11 +128,12 @@ def _user(plan: _Plan, headers: Mapping[str, Sequence[str]]) -> User | None:
     username = _first(plan.username, headers)
     if not username:
         return None
-    extra: dict[str, tuple[str, ...]] = {}
+    extra: dict[str, list[str]] = {}
     for name, key in plan.extra:
-        extra[key] = (*extra.get(key, ()), *headers[name])
+        extra.setdefault(key, []).extend(headers[name])
     groups = tuple(value for name in plan.group for value in headers[name] if value)
-    return authenticated(User(username, uid=_first(plan.uid, headers), groups=groups, extra=extra))
+    collected = {key: tuple(values) for key, values in extra.items()}
+    return authenticated(User(username, uid=_first(plan.uid, headers), groups=groups, extra=collected))
 
 
 def _first(names: Sequence[str], headers: Mapping[str, Sequence[str]]) -> str:

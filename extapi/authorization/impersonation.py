@@ -6,10 +6,9 @@ Stands after authentication, and here because it is a question of authorization.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from urllib.parse import unquote
 
+from extapi.api.percent import unescaped_leniently
 from extapi.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
 from extapi.authorization.refusal import not_authorized
@@ -25,9 +24,6 @@ ITEMS = 100
 
 LENGTH = 16 * 1024
 """Characters of all that is asked for: names become a part of those questions."""
-
-_SERVICE_ACCOUNT = re.compile(r"system:serviceaccount:(?P<namespace>[^:]+):(?P<name>[^:]+)\Z")
-_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 
 
 class BadImpersonation(BadRequest):
@@ -79,18 +75,18 @@ class Impersonation:
 def _wanted(call: Call, names: list[str]) -> _Wanted | None:
     user, uid = call.header(USER), call.header(UID)
     groups = tuple(call.headers.get(GROUP, ()))
-    extra: dict[str, tuple[str, ...]] = {}
+    extra: dict[str, list[str]] = {}
     for name in names:
         if name.startswith(EXTRA_PREFIX):
-            key = _key(name.removeprefix(EXTRA_PREFIX))
-            extra[key] = (*extra.get(key, ()), *call.headers[name])
+            # As it is where an escape is broken.
+            extra.setdefault(unescaped_leniently(name.removeprefix(EXTRA_PREFIX)), []).extend(call.headers[name])
     values = [value for found in extra.values() for value in found]
     if len(groups) + len(values) > ITEMS:
         raise BadImpersonation(f"requested more than {ITEMS} groups and extra values to impersonate")
     if len(user) + len(uid) + sum(map(len, (*groups, *values, *extra))) > LENGTH:
         raise BadImpersonation(f"requested more than {LENGTH} characters of an identity to impersonate")
     if user:
-        return _Wanted(user, uid, groups, extra)
+        return _Wanted(user, uid, groups, {key: tuple(values) for key, values in extra.items()})
     asked = [what for what, there in (("groups", groups), ("a uid", uid), ("extra", extra)) if there]
     if asked:
         # kube-apiserver prints a Go struct here.
@@ -100,9 +96,9 @@ def _wanted(call: Call, names: list[str]) -> _Wanted | None:
 
 def _questions(wanted: _Wanted) -> list[Attributes]:
     """What has to be allowed, in order."""
-    account = _SERVICE_ACCOUNT.match(wanted.user)
+    account = _service_account(wanted.user)
     if account:
-        namespace, name = account["namespace"], account["name"]
+        namespace, name = account
         asked = [
             Attributes(
                 "impersonate",
@@ -144,9 +140,9 @@ def _of_authentication(resource: str, name: str, *, subresource: str = "") -> At
 def _groups(wanted: _Wanted) -> tuple[str, ...]:
     """The groups asked for; those of a service account where none were; and whether the user counts as known."""
     groups = wanted.groups
-    account = _SERVICE_ACCOUNT.match(wanted.user)
+    account = _service_account(wanted.user)
     if account and not groups:
-        groups = ("system:serviceaccounts", f"system:serviceaccounts:{account['namespace']}")
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{account[0]}")
     if wanted.user == ANONYMOUS:
         return groups if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
     if AUTHENTICATED in groups or UNAUTHENTICATED in groups:
@@ -154,6 +150,9 @@ def _groups(wanted: _Wanted) -> tuple[str, ...]:
     return (*groups, AUTHENTICATED)
 
 
-def _key(encoded: str) -> str:
-    """The extra key of a header's name: percent-decoded; as it is where an escape is broken."""
-    return encoded if _BAD_ESCAPE.search(encoded) else unquote(encoded, errors="replace")
+def _service_account(user: str) -> tuple[str, str] | None:
+    """Namespace and name, if the user is a service account."""
+    parts = user.split(":", 4)
+    if len(parts) != 4 or parts[:2] != ["system", "serviceaccount"] or not parts[2] or not parts[3]:
+        return None
+    return parts[2], parts[3]

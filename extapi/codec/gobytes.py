@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
+from string import ascii_letters, digits
+
+_ALPHABET = f"{ascii_letters}{digits}+/"
 
 
 def canonical_bytes(text: str) -> str:
     """Base64 as Go writes what it reads. Raises ValueError with the text of Go's decoder."""
-    text = re.sub(r"[\r\n]", "", text)
+    text = text.replace("\r", "").replace("\n", "")
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
     except ValueError:  # binascii's own error is one
@@ -29,7 +31,7 @@ def byte_count(text: str) -> int:
 
 def _wrong_byte(text: str) -> int:
     """Where Go's decoder gives up on base64 that is wrong."""
-    at = len(text) - len(re.sub(r"^[A-Za-z0-9+/]*", "", text))
+    at = len(text) - len(text.lstrip(_ALPHABET))
     if at == len(text):
         return at - at % 4
     missing = 4 - at % 4

@@ -7,16 +7,14 @@ Source: ``encoding/json/scanner.go``.
 
 from __future__ import annotations
 
-import re
-
 __all__ = ["END", "TOO_DEEP", "syntax_error"]
 
 END = "unexpected end of JSON input"
 TOO_DEEP = "exceeded max depth"
 
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_STRING_RUN = re.compile(rb'[^"\\\x00-\x1f]*')
-_DIGITS = re.compile(rb"[0-9]*")
+_SPACE = frozenset(b" \t\r\n")
+_IN_STRING = frozenset(range(0x20, 0x100)) - frozenset(b'"\\')
+_DIGITS = frozenset(b"0123456789")
 _HEX = b"0123456789abcdefABCDEF"
 _ESCAPES = b'"\\/bfnrt'
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
@@ -86,7 +84,7 @@ def _value(data: bytes, at: int, closers: list[int]) -> _Step:
 
 def _string(data: bytes, at: int) -> _Step:
     while True:
-        at = _end(_STRING_RUN, data, at)
+        at = _end(_IN_STRING, data, at)
         if at >= len(data):
             return at, END
         if data[at] == ord('"'):
@@ -136,10 +134,11 @@ def _skip(data: bytes, at: int) -> int:
     return _end(_SPACE, data, at)
 
 
-def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    """Where a match of ``pattern``, which also matches nothing, ends."""
-    found = pattern.match(data, at)
-    return found.end() if found else at
+def _end(run: frozenset[int], data: bytes, at: int) -> int:
+    """Where the bytes from ``run`` end that begin at ``at``, of which there may be none."""
+    while at < len(data) and data[at] in run:
+        at += 1
+    return at
 
 
 def _unexpected(data: bytes, at: int, where: str) -> str:

@@ -10,12 +10,13 @@ them from kube-apiserver.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from string import ascii_letters, digits
 from typing import Literal, TypeVar
 
+from extapi.api.strconv import only_digits
 from extapi.errors import NotAcceptable, UnsupportedMediaType
 
 __all__ = [
@@ -275,15 +276,55 @@ def _clause(part: str) -> _Clause | None:
             continue
         name, value = name.strip(" "), value.strip(" ")
         if name == "q":
-            q = float(value) if _DECIMAL.fullmatch(value) else 0.0
+            q = _weight(value)
         else:
             params[name] = value
     return _Clause(main, sub, q, params)
 
 
-_DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - the token of RFC 9110, not a secret
-_CONTENT_TYPE = re.compile(rf'\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*(?:{_TOKEN}\s*=\s*(?:{_TOKEN}|"[^"\\]*")\s*)?)*')
+def _weight(text: str) -> float:
+    """The value of ``q``; 0 for what is no decimal number."""
+    whole, _, part = text.partition(".")
+    return float(text) if only_digits(whole + part) else 0.0
+
+
+_TOKEN = f"!#$%&'*+.^_`|~-{digits}{ascii_letters}"
+"""Characters of a token (RFC 9110, section 5.6.2)."""
+_SPACE = " \t\n\r\f\v"
+
+
+def _media_type(content_type: str) -> str:
+    """The media type in lower case; empty for what is no Content-Type (RFC 9110, section 8.3), its parameters included."""
+    media, *parameters = _semicolons(content_type)
+    main, slash, sub = media.strip(_SPACE).partition("/")
+    if not slash or not _is_token(main) or not _is_token(sub):
+        return ""
+    return f"{main}/{sub}".lower() if all(map(_is_parameter, parameters)) else ""
+
+
+def _semicolons(text: str) -> list[str]:
+    """The text, split at semicolons that are not in quotes. A backslash escapes nothing here."""
+    parts = [""]
+    for index, piece in enumerate(text.split('"')):
+        first, *others = [piece] if index % 2 else piece.split(";")
+        parts[-1] += f'"{first}' if index else first
+        parts += others
+    return parts
+
+
+def _is_parameter(text: str) -> bool:
+    """Whether it is ``name=value`` or nothing."""
+    text = text.strip(_SPACE)
+    if not text:
+        return True
+    name, found, value = text.partition("=")
+    value = value.lstrip(_SPACE)
+    quoted = len(value) > 1 and value[0] == value[-1] == '"' and value.count('"') == 2 and "\\" not in value
+    return bool(found) and _is_token(name.rstrip(_SPACE)) and (quoted or _is_token(value))
+
+
+def _is_token(text: str) -> bool:
+    return bool(text) and not text.strip(_TOKEN)
 
 
 def request_format(content_type: str, *, protobuf: bool = False) -> BodyFormat:
@@ -293,8 +334,7 @@ def request_format(content_type: str, *, protobuf: bool = False) -> BodyFormat:
     """
     if content_type in ("", "application/json"):
         return "json"
-    match = _CONTENT_TYPE.fullmatch(content_type) if len(content_type) <= _MAX_CACHED else None
-    media = match.group(1).lower() if match else ""
+    media = _media_type(content_type) if len(content_type) <= _MAX_CACHED else ""
     if media == "application/json":
         return "json"
     if media == "application/yaml":

@@ -7,17 +7,15 @@ Source: ``apimachinery/pkg/apis/meta/v1`` Time and MicroTime, ``util/intstr``, `
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from extapi.codec import strictjson
+from extapi.codec.surrogates import without_surrogates
 from extapi.codec.wireformat import BYTES, VARINT, Budget, expect, fields, refuse
 
 __all__ = ["NUMBERS", "SCALARS", "SPECIAL", "text"]
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def text(data: memoryview) -> str:
@@ -25,7 +23,7 @@ def text(data: memoryview) -> str:
     try:
         return str(data, "utf-8")
     except UnicodeDecodeError:
-        return _SURROGATES.sub("\ufffd", str(data, "utf-8", "surrogateescape"))
+        return without_surrogates(str(data, "utf-8", "surrogateescape"))
 
 
 def _signed(bits: int) -> Callable[[int], int]:

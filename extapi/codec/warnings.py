@@ -6,8 +6,9 @@ Source: spec G15, M16; ``k8s.io/apiserver/pkg/endpoints/filters/warning.go``, ``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from extapi.codec.surrogates import has_surrogates
 
 __all__ = ["warning_headers"]
 
@@ -15,7 +16,7 @@ _BUDGET = 4096
 """Characters of all texts together; beyond it each is cut."""
 _CUT = 256
 """Characters left of a text once the budget is exceeded."""
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 
 
 def warning_headers(texts: Iterable[str]) -> list[str]:
@@ -24,10 +25,16 @@ def warning_headers(texts: Iterable[str]) -> list[str]:
     Texts that are empty or hold control characters are left out. If all of them do not fit into the budget, each is cut
     to 256 characters, and those that even so come after the budget is used up are left out.
     """
-    usable = [text for text in dict.fromkeys(texts) if text and not _CONTROL.search(text)]
+    usable = [text for text in dict.fromkeys(texts) if text and _fits(text)]
     if sum(map(len, usable)) > _BUDGET:
         usable = list(_cut(usable))
     return [_header(text) for text in usable]
+
+
+def _fits(text: str) -> bool:
+    """Whether a header can hold it."""
+    # What can be printed has neither; that is nearly every text, and quick to tell.
+    return text.isprintable() or (_CONTROL.isdisjoint(text) and not has_surrogates(text))
 
 
 def _cut(texts: Iterable[str]) -> Iterable[str]:

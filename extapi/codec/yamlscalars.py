@@ -7,7 +7,9 @@ Source: ``go.yaml.in/yaml/v2`` resolve.go, spec's notes on decoding.
 
 from __future__ import annotations
 
-import re
+from string import digits, hexdigits, octdigits
+
+from extapi.api.strconv import only_digits
 
 __all__ = ["MERGE", "Scalar", "is_ambiguous", "resolve"]
 
@@ -22,14 +24,11 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
-_INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
-_BASES = (16, 2, 8, 10)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BASES = (("0x", 16, hexdigits), ("0b", 2, "01"), ("0o", 8, octdigits), ("0", 8, octdigits), ("", 10, digits))
+"""How an integer begins, which base that means, and its digits: the first that fits."""
 _NUMERIC_START = frozenset("+-.0123456789")
 _MAX_NUMBER = 400
 """Characters of a number; what is longer stays a string, as Python's own limit on digits must not matter."""
-_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?")
 
 
 def resolve(text: str) -> Scalar:
@@ -39,15 +38,12 @@ def resolve(text: str) -> Scalar:
     if text[0] not in _NUMERIC_START or len(text) > _MAX_NUMBER:
         return text
     plain = text.replace("_", "")
-    match = _INTEGER.fullmatch(plain)
-    if match and text[0] != ".":
-        sign, *digits = match.groups()
-        value = next(int(found, base) for found, base in zip(digits, _BASES, strict=True) if found is not None)
-        value = -value if sign == "-" else value
-        # A sign goes only with 64 bits signed; what fits neither way is a float.
-        if -(2**63) <= value < (2**63 if sign else 2**64):
-            return value
-    if _FLOAT.fullmatch(plain):
+    value = _integer(plain)
+    # A sign goes only with 64 bits signed; what fits neither way is a float.
+    most = 2**63 if text[0] in "+-" else 2**64
+    if value is not None and text[0] != "." and -(2**63) <= value < most:
+        return value
+    if _is_float(plain):
         number = float(plain)
         return number if abs(number) != float("inf") else text
     return text
@@ -57,4 +53,47 @@ def is_ambiguous(text: str) -> bool:
     """Whether the text, written plain, would be read as something else than this string by some YAML reader."""
     if text == MERGE or not isinstance(resolve(text), str):
         return True
-    return bool(_SEXAGESIMAL.fullmatch(text) or _TIMESTAMP.fullmatch(text))
+    return text[0] in _NUMERIC_START and (_is_sexagesimal(text) or _is_timestamp(text))
+
+
+def _unsigned(text: str) -> str:
+    return text[1:] if text[:1] in ("+", "-") else text
+
+
+def _integer(text: str) -> int | None:
+    number = _unsigned(text)
+    if number == "0":
+        return 0
+    start, base, allowed = next(each for each in _BASES if number[: len(each[0])].lower() == each[0])
+    found = number[len(start) :]
+    if not found or found.strip(allowed):
+        return None
+    return -int(found, base) if text[0] == "-" else int(found, base)
+
+
+def _is_float(text: str) -> bool:
+    mantissa, mark, exponent = _unsigned(text).lower().partition("e")
+    whole, _, part = mantissa.partition(".")
+    return only_digits(whole + part) and (not mark or only_digits(_unsigned(exponent)))
+
+
+def _is_sexagesimal(text: str) -> bool:
+    """Whether it is a number of YAML 1.1 in base 60, such as ``1:30:00.5``."""
+    number, _, part = _unsigned(text).partition(".")
+    first, *others = number.split(":")
+    if not others or part.strip(digits + "_") or first[:1] not in set(digits) or first.strip(digits + "_"):
+        return False
+    return all(only_digits(each) and len(each) <= 2 and int(each) < 60 for each in others)
+
+
+def _is_timestamp(text: str) -> bool:
+    """Whether it begins with a date, and goes on, if it does, as a timestamp of YAML 1.1 may."""
+    date = text[: len("2006-01-02")].replace("t", "T").partition("T")[0].partition(" ")[0]
+    parts = date.split("-")
+    if [len(part) for part in parts] not in _DATES or not only_digits("".join(parts)):
+        return False
+    rest = text[len(date) :]
+    return not rest or (rest[0] in "Tt " and "\n" not in rest)
+
+
+_DATES = [[4, month, day] for month in (1, 2) for day in (1, 2)]

@@ -6,11 +6,10 @@ Knows the shape of Kubernetes paths and no resource. Source: ``k8s.io/apiserver/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
-from extapi.api.requestselectors import too_large
 from extapi.api.selectors import parse_field_selector
+from extapi.api.strconv import parse_int
 from extapi.errors import BadRequest
 from extapi.listener.call import RequestInfo
 
@@ -18,11 +17,9 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 _SPECIAL = frozenset({"proxy", "watch"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _NUMBERS = ("limit", "timeoutSeconds")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 _NO_SEGMENT = (".", "..")
-
-ESCAPED = 4096
-"""Characters of a field selector with escapes in which a name is looked for: names have nothing to escape."""
+_PINNING_LENGTH = 4096
+"""Characters of a field selector up to which a name is looked for in it; a name has at most 253."""
 
 Query = Mapping[str, Sequence[str]]
 
@@ -90,41 +87,24 @@ def _list_or_watch(query: Query) -> tuple[str, str]:
 def _pinned_name(selector: str) -> str:
     """The value that a field selector demands of ``metadata.name``, if it can be a path segment.
 
-    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``). This is read
-    before it is known who asks, so it must cost next to nothing: empty, too, for a selector beyond our bounds, which is
-    refused as soon as that is known, and for a long one with escapes. Without a name more has to be allowed, not less.
+    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``), and for a long
+    one: this is read before anybody is known. Without a name more has to be allowed, not less.
     """
-    if "metadata.name" not in selector or too_large(selector):
+    if len(selector) > _PINNING_LENGTH or "metadata.name" not in selector:
         return ""
-    if "\\" not in selector:
-        found = _unescaped_name(selector)
-    elif len(selector) > ESCAPED:
+    try:
+        found = parse_field_selector(selector).exact("metadata.name") or ""
+    except BadRequest:
         return ""
-    else:
-        try:
-            found = parse_field_selector(selector).exact("metadata.name") or ""
-        except BadRequest:
-            return ""
     return "" if found in _NO_SEGMENT or "/" in found or "%" in found else found
 
 
-def _unescaped_name(selector: str) -> str:
-    """The same of a selector without escapes, term by term instead of character by character."""
-    found = ""
-    for term in sorted(selector.split(",")):
-        if not term:
-            continue
-        field, equals, value = term.partition("=")
-        value = value.removeprefix("=") if not field.endswith("!") else value
-        if not equals or "=" in value:
-            return ""
-        if not found and field == "metadata.name":
-            found = value
-    return found
-
-
 def _int64(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None and -(1 << 63) <= int(text) < 1 << 63
+    try:
+        parse_int(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _first(query: Query, name: str) -> str:

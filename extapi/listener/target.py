@@ -6,12 +6,10 @@ Follows Go's ``net/url``, which kube-apiserver reads it with: the path is decode
 
 from __future__ import annotations
 
-import re
+from extapi.api.percent import BadEscape, unescaped
 
 PAIRS = 1000
 """Pairs a query may have."""
-
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 
 
 class BadTarget(ValueError):
@@ -29,8 +27,10 @@ def split_target(target: bytes) -> tuple[str, str]:
     path, _, query = target.partition(b"?")
     try:
         if b"%" in path:
-            path = _unescape(path)
+            path = unescaped(path)
         return path.decode("utf-8"), query.decode("ascii")
+    except BadEscape as error:
+        raise BadTarget(f'invalid URL escape "{error}"') from None
     except UnicodeDecodeError:
         raise BadTarget("the path is not UTF-8") from None
 
@@ -53,7 +53,7 @@ def parse_query(query: str) -> dict[str, list[str]]:
         if "%" in pair or "+" in pair:
             try:
                 name, value = _text(name), _text(value)
-            except BadTarget:
+            except BadEscape:
                 continue
         if name in parameters:
             parameters[name].append(value)
@@ -63,16 +63,4 @@ def parse_query(query: str) -> dict[str, list[str]]:
 
 
 def _text(part: str) -> str:
-    return _unescape(part.replace("+", " ").encode("utf-8")).decode("utf-8", "replace")
-
-
-def _unescape(text: bytes) -> bytes:
-    return _ESCAPE.sub(_byte, text)
-
-
-def _byte(escape: re.Match[bytes]) -> bytes:
-    digits = escape[1]
-    if digits is None:
-        at = escape.start()
-        raise BadTarget(f'invalid URL escape "{escape.string[at : at + 3].decode("utf-8", "replace")}"')
-    return bytes((int(digits, 16),))
+    return unescaped(part.replace("+", " ").encode("utf-8")).decode("utf-8", "replace")

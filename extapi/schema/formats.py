@@ -10,72 +10,116 @@ import base64
 import binascii
 import datetime as dt
 import ipaddress
-import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import cache
+from string import ascii_letters, digits, hexdigits
 from typing import Final
-from urllib.parse import urlsplit
 
-_HEX_COLOR = re.compile(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", re.ASCII)
-_BYTE = r"\s*(0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*"
-_RGB_COLOR = re.compile(rf"rgb\({_BYTE},{_BYTE},{_BYTE}\)", re.ASCII)
-_SSN = re.compile(r"[0-9]{3}[- ][0-9]{2}[- ][0-9]{4}", re.ASCII)
-_CREDIT_CARD = re.compile(
-    r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|(?:222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"
-    r"|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
-    r"|6[27][0-9]{14}",
-    re.ASCII,
+from extapi.api.duration import parse_duration, run
+from extapi.api.names import LABEL_LENGTH, SUBDOMAIN_LENGTH, is_dns_label, is_dns_subdomain
+from extapi.api.strconv import only_digits, parse_int, parse_uint
+from extapi.schema.mailbox import is_mailbox
+from extapi.schema.pattern import matcher
+from extapi.schema.uri import is_uri
+
+_CREDIT_CARD = (
+    "^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
+    "|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\\d{3})\\d{11})$"
 )
-_MAC = re.compile(
-    r"(?:[0-9a-f]{2}(?P<s>[:-])(?:[0-9a-f]{2}(?P=s)){4}(?:[0-9a-f]{2})(?:(?P=s)[0-9a-f]{2}){0,2}"
-    r"|(?:[0-9a-f]{2}(?P<t>[:-])){19}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2,3}[0-9a-f]{4}|(?:[0-9a-f]{4}\.){9}[0-9a-f]{4}"
-    r"|[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})",
-    re.IGNORECASE | re.ASCII,
-)
-_SHORT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_LONG_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
-_GO_DURATION = re.compile(r"[+-]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-_LOOSE_DURATION = re.compile(r"[0-9]+\s*([A-Za-zµ]+)", re.ASCII)
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
-_QUOTED = r'"(?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[\x20-\x7e])*"'
-_ADDRESS = re.compile(rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})@(?:{_ATOM}(?:\.{_ATOM})*|\[[0-9a-fA-F.:]+\])")
-_PHRASE = re.compile(rf"[ \t]*(?:(?:{_ATOM}|\.|{_QUOTED})[ \t]*)*")
-_UNITS = {"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"}
+_CREDIT_CARD_LENGTH = 16
+_DIGITS = frozenset(digits)
+_SPACE = " \t\n\f\r"
+_SPACES = frozenset(_SPACE)
+_NO_SPACE_OR_DASH = str.maketrans("", "", f"{_SPACE}-")
+_NO_DIGITS = bytes(set(range(256)) - set(digits.encode()))
+_IN_UNIT = frozenset(f"{ascii_letters}\u00b5")
+_UNITS = {"ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk"}
 _UNIT_PREFIXES = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
+_MAC_BYTES = (6, 8, 20)
+_LONGEST_IP = 45
+_UUID = (8, 4, 4, 4, 12)
+
+
+def _is_hex(text: str, length: int) -> bool:
+    return len(text) == length and not text.strip(hexdigits)
 
 
 def _uuid(version: str = "", variant: str = "") -> Callable[[str], bool]:
-    third = f"{version}[0-9a-f]{{3}}" if version else "[0-9a-f]{4}"
-    fourth = f"{variant}[0-9a-f]{{3}}" if variant else "[0-9a-f]{4}"
-    pattern = re.compile(rf"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{third}-?{fourth}-?[0-9a-f]{{12}}", re.IGNORECASE | re.ASCII)
-    return lambda text: pattern.fullmatch(text) is not None
+    """Five groups of digits, each with or without a dash behind it; what the third and the fourth may begin with."""
+    starts = ("", "", version, variant, "")
+
+    def check(text: str) -> bool:
+        at = 0
+        for length, start in zip(_UUID, starts, strict=True):
+            group = text[at : at + length]
+            if not _is_hex(group, length) or (start and group[0].lower() not in start):
+                return False
+            at += length
+            if text[at : at + 1] == "-" and length != _UUID[-1]:
+                at += 1
+        return at == len(text)
+
+    return check
 
 
-def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: pattern.fullmatch(text) is not None
+def _bson_object_id(text: str) -> bool:
+    return _is_hex(text, 24)
+
+
+def _mac(text: str) -> bool:
+    """Bytes with colons or dashes between them, pairs of bytes with dots, or digits alone (``net.ParseMAC``)."""
+    if len(text) > 3 * max(_MAC_BYTES):
+        return False
+    mark, size = (text[2:3], 2) if text[2:3] in {":", "-"} else (".", 4)
+    groups = text.split(mark)
+    if len(groups) == 1:
+        return len(text) // 2 in _MAC_BYTES and _is_hex(text, len(text) & ~1)
+    return len(groups) * size // 2 in _MAC_BYTES and all(_is_hex(group, size) for group in groups)
+
+
+def _ssn(text: str) -> bool:
+    return len(text) == 11 and text[3] in "- " and text[6] in "- " and only_digits(text[:3] + text[4:6] + text[7:])
+
+
+def _hex_color(text: str) -> bool:
+    color = text.removeprefix("#")
+    return _is_hex(color, 3) or _is_hex(color, 6)
+
+
+def _rgb_color(text: str) -> bool:
+    if not text.startswith("rgb(") or not text.endswith(")"):
+        return False
+    parts = [part.strip(_SPACE) for part in text[4:-1].split(",", 3)]
+    return len(parts) == 3 and all(
+        len(part) <= 3 and only_digits(part) and int(part) < 256 and part == str(int(part)) for part in parts
+    )
 
 
 def _sloppy(address: str) -> str:
     """An IPv4 address without leading zeros, which older Go accepted."""
-    if not re.fullmatch(r"[0-9]+(\.[0-9]+){3}", address, re.ASCII):
+    parts = address.split(".", 4)
+    if len(parts) != 4 or not all(map(only_digits, parts)):
         return address
-    return ".".join(str(int(part)) if len(part) < 20 else part for part in address.split("."))
+    return ".".join(part.lstrip("0") or "0" for part in parts)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    if "%" in text:  # zones are Python's: net.ParseIP has none
+    if "%" in text or len(text) > _LONGEST_IP:  # zones are Python's: net.ParseIP has none
         return None
-    head, colon, tail = text.rpartition(":")
     try:
-        return ipaddress.ip_address(head + colon + _sloppy(tail))
+        return ipaddress.ip_address(text)
     except ValueError:
         return None
 
 
+def _sloppy_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    head, colon, tail = text.rpartition(":")
+    return _address(head + colon + _sloppy(tail))
+
+
 def _ipv4(text: str) -> bool:
-    return "." in text and _address(text) is not None
+    return "." in text and _sloppy_address(text) is not None
 
 
 def _ipv6(text: str) -> bool:
@@ -84,16 +128,19 @@ def _ipv6(text: str) -> bool:
 
 def _cidr(text: str) -> bool:
     address, slash, bits = text.partition("/")
-    found = _address(address)
-    if not slash or found is None or not re.fullmatch(r"[0-9]{1,3}", bits, re.ASCII):
+    found = _sloppy_address(address)
+    if not slash or found is None:
         return False
-    return int(bits) <= (32 if found.version == 4 else 128)
+    try:
+        return parse_uint(bits) <= (32 if found.version == 4 else 128)
+    except ValueError:
+        return False
 
 
 def _date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
+    if len(text) != 10 or text[4] != "-" or text[7] != "-" or not only_digits(text[:4] + text[5:7] + text[8:]):
         return False
-    year, month, day = (int(part) for part in text.split("-"))
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
     try:
         # Go knows a year 0, Python does not; 2000 is a leap year as it is.
         dt.date(year or 2000, month, day)
@@ -104,15 +151,57 @@ def _date(text: str) -> bool:
 
 def _date_time(text: str) -> bool:
     date, _, time = text.lower().partition("t")
-    found = _TIME.fullmatch(time.split("t", 1)[0])
-    return _date(date) and found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    time = time.partition("t")[0]
+    return _date(date) and _is_clock(time[:8]) and _is_zoned(time[8:])
+
+
+def _is_clock(text: str) -> bool:
+    """``hh:mm:ss``."""
+    parts = text.split(":")
+    return (
+        len(text) == 8
+        and all(len(part) == 2 and only_digits(part) for part in parts)
+        and all(part <= most for part, most in zip(parts, ("23", "59", "59"), strict=True))
+    )
+
+
+def _is_zoned(text: str) -> bool:
+    """A fraction of a second, which any character may stand before, and a zone."""
+    if text.endswith("z"):
+        fraction = text[:-1]
+    else:
+        fraction, zone = text[:-6], text[-6:]
+        if len(zone) != 6 or zone[0] not in "+-" or zone[3] != ":" or not only_digits(zone[1:3] + zone[4:]):
+            return False
+    return not fraction or (fraction[0] != "\n" and only_digits(fraction[1:]))
 
 
 def _duration(text: str) -> bool:
-    if _GO_DURATION.fullmatch(text):
-        return True
-    units = (match[1].lower() for match in _LOOSE_DURATION.finditer(text))
-    return any(unit in _UNITS or unit.startswith(_UNIT_PREFIXES) for unit in units)
+    try:
+        parse_duration(text)
+    except ValueError:
+        return _loose_duration(text)
+    return True
+
+
+def _loose_duration(text: str) -> bool:
+    """Numbers with units behind them, whatever stands around: one of the units has to be known."""
+    known, at, end = False, 0, len(text)
+    while at < end:
+        number, at = run(text, at, _DIGITS)
+        if not number:
+            at += 1
+            continue
+        _, at = run(text, at, _SPACES)
+        unit, at = run(text, at, _IN_UNIT)
+        if not unit:
+            continue
+        try:
+            parse_int(number)
+        except ValueError:
+            return False
+        known = known or unit.lower() in _UNITS or unit.lower().startswith(_UNIT_PREFIXES)
+    return known
 
 
 def _byte(text: str) -> bool:
@@ -125,111 +214,85 @@ def _byte(text: str) -> bool:
     return True
 
 
-def _uri(text: str) -> bool:
-    """An absolute URI or an absolute path, as ``net/url.ParseRequestURI`` takes them."""
-    if not text or any(ord(char) < 0x20 or ord(char) == 0x7F for char in text) or " " in text.split("?", 1)[0]:
-        return False
-    if text.startswith("/") or text == "*":
-        return not re.search(r"%(?![0-9a-fA-F]{2})", text.split("?", 1)[0])
-    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text)
-    if scheme is None:
-        return False
-    if not text.startswith("/", scheme.end()):
-        return True  # opaque, as in urn:a:b
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        return False
-    return not re.search(r"%(?![0-9a-fA-F]{2})", parts.path)
-
-
-def _email(text: str) -> bool:
-    """One mailbox, with or without a display name, as ``net/mail.ParseAddress`` takes it; no comments, no groups."""
-    text = text.strip(" \t")
-    if text.endswith(">"):
-        phrase, found, address = text[:-1].partition("<")
-        return bool(found) and _PHRASE.fullmatch(phrase) is not None and _ADDRESS.fullmatch(address) is not None
-    return _ADDRESS.fullmatch(text) is not None
-
-
 def _symbol(char: str) -> bool:
     return unicodedata.category(char)[0] in "LS" or char in "0123456789"
 
 
 def _host_name(text: str) -> bool:
     """RFC 1034 labels, letters and symbols of any script; a single label, or several before a top level of letters."""
-    if len(text.encode()) > 255:
+    if len(text) > 255 or len(text.encode("utf-8", "surrogatepass")) > 255:
         return False
-    labels = text.split(".")
-    for label in labels:
-        if not 0 < len(label.encode()) <= 63 or label[0] == "-" or label[-1] == "-":
-            return False
-        if not all(char == "-" or _symbol(char) for char in label):
-            return False
-    top = labels[-1]
-    if len(labels) == 1:
+    *labels, top = text.split(".")
+    if not labels:
         # One label may have a dash only as its second character: so the pattern has it.
-        return "-" not in top[:1] + top[2:]
-    return len(top) >= 2 and all(unicodedata.category(char)[0] == "L" for char in top)
+        return _fits_label(top) and "-" not in top[:1] + top[2:]
+    if not all(_fits_label(label) and label[0] != "-" != label[-1] for label in labels):
+        return False
+    return len(top) >= 2 and _fits_label(top) and all(unicodedata.category(char)[0] == "L" for char in top)
+
+
+def _fits_label(text: str) -> bool:
+    return 0 < len(text.encode("utf-8", "surrogatepass")) <= 63 and all(char == "-" or _symbol(char) for char in text)
 
 
 def _isbn10(text: str) -> bool:
-    digits = re.sub(r"[\s-]+", "", text)
-    if not re.fullmatch(r"[0-9]{9}[0-9X]", digits, re.ASCII):
+    written = text.translate(_NO_SPACE_OR_DASH)
+    if len(written) != 10 or not only_digits(written[:-1] + written[-1].replace("X", "0")):
         return False
-    return sum((i + 1) * (10 if d == "X" else int(d)) for i, d in enumerate(digits)) % 11 == 0
+    return sum((i + 1) * (10 if d == "X" else int(d)) for i, d in enumerate(written)) % 11 == 0
 
 
 def _isbn13(text: str) -> bool:
-    digits = re.sub(r"[\s-]+", "", text)
-    if not re.fullmatch(r"[0-9]{13}", digits, re.ASCII):
+    written = text.translate(_NO_SPACE_OR_DASH)
+    if len(written) != 13 or not only_digits(written):
         return False
-    return sum((1 if i % 2 == 0 else 3) * int(d) for i, d in enumerate(digits)) % 10 == 0
+    return sum((1 if i % 2 == 0 else 3) * int(d) for i, d in enumerate(written)) % 10 == 0
 
 
 def _credit_card(text: str) -> bool:
-    digits = re.sub(r"[^0-9]+", "", text)
-    if not _CREDIT_CARD.fullmatch(digits):
+    written = text.encode("ascii", "ignore").translate(None, _NO_DIGITS).decode()
+    if len(written) > _CREDIT_CARD_LENGTH or not _is_card_number()(written):
         return False
     total = 0
-    for i, digit in enumerate(reversed(digits)):
+    for i, digit in enumerate(reversed(written)):
         doubled = int(digit) * (2 if i % 2 else 1)
         total += doubled - 9 if doubled > 9 else doubled
     return total % 10 == 0
 
 
-def _bounded(limit: int, pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: len(text) <= limit and pattern.fullmatch(text) is not None
+@cache
+def _is_card_number() -> Callable[[str], bool]:
+    """Compiled for the first card: most servers see none."""
+    return matcher(_CREDIT_CARD)
 
 
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "bsonobjectid": _matches(re.compile(r"[0-9a-fA-F]{24}")),
-    "uri": _uri,
-    "email": _email,
+    "bsonobjectid": _bson_object_id,
+    "uri": is_uri,
+    "email": is_mailbox,
     "hostname": _host_name,
     "ipv4": _ipv4,
     "ipv6": _ipv6,
     "cidr": _cidr,
-    "mac": _matches(_MAC),
+    "mac": _mac,
     "uuid": _uuid(),
     "uuid3": _uuid("3"),
-    "uuid4": _uuid("4", "[89ab]"),
-    "uuid5": _uuid("5", "[89ab]"),
+    "uuid4": _uuid("4", "89ab"),
+    "uuid5": _uuid("5", "89ab"),
     "isbn": lambda text: _isbn10(text) or _isbn13(text),
     "isbn10": _isbn10,
     "isbn13": _isbn13,
     "creditcard": _credit_card,
-    "ssn": _matches(_SSN),
-    "hexcolor": _matches(_HEX_COLOR),
-    "rgbcolor": _matches(_RGB_COLOR),
+    "ssn": _ssn,
+    "hexcolor": _hex_color,
+    "rgbcolor": _rgb_color,
     "byte": _byte,
     "password": lambda _text: True,
     "date": _date,
     "duration": _duration,
     "datetime": _date_time,
-    "k8sshortname": _bounded(63, _SHORT_NAME),
-    "k8slongname": _bounded(253, _LONG_NAME),
+    "k8sshortname": lambda text: len(text) <= LABEL_LENGTH and is_dns_label(text),
+    "k8slongname": lambda text: len(text) <= SUBDOMAIN_LENGTH and is_dns_subdomain(text),
 }
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from extapi.api.selectors import parse_field_selector, supported
+from extapi.api.selectors import escaped, parse_field_selector, supported
 from extapi.codec.options import ListOptions, list_options
 from extapi.errors import BadRequest
 from extapi.listener.call import Response
@@ -31,7 +29,7 @@ def query(target: Target[Resource], options: ListOptions) -> Query:
     if target.name:
         wanted = fields.exact("metadata.name")
         if wanted is None:
-            named = "metadata.name=" + re.sub(r"([\\,=])", r"\\\1", target.name)
+            named = f"metadata.name={escaped(target.name)}"
             fields = parse_field_selector(f"{options.field_selector},{named}" if options.field_selector else named)
         elif wanted != target.name:
             raise BadRequest("fieldSelector metadata.name doesn't match requested name")

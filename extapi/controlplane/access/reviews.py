@@ -17,7 +17,7 @@ from extapi import FieldError, User
 from extapi.api.definition import Asked
 from extapi.api.labelselectors import operator_problems, requirement_problems
 from extapi.api.requestselectors import Selectors, too_large
-from extapi.api.selectors import parse_field_selector, parse_label_selector
+from extapi.api.selectors import escaped, parse_field_selector, parse_label_selector
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Decision, Verdict
@@ -261,14 +261,11 @@ def _can(parse: Callable[[str], object], text: str) -> bool:
     return True
 
 
-_ESCAPED = str.maketrans({"\\": "\\\\", ",": "\\,", "=": "\\="})
-
-
 def _field_text(requirement: Obj) -> str:
     """A term of a field selector; empty for what none can say."""
     sign = {"In": "=", "NotIn": "!="}.get(requirement.get("operator", ""))
     values: list[str] = requirement.get("values") or []
-    return f"{requirement['key']}{sign}{values[0].translate(_ESCAPED)}" if sign and len(values) == 1 else ""
+    return f"{requirement['key']}{sign}{escaped(values[0])}" if sign and len(values) == 1 else ""
 
 
 def _label_text(requirement: Obj) -> str:

@@ -6,7 +6,6 @@ is left out, and the rest stays whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -31,7 +30,8 @@ SECONDS = 60.0
 """Seconds for a document."""
 V3 = "/openapi/v3/"
 
-_REFERENCE = re.compile(rb'"#/definitions/([^"]+)"')
+_REFERENCE = b'"#/definitions/'
+"""What a reference begins with; the name comes next, and a quote ends it."""
 _JSON = ("Accept", "application/json")
 
 
@@ -152,7 +152,7 @@ def merge(into: Swagger, raw: bytes) -> None:
                 count += 1
             renamed[name.encode()] = f"{name}_v{count}".encode()
     if renamed:
-        raw = _REFERENCE.sub(lambda found: b'"#/definitions/%b"' % renamed.get(found[1], found[1]), raw)
+        raw = _renamed(raw, renamed)
         part = msgspec.json.decode(raw, type=Swagger)
     for name, content in part.definitions.items():
         into.definitions.setdefault(renamed.get(name.encode(), name.encode()).decode(), content)
@@ -161,7 +161,22 @@ def merge(into: Swagger, raw: bytes) -> None:
 
 
 def _references(texts: Any) -> set[str]:
-    return {name.decode() for text in texts for name in _REFERENCE.findall(bytes(text))}
+    return {
+        each.partition(b'"')[0].decode()
+        for text in texts
+        for each in bytes(text).split(_REFERENCE)[1:]
+        if each[:1] != b'"'
+    }
+
+
+def _renamed(raw: bytes, names: dict[bytes, bytes]) -> bytes:
+    """The document with other names in its references."""
+    start, *rest = raw.split(_REFERENCE)
+    pieces = [start]
+    for each in rest:
+        name, quote, after = each.partition(b'"')
+        pieces += (_REFERENCE, names.get(name, name), quote, after)
+    return b"".join(pieces)
 
 
 def _entry(body: bytes, path: str) -> dict[str, Any] | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterable, Iterator
+from string import ascii_letters, digits
 from typing import Annotated
 
 import msgspec
@@ -16,6 +16,7 @@ from extapi.controlplane.kinds.parts import AGE, Base64, canonical, kind_of
 LARGEST = 1024 * 1024
 """Bytes of all values together."""
 _KEY = "[-._a-zA-Z0-9]+"
+_IN_KEY = f"-._{ascii_letters}{digits}"
 
 Immutable = Annotated[bool | None, Description("If true, the data cannot be changed any more; only metadata can.")]
 
@@ -41,7 +42,7 @@ def key_problems(key: str) -> Iterator[str]:
     """What is wrong with a key (``IsConfigMapKey``)."""
     if len(key) > 253:
         yield "must be no more than 253 characters"
-    if not re.fullmatch(_KEY, key):
+    if not key or key.strip(_IN_KEY):
         yield (
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
             f"(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_KEY}')"

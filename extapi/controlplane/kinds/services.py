@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+from string import ascii_lowercase, digits
 from typing import Annotated, Any
 
 from extapi import (
@@ -221,12 +221,16 @@ def _broken_port(port: ServicePort, path: str, names: set[str], *, named: bool) 
         yield FieldError.invalid(f"{path}.appProtocol", port.app_protocol, problem)
 
 
+_IN_PORT_NAME = f"-{ascii_lowercase}{digits}"
+
+
 def _port_name_problems(name: str) -> list[str]:
     """What is wrong with the name of a port (``IsValidPortName``)."""
     rules = {
         "must be no more than 15 characters": len(name) <= 15,
-        "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)": re.fullmatch("[-a-z0-9]+", name),
-        "must contain at least one letter (a-z)": re.search("[a-z]", name),
+        "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)": bool(name)
+        and not name.strip(_IN_PORT_NAME),
+        "must contain at least one letter (a-z)": not set(ascii_lowercase).isdisjoint(name),
         "must not contain consecutive hyphens": "--" not in name,
         "must not begin or end with a hyphen": name == name.strip("-"),
     }

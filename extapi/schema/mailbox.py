@@ -1,0 +1,237 @@
+"""Mail addresses as ``net/mail.ParseAddress`` takes them: RFC 5322 with comments and groups, and what Go makes of it.
+
+Reads from left to right, and at most twice: what is not ``local@domain`` is read once more, as a name with
+``<local@domain>`` behind it. Knows no schemas.
+"""
+
+from __future__ import annotations
+
+import binascii
+import ipaddress
+from string import hexdigits, printable
+
+_WHITE = frozenset(" \t")
+_HIDDEN = frozenset(map(chr, range(0x80))) - frozenset(printable.strip())
+_ENDS_ATOM = _HIDDEN | frozenset('()<>[]:;@\\,"')
+_CONTROL = _HIDDEN - _WHITE
+_ENDS_QUOTED = _CONTROL | frozenset('\\"')
+_KNOWN_CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
+_BREAKS = str.maketrans("", "", "\r\n\t")
+_LONGEST_IP = 45
+"""Characters of an IP address, an IPv4 address within an IPv6 address among them."""
+
+
+def is_mailbox(text: str) -> bool:
+    """Whether it is one address, with or without a display name, or a group of one."""
+    try:
+        return _Reader(text).single()
+    except _NoAddress:
+        return False
+
+
+class _NoAddress(Exception):
+    """What is read is no address."""
+
+
+class _Reader:
+    """``at``: what stands before it has been read."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def single(self) -> bool:
+        """Whether all of the text is one address. Raises :class:`_NoAddress`."""
+        count = self._address(groups=True)
+        self._skip_comments()
+        return count == 1 and self._peek() == ""
+
+    def _peek(self) -> str:
+        """The next character; empty at the end."""
+        return self._text[self._at : self._at + 1]
+
+    def _take(self, char: str) -> bool:
+        found = self._peek() == char
+        self._at += found
+        return found
+
+    def _expect(self, char: str) -> None:
+        if not self._take(char):
+            raise _NoAddress
+
+    def _skip_space(self) -> None:
+        while self._peek() in _WHITE:
+            self._at += 1
+
+    def _address(self, *, groups: bool) -> int:
+        """Read one address, or a group; how many addresses that is."""
+        self._skip_space()
+        start = self._at
+        try:
+            self._plain_address()
+        except _NoAddress:
+            self._at = start
+        else:
+            self._skip_space()
+            if self._take("(") and any(map(_in_unknown_charset, self._comment().replace("\t", " ").split(" "))):
+                raise _NoAddress
+            return 1
+        if self._peek() != "<":
+            self._phrase()
+        self._skip_space()
+        if groups and self._take(":"):
+            return self._group()
+        self._expect("<")
+        self._plain_address()
+        self._expect(">")
+        return 1
+
+    def _group(self) -> int:
+        count = 0
+        self._skip_space()
+        while not self._take(";"):
+            if count:
+                self._expect(",")
+                self._skip_space()
+            count += self._address(groups=False)
+            self._skip_comments()
+        self._skip_comments()
+        return count
+
+    def _plain_address(self) -> None:
+        """``local@domain``."""
+        self._skip_space()
+        if self._peek() == '"':
+            if not self._quoted():
+                raise _NoAddress
+        else:
+            self._dotted_atom()
+        self._expect("@")
+        self._skip_space()
+        if self._take("["):
+            self._literal()
+        else:
+            self._dotted_atom()
+
+    def _dotted_atom(self) -> None:
+        atom = self._atom()
+        if atom[0] == "." or atom[-1] == "." or ".." in atom:
+            raise _NoAddress
+
+    def _atom(self) -> str:
+        """What is neither special nor white; dots may stand anywhere in it."""
+        text, start = self._text, self._at
+        at, end = start, len(text)
+        while at < end and text[at] not in _ENDS_ATOM:
+            at += 1
+        if at == start:
+            raise _NoAddress
+        self._at = at
+        return text[start:at]
+
+    def _quoted(self) -> bool:
+        """Read a quoted string; whether there is anything in it."""
+        text, start = self._text, self._at + 1
+        at, end = start, len(text)
+        while at < end:
+            char = text[at]
+            if char in _ENDS_QUOTED:
+                if char == '"':
+                    self._at = at + 1
+                    return at > start
+                at += 1  # a backslash: what it escapes comes next
+                if char != "\\" or text[at : at + 1] in _CONTROL:
+                    raise _NoAddress
+            at += 1
+        raise _NoAddress
+
+    def _literal(self) -> None:
+        """An IP address in brackets, the first of which has been read."""
+        end = self._text.find("]", self._at)
+        if not 0 <= end - self._at <= _LONGEST_IP or "%" in self._text[self._at : end]:
+            raise _NoAddress
+        try:
+            ipaddress.ip_address(self._text[self._at : end])
+        except ValueError:
+            raise _NoAddress from None
+        self._at = end + 1
+
+    def _phrase(self) -> None:
+        """A display name: words, of which the first has to be right. A wrong one after it ends the phrase."""
+        words = 0
+        while True:
+            if words:
+                self._skip_comments()
+            self._skip_space()
+            if not self._peek():
+                return
+            if not self._word():
+                if words:
+                    return
+                raise _NoAddress
+            words += 1
+
+    def _word(self) -> bool:
+        """Read a word of a display name; whether it is right. Of an encoded one in an unknown charset nothing is left."""
+        try:
+            if self._peek() == '"':
+                self._quoted()
+                return True
+            return not _in_unknown_charset(self._atom())
+        except _NoAddress:
+            return False
+
+    def _skip_comments(self) -> None:
+        self._skip_space()
+        while self._take("("):
+            self._comment()
+            self._skip_space()
+
+    def _comment(self) -> str:
+        """Read a comment, whose first parenthesis has been read; what stands in it. Comments nest."""
+        text, at, depth = self._text, self._at, 1
+        found: list[str] = []
+        while at < len(text):
+            char = text[at]
+            if char == "\\" and at + 1 < len(text):
+                at += 1
+                char = text[at]
+            elif char == "(":
+                depth += 1
+            elif char == ")":
+                depth -= 1
+                if not depth:
+                    self._at = at + 1
+                    return "".join(found)
+            found.append(char)
+            at += 1
+        raise _NoAddress
+
+
+def _in_unknown_charset(word: str) -> bool:
+    """Whether it is an encoded word (RFC 2047) in a charset that Go does not know; any other word is just text."""
+    if len(word) < 8 or not word.startswith("=?") or not word.endswith("?=") or word.count("?") != 4:
+        return False
+    charset, encoding, text = word[2:-2].split("?")
+    if not charset or charset.lower() in _KNOWN_CHARSETS:
+        return False
+    if encoding in {"B", "b"}:
+        return _is_base64(text)
+    return encoding in {"Q", "q"} and _is_quoted_printable(text)
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        data = text.replace("\r", "").replace("\n", "").encode()
+        binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        return False
+    return len(data) % 4 == 0
+
+
+def _is_quoted_printable(text: str) -> bool:
+    """Each ``=`` has two hexadecimal digits after it, and all is printable ASCII or a line break or tab."""
+    if not text.isascii() or not text.translate(_BREAKS).isprintable():
+        return False
+    _, *escapes = text.split("=")
+    return all(len(each) > 1 and not each[:2].strip(hexdigits) for each in escapes)

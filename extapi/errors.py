@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from extapi.fielderrors import FieldError, FieldErrorType, aggregate, go_float, go_quote
+from extapi.fielderrors import MOST_ERRORS, MOST_TEXT, FieldError, FieldErrorType, aggregate, go_float, go_quote
 
 __all__ = [
+    "MOST_ERRORS",
     "AlreadyExists",
     "ApiError",
     "BadRequest",
@@ -288,18 +289,25 @@ class Invalid(ApiError):
     def of(cls, kind: str, group: str, name: str, errors: Iterable[FieldError]) -> Invalid:
         """All errors of one object at once; a text that occurs twice is said once, but stays twice among the causes.
 
-        Source: ``NewInvalid`` and ``utilerrors.Aggregate``.
+        As many as fit into :data:`extapi.fielderrors.MOST_TEXT`. Source: ``NewInvalid`` and ``utilerrors.Aggregate``.
         """
         found = list(errors)
         message = f'{qualified(kind, group)} "{name}" is invalid'
         if found:
             message += f": {aggregate(error.text() for error in found)}"
+        causes: list[StatusCause] = []
+        size = 0
+        for error in found:
+            if size > MOST_TEXT:
+                break
+            causes.append(StatusCause(error.type.reason, error.body(), error.path or "<nil>"))
+            size += len(causes[-1].field) + len(causes[-1].message)
         return cls(
             message,
             name=name,
             group=group,
             kind=kind,
-            causes=[StatusCause(error.type.reason, error.body(), error.path or "<nil>") for error in found],
+            causes=causes,
         )
 
 

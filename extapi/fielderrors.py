@@ -14,7 +14,12 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-__all__ = ["FieldError", "FieldErrorType", "aggregate", "go_float", "go_quote"]
+__all__ = ["MOST_ERRORS", "MOST_TEXT", "FieldError", "FieldErrorType", "aggregate", "go_float", "go_quote"]
+
+MOST_ERRORS = 1000
+"""Errors of one list or map that are looked for: every further item would have one too."""
+MOST_TEXT = 1 << 20
+"""Characters of errors that one text tells. An error quotes its value, and a few bytes of one can break a rule each."""
 
 
 class FieldErrorType(Enum):
@@ -145,29 +150,53 @@ def go_float(number: float) -> str:
 
 
 def aggregate(texts: Iterable[str]) -> str:
-    """Several errors in one text, each said once (``utilerrors.NewAggregate``)."""
-    different = list(dict.fromkeys(texts))
-    return different[0] if len(different) == 1 else f"[{', '.join(different)}]"
+    """Several errors in one text, each said once (``utilerrors.NewAggregate``); beyond :data:`MOST_TEXT` they are not asked for."""
+    different: dict[str, None] = {}
+    size = 0
+    for text in texts:
+        if size > MOST_TEXT:
+            different["and more"] = None
+            break
+        different[text] = None
+        size += len(text)
+    return next(iter(different)) if len(different) == 1 else f"[{', '.join(different)}]"
 
 
 def go_quote(text: str) -> str:
     """A string as Go's ``%q`` prints it, for the characters that occur in practice."""
-    out = ['"']
-    for char in text:
-        if char in '"\\':
-            out.append("\\" + char)
-        elif char in _ESCAPES:
-            out.append(_ESCAPES[char])
-        elif char.isprintable():
-            out.append(char)
-        elif ord(char) < 0x80:
-            out.append(f"\\x{ord(char):02x}")
-        elif ord(char) < 0x10000:
-            out.append(f"\\u{ord(char):04x}")
+    if text.isprintable():
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f'"{text.translate(_Escapes(_ESCAPES))}"'
+
+
+class _Escapes(dict[int, str]):
+    """What stands for each character, made when it is met first."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        if char.isprintable():
+            shown = char
+        elif code < 0x80:
+            shown = f"\\x{code:02x}"
+        elif code < 0x10000:
+            shown = f"\\u{code:04x}"
         else:
-            out.append(f"\\U{ord(char):08x}")
-    out.append('"')
-    return "".join(out)
+            shown = f"\\U{code:08x}"
+        self[code] = shown
+        return shown
 
 
-_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+_ESCAPES = {
+    ord(char): f"\\{name}"
+    for char, name in {
+        "\a": "a",
+        "\b": "b",
+        "\f": "f",
+        "\n": "n",
+        "\r": "r",
+        "\t": "t",
+        "\v": "v",
+        '"': '"',
+        "\\": "\\",
+    }.items()
+}

@@ -14,7 +14,7 @@ from extapi.api.jsonvalue import INT64, go_json
 from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.names import qualified_name
 from extapi.api.timestamp import canonical_timestamp
-from extapi.errors import BadRequest, FieldError, go_quote
+from extapi.errors import MOST_ERRORS, BadRequest, FieldError, go_quote
 
 __all__ = [
     "Coerced",
@@ -270,13 +270,13 @@ def dedupe_owner_references(obj: dict[str, Any], *, after_admission: bool = Fals
         return None
     kept: list[dict[str, Any]] = []
     duplicates = []
-    seen: set[str] = set()
+    seen: set[tuple[tuple[str, Any], ...]] = set()
     for reference in references:
-        uid = reference.get("uid", "")
-        if uid in seen and reference in kept:
-            duplicates.append(uid)
+        members = tuple(sorted(reference.items()))
+        if members in seen:
+            duplicates.append(reference.get("uid", ""))
             continue
-        seen.add(uid)
+        seen.add(members)
         kept.append(reference)
     if not duplicates:
         return None
@@ -305,7 +305,7 @@ def finalizer_warnings(obj: Mapping[str, Any], old: Mapping[str, Any] | None = N
     if old is not None:
         finalizers -= set(old["metadata"].get("finalizers", ()))
     warnings = []
-    for finalizer in sorted(finalizers):
+    for finalizer in sorted(finalizers)[:MOST_ERRORS]:
         where = f"metadata.finalizers: {go_quote(finalizer)}:"
         warnings += [f"{where} {problem}" for problem in qualified_name(finalizer)]
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:

@@ -7,16 +7,18 @@ nothing of requests; what an update silently restores from the stored object (sp
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from extapi.api.names import label_value, namespace_name, object_name, path_segment, qualified_name
-from extapi.errors import FieldError, go_quote
+from extapi.errors import MOST_ERRORS, FieldError, go_quote
 
 _ANNOTATIONS_SIZE = 256 * 1024
 _MANAGER_LENGTH = 128
 _SUBRESOURCE_LENGTH = 256
 _IMMUTABLE = "field is immutable"
+_TOLD_OF_NAMES = 253
 
 NameRule = Callable[..., list[str]]
 """``rule(name, prefix=...)``: what is wrong with a name, or with the beginning of one."""
@@ -51,11 +53,11 @@ def _created(metadata: Mapping[str, Any], namespaced: bool, name_rule: NameRule)
     generation = metadata.get("generation", 0)
     if generation < 0:
         errors.append(FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0"))
-    errors += _labels(metadata.get("labels"))
-    errors += _annotations(metadata.get("annotations"))
-    errors += _owner_references(metadata.get("ownerReferences"))
-    errors += _finalizers(metadata.get("finalizers"))
-    errors += _managed_fields(metadata.get("managedFields"))
+    errors += islice(_labels(metadata.get("labels")), MOST_ERRORS)
+    errors += islice(_annotations(metadata.get("annotations")), MOST_ERRORS)
+    errors += islice(_owner_references(metadata.get("ownerReferences")), MOST_ERRORS)
+    errors += islice(_finalizers(metadata.get("finalizers")), MOST_ERRORS)
+    errors += islice(_managed_fields(metadata.get("managedFields")), MOST_ERRORS)
     return errors
 
 
@@ -77,10 +79,10 @@ def _updated(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldE
         value = metadata.get(name)
         if value != old.get(name):
             errors.append(FieldError.invalid(f"metadata.{name}", value, _IMMUTABLE))
-    errors += _labels(metadata.get("labels"))
-    errors += _annotations(metadata.get("annotations"))
-    errors += _owner_references(metadata.get("ownerReferences"))
-    errors += _managed_fields(metadata.get("managedFields"))
+    errors += islice(_labels(metadata.get("labels")), MOST_ERRORS)
+    errors += islice(_annotations(metadata.get("annotations")), MOST_ERRORS)
+    errors += islice(_owner_references(metadata.get("ownerReferences")), MOST_ERRORS)
+    errors += islice(_managed_fields(metadata.get("managedFields")), MOST_ERRORS)
     return errors
 
 
@@ -93,54 +95,44 @@ def _namespace(namespace: str, namespaced: bool) -> list[FieldError]:
     return [FieldError.invalid(path, namespace, why) for why in namespace_name(namespace)]
 
 
-def _labels(labels: Mapping[str, str] | None) -> list[FieldError]:
-    if not labels:
-        return []
-    errors = []
-    for key, value in labels.items():
-        errors += [FieldError.invalid("metadata.labels", key, why) for why in qualified_name(key)]
-        errors += [FieldError.invalid("metadata.labels", value, why) for why in label_value(value)]
-    return errors
+def _labels(labels: Mapping[str, str] | None) -> Iterator[FieldError]:
+    for key, value in (labels or {}).items():
+        yield from (FieldError.invalid("metadata.labels", key, why) for why in qualified_name(key))
+        yield from (FieldError.invalid("metadata.labels", value, why) for why in label_value(value))
 
 
-def _annotations(annotations: Mapping[str, str] | None) -> list[FieldError]:
+def _annotations(annotations: Mapping[str, str] | None) -> Iterator[FieldError]:
     if not annotations:
-        return []
+        return
     path = "metadata.annotations"
     # Upper case is allowed in the prefix too, unlike in labels.
-    errors = [FieldError.invalid(path, key, why) for key in annotations for why in qualified_name(key.lower())]
+    yield from (FieldError.invalid(path, key, why) for key in annotations for why in qualified_name(key.lower()))
     size = sum(_size(key) + _size(value) for key, value in annotations.items())
     if size > _ANNOTATIONS_SIZE:
-        errors.append(FieldError.too_long(path, _ANNOTATIONS_SIZE))
-    return errors
+        yield FieldError.too_long(path, _ANNOTATIONS_SIZE)
 
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _owner_references(references: Sequence[Mapping[str, Any]] | None) -> list[FieldError]:
-    if not references:
-        return []
+def _owner_references(references: Sequence[Mapping[str, Any]] | None) -> Iterator[FieldError]:
     path = "metadata.ownerReferences"
-    errors = []
     controller = ""
-    for reference in references:
-        errors += _owner_reference(reference, path)
+    for reference in references or ():
+        yield from _owner_reference(reference, path)
         if reference.get("controller"):
-            this = f"{reference['kind']}/{reference['name']}"
+            # Each error tells both: of names that are far too long the beginnings.
+            this = f"{reference['kind'][:_TOLD_OF_NAMES]}/{reference['name'][:_TOLD_OF_NAMES]}"
             if controller:
-                errors.append(
-                    FieldError.invalid(
-                        path,
-                        references,
-                        "Only one reference can have Controller set to true. "
-                        f'Found "true" in references for {controller} and {this}',
-                    )
+                yield FieldError.invalid(
+                    path,
+                    references,
+                    "Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controller} and {this}',
                 )
             else:
                 controller = this
-    return errors
 
 
 def _owner_reference(reference: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -160,15 +152,14 @@ def _owner_reference(reference: Mapping[str, Any], path: str) -> list[FieldError
     return errors
 
 
-def _finalizers(finalizers: Sequence[str] | None) -> list[FieldError]:
+def _finalizers(finalizers: Sequence[str] | None) -> Iterator[FieldError]:
     if not finalizers:
-        return []
+        return
     path = "metadata.finalizers"
-    errors = [FieldError.invalid(path, name, why) for name in finalizers for why in qualified_name(name)]
+    yield from (FieldError.invalid(path, name, why) for name in finalizers for why in qualified_name(name))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
-        errors.append(FieldError.invalid(path, finalizers, detail))
-    return errors
+        yield FieldError.invalid(path, finalizers, detail)
 
 
 def _no_new_finalizers(finalizers: Sequence[str], old: Sequence[str]) -> list[FieldError]:
@@ -184,36 +175,30 @@ def _no_new_finalizers(finalizers: Sequence[str], old: Sequence[str]) -> list[Fi
     ]
 
 
-def _managed_fields(entries: Sequence[Mapping[str, Any]] | None) -> list[FieldError]:
-    if not entries:
-        return []
-    errors = []
-    for index, entry in enumerate(entries):
+def _managed_fields(entries: Sequence[Mapping[str, Any]] | None) -> Iterator[FieldError]:
+    for index, entry in enumerate(entries or ()):
         path = f"metadata.managedFields[{index}]"
         operation = entry.get("operation", "")
         if operation not in {"Apply", "Update"}:
-            errors.append(FieldError.invalid(f"{path}.operation", operation, "must be `Apply` or `Update`"))
+            yield FieldError.invalid(f"{path}.operation", operation, "must be `Apply` or `Update`")
         fields_type = entry.get("fieldsType", "")
         if fields_type not in {"", "FieldsV1"}:
-            errors.append(FieldError.invalid(f"{path}.fieldsType", fields_type, "must be `FieldsV1`"))
-        errors += field_manager(entry.get("manager", ""), f"{path}.manager")
+            yield FieldError.invalid(f"{path}.fieldsType", fields_type, "must be `FieldsV1`")
+        yield from field_manager(entry.get("manager", ""), f"{path}.manager")
         if _size(entry.get("subresource", "")) > _SUBRESOURCE_LENGTH:
-            errors.append(FieldError.too_long(f"{path}.subresource", _SUBRESOURCE_LENGTH))
-    return errors
+            yield FieldError.too_long(f"{path}.subresource", _SUBRESOURCE_LENGTH)
 
 
-def field_manager(manager: str, path: str = "fieldManager") -> list[FieldError]:
+def field_manager(manager: str, path: str = "fieldManager") -> Iterator[FieldError]:
     """What is wrong with the name of a field manager (``ValidateFieldManager``); also an option of writes."""
-    errors = []
     if _size(manager) > _MANAGER_LENGTH:
-        errors.append(FieldError.too_long(path, _MANAGER_LENGTH))
+        yield FieldError.too_long(path, _MANAGER_LENGTH)
     if manager.isascii() and manager.isprintable():
-        return errors
+        return
     position = 0
     for char in manager:
         if not (char == " " or unicodedata.category(char)[0] in "LMNPS"):
             shown = f" '{char}'" if char.isprintable() else ""
             detail = f"invalid character U+{ord(char):04X}{shown} (at position {position})"
-            errors.append(FieldError.invalid(path, manager, detail))
+            yield FieldError.invalid(path, manager, detail)
         position += _size(char)
-    return errors

@@ -5,17 +5,16 @@ Source: ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta``; the names i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from extapi.api.metadata import coerce
 from extapi.api.metadata_rules import validate_object_meta
+from extapi.api.names import LABEL_LENGTH, is_dns1035_label
 from extapi.errors import BadRequest, FieldError
-from extapi.schema.structural import Structural, join
+from extapi.schema.structural import Structural, join, join_key
 
-_KIND = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _KIND_RULE = (
     "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric "
     "characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  "
@@ -44,7 +43,7 @@ def coerce_embedded(value: Any, node: Structural | None, path: str = "") -> list
         if node.embedded_resource:
             unknown += _coerce(value, path)
         for key, sub in value.items():
-            at = join(path, key) if key in node.properties else f"{path}[{key}]"
+            at = join(path, key) if key in node.properties else join_key(path, key)
             unknown += coerce_embedded(sub, node.child(key), at)
     return unknown
 
@@ -74,7 +73,7 @@ def validate_embedded(value: Any, node: Structural | None, path: str = "") -> It
             yield from _identity(value, path)
             yield from _metadata(value, path)
         for key, sub in value.items():
-            at = join(path, key) if key in node.properties else f"{path}[{key}]"
+            at = join(path, key) if key in node.properties else join_key(path, key)
             yield from validate_embedded(sub, node.child(key), at)
 
 
@@ -91,7 +90,7 @@ def _identity(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(at, value, "must not be empty")
         elif key == "apiVersion" and value.count("/") > 1:
             yield FieldError.invalid(at, value, f"unexpected GroupVersion string: {value}")
-        elif key == "kind" and not (_KIND.fullmatch(value.lower()) and len(value) <= 63):
+        elif key == "kind" and not (len(value) <= LABEL_LENGTH and is_dns1035_label(value.lower())):
             yield FieldError.invalid(at, value, _KIND_RULE)
 
 

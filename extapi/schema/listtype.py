@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from extapi.errors import FieldError
-from extapi.schema.structural import Structural, join
+from extapi.schema.structural import Structural, join, join_key
 
 
 def validate_lists(value: Any, node: Structural | None, path: str = "") -> Iterator[FieldError]:
@@ -28,7 +28,7 @@ def validate_lists(value: Any, node: Structural | None, path: str = "") -> Itera
             if key in node.properties:
                 yield from validate_lists(sub, node.properties[key], join(path, key))
             elif node.additional is not None:
-                yield from validate_lists(sub, node.additional, f"{path}[{key}]")
+                yield from validate_lists(sub, node.additional, join_key(path, key))
 
 
 def key_of(item: Any, keys: tuple[str, ...]) -> dict[str, Any]:

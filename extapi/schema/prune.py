@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from extapi.errors import MOST_ERRORS
 from extapi.schema.structural import Structural, join
 
 _META = frozenset({"apiVersion", "kind", "metadata"})
@@ -28,7 +29,7 @@ def prune(obj: dict[str, Any], structural: Structural) -> list[str]:
 
 
 def pruner(structural: Structural) -> Callable[[dict[str, Any]], list[str]]:
-    """:func:`prune` for one schema, compiled."""
+    """:func:`prune` for one schema, compiled. Of the paths there are at most :data:`~extapi.errors.MOST_ERRORS`."""
     clean = _clean(structural, root=True)
 
     def run(obj: dict[str, Any]) -> list[str]:
@@ -123,5 +124,6 @@ def _prune(
         if node is not None and (key in node.properties or node.additional_properties is not None):
             _prune(value[key], node.child(key), join(path, key), unknown)
         elif not keep:
-            unknown.append(join(path, key))
+            if len(unknown) < MOST_ERRORS:
+                unknown.append(join(path, key))
             del value[key]

@@ -278,7 +278,20 @@ def _written(value: Any) -> Any:
 
 def join(path: str, name: str) -> str:
     """``path.name``, or just the name at the top."""
-    return f"{path}.{name}" if path else name
+    return _bounded(f"{path}.{name}" if path else name)
+
+
+def join_key(path: str, key: str) -> str:
+    """``path[key]``: a member that the schema does not name."""
+    return _bounded(f"{path}[{key}]")
+
+
+_LONGEST_PATH = 1024
+"""Characters of a path. Keys come from clients, and a path is written anew for each thing that is below one."""
+
+
+def _bounded(path: str) -> str:
+    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
 
 
 def json_equal(a: Any, b: Any) -> bool:
@@ -292,4 +305,14 @@ def json_equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-__all__ = ["KEYWORDS", "MAX_DEPTH", "MISSING", "Structural", "from_openapi", "join", "json_equal", "replace"]
+__all__ = [
+    "KEYWORDS",
+    "MAX_DEPTH",
+    "MISSING",
+    "Structural",
+    "from_openapi",
+    "join",
+    "join_key",
+    "json_equal",
+    "replace",
+]

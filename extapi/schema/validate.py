@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from extapi.api.jsonvalue import INT64, go_json
-from extapi.errors import FieldError, FieldErrorType, go_quote
+from extapi.errors import MOST_ERRORS, FieldError, FieldErrorType, go_quote
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.formats import enforced, string_format
@@ -47,10 +48,10 @@ def validator(structural: Structural) -> Validate:
             return []
         walk = _Walk(patterns)
         found = list(walk.check(structural, obj, "", MISSING if old is None else old).errors.values())
-        lists = list(validate_lists(obj, structural))
+        lists = list(islice(validate_lists(obj, structural), MOST_ERRORS))
         if lists and (old is None or not any(True for _ in validate_lists(old, structural))):
             found += lists
-        found += validate_embedded(obj, structural)
+        found += islice(validate_embedded(obj, structural), MOST_ERRORS)
         return found
 
     return run
@@ -136,6 +137,8 @@ class _Walk:
             for index, item in enumerate(value):
                 before = self._correlation.old_item(node, item, old)
                 found.merge(self.check(node.items, item, f"{path}[{index}]", before))
+                if len(found.errors) >= MOST_ERRORS:
+                    break
         size = len(value)
         if node.min_items is not None and size < node.min_items:
             found.add(_invalid(path, size, f"should have at least {node.min_items} items"))
@@ -152,8 +155,10 @@ class _Walk:
         for key, member in value.items():
             if key in node.properties:
                 continue
+            if len(found.errors) >= MOST_ERRORS:
+                break
             if node.additional_properties is False:
-                found.add(FieldError.invalid(path, key, f"{path}.{key} in body is a forbidden property"))
+                found.add(FieldError.invalid(path, key, f"{join(path, key)} in body is a forbidden property"))
             elif node.additional is not None:
                 found.merge(self._member(node.additional, key, member, path, old))
         for key, sub in node.properties.items():

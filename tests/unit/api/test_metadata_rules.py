@@ -160,7 +160,7 @@ def test_an_old_name_need_not_be_a_subdomain() -> None:
 
 
 def test_field_managers() -> None:
-    assert field_manager("kubectl") == []
+    assert list(field_manager("kubectl")) == []
     assert [error.text() for error in field_manager("é\x07\u00a0")] == [
         'fieldManager: Invalid value: "é\\a\\u00a0": invalid character U+0007 (at position 2)',
         'fieldManager: Invalid value: "é\\a\\u00a0": invalid character U+00A0 (at position 3)',

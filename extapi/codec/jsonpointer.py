@@ -7,18 +7,19 @@ Source: RFC 6901, RFC 6902, spec E57 with its corrections; ``gopkg.in/evanphx/js
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from extapi.api.strconv import parse_int
 from extapi.codec import strictjson
 
 __all__ = ["Document", "PatchFailedError"]
 
 MAX_COPIED = 3 * 1024 * 1024
 """Bytes that all ``copy`` operations of a patch may add."""
+MAX_MOVED = 100_000_000
+"""Places by which all operations of a patch may move items of lists: each that is put into a list, or taken out, moves those behind it."""
 MAX_PATH = strictjson.MAX_DEPTH + 1
 """Segments of a pointer."""
-_INDEX = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 class PatchFailedError(Exception):
@@ -31,6 +32,7 @@ class Document:
     def __init__(self, root: Any) -> None:
         self.root = root
         self._copied = 0
+        self._moved = 0
 
     def apply(self, operation: dict[str, Any]) -> None:
         """One operation. Raises :class:`PatchFailedError`."""
@@ -92,12 +94,16 @@ class Document:
         elif key == "-":
             container.append(value)
         else:
-            container.insert(_index(key, len(container) + 1), value)
+            at = _index(key, len(container) + 1)
+            self._move(len(container) - at)
+            container.insert(at, value)
 
     def _remove(self, path: str) -> None:
         container, key = self._find(path)
         if isinstance(container, list):
-            del container[_index(key, len(container))]
+            at = _index(key, len(container))
+            self._move(len(container) - at)
+            del container[at]
         elif key in container:
             del container[key]
         else:
@@ -114,6 +120,11 @@ class Document:
             container[_index(key, len(container))] = value
         else:
             container[key] = value
+
+    def _move(self, places: int) -> None:
+        self._moved += places
+        if self._moved > MAX_MOVED:
+            raise PatchFailedError(f"items of lists move by more than {MAX_MOVED} places")
 
     def _copy(self, source: str, path: str) -> None:
         value = strictjson.copy(self._get(source))
@@ -137,7 +148,10 @@ def _member(container: Any, key: str) -> Any:
 
 def _index(key: str, size: int) -> int:
     """A place in a list of ``size``; -1 is the last one."""
-    index = int(key) if _INDEX.fullmatch(key) else size
+    try:
+        index = parse_int(key)
+    except ValueError:
+        index = size
     if not -size <= index < size:
         raise PatchFailedError(f"no such index: {key}")
     return index + size if index < 0 else index

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -28,6 +27,7 @@ from extapi.api.jsonvalue import (
     written,
 )
 from extapi.codec.jsonsyntax import END, TOO_DEEP, syntax_error
+from extapi.codec.surrogates import without_surrogates
 
 __all__ = [
     "MAX_DEPTH",
@@ -169,13 +169,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
 def _repaired(value: Any) -> Any:
     """The value with U+FFFD in place of what is no Unicode character."""
     if isinstance(value, str):
-        return _SURROGATES.sub("\ufffd", value)
+        return without_surrogates(value)
     if isinstance(value, list):
         return [_repaired(item) for item in value]
     if isinstance(value, dict):
@@ -187,28 +184,43 @@ class _Pairs(list[tuple[str, Any]]):
     """The members of an object in the order of the text, before they become a dict."""
 
 
+_LONGEST_PATH = 1024
+"""Characters of a path that are told."""
+
+
 def _duplicates(text: str) -> list[str]:
     """Paths of all keys that occur again in their object, in the order of the text, each once."""
     found: dict[str, None] = {}
     tree = json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
-    _collect_duplicates(tree, "", found)
+    if isinstance(tree, list):
+        _collect_duplicates(tree, [], found)
     return list(found)
 
 
-def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:
+def _collect_duplicates(node: list[Any], path: list[str | int], found: dict[str, None]) -> None:
+    """``path``: of ``node``; a list, since as a text it would be written for each of the members that are fine."""
     if isinstance(node, _Pairs):
         seen: set[str] = set()
         for key, value in node:
-            inner = f"{path}.{key}" if path else key
             if key in seen and len(found) < MAX_DUPLICATES:
-                found[inner] = None
+                found[_written([*path, key])] = None
             seen.add(key)
             if isinstance(value, list):
-                _collect_duplicates(value, inner, found)
-    elif isinstance(node, list):
+                _collect_duplicates(value, [*path, key], found)
+    else:
         for index, value in enumerate(node):
             if isinstance(value, list):
-                _collect_duplicates(value, f"{path}[{index}]", found)
+                _collect_duplicates(value, [*path, index], found)
+
+
+def _written(path: list[str | int]) -> str:
+    """``spec.list[0].x``, or the beginning of it."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if len(text) > _LONGEST_PATH:
+            return f"{text[:_LONGEST_PATH]}..."
+    return text
 
 
 def encode(obj: Any) -> bytes:

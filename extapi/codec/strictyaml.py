@@ -31,6 +31,8 @@ MAX_NODES = 200_000
 """Scalars, lists and maps of one document; reading as many takes a third of a second."""
 MAX_ALIASED = 1_000_000
 """What all aliases of a document may add, in bytes, each node counted with :data:`_NODE`."""
+MAX_TAG_DIRECTIVES = 1000
+"""How often ``%TAG`` may occur in a text: libyaml compares each such directive with all before it."""
 _NODE = 16
 _TAG = "tag:yaml.org,2002:"
 
@@ -46,6 +48,9 @@ def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
     """
     import yaml  # noqa: PLC0415 - few requests bring YAML, and it costs start-up time
 
+    # Counted wherever it stands, and also in UTF-16, which libyaml reads too.
+    if b"%" in data and data.replace(b"\0", b"").count(b"%TAG") > MAX_TAG_DIRECTIVES:
+        raise YAMLError(f"yaml: more than {MAX_TAG_DIRECTIVES} %TAG directives")
     try:
         return _Reader(yaml, data, max_depth).document()
     except yaml.MarkedYAMLError as error:

@@ -75,7 +75,7 @@ class RequestParser:
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._parser: Any = httptools.HttpRequestParser(self)
-        self._url = b""
+        self._url: list[bytes] = []
         self._seen: bytes | bytearray = b""  # the piece that is fed, with those before it that began the same head
         self._line_end = 0  # in there, of the last request line
         self._fields: list[tuple[bytes, bytes]] = []
@@ -139,12 +139,12 @@ class RequestParser:
     def on_message_begin(self) -> None:
         """A request line begins."""
         self._begun = True
-        self._url = b""
+        self._url = []
         self._fields = []
 
     def on_url(self, part: bytes) -> None:
         """A part of the target."""
-        self._url += part
+        self._url.append(part)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A whole header, or trailer."""
@@ -157,7 +157,7 @@ class RequestParser:
         parser = self._parser
         fields = self._fields
         if self._fed > HEAD:
-            size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in fields)
+            size = sum(map(len, self._url)) + sum(len(name) + len(value) + 4 for name, value in fields)
             if size > HEAD:
                 raise Refused(431, "request header fields too large")
         if len(fields) > FIELDS:
@@ -180,9 +180,9 @@ class RequestParser:
         version = parser.get_http_version()
         if version not in ("1.1", "1.0"):
             raise Refused(505, "only HTTP/1.0 and HTTP/1.1 are served here")
-        method = parser.get_method()
-        self._check_line(b"%b %b HTTP/" % (method, self._url))
-        head = Head(method.decode("ascii"), self._url, headers, http10=version == "1.0")
+        method, target = parser.get_method(), b"".join(self._url)
+        self._check_line(b"%b %b HTTP/" % (method, target))
+        head = Head(method.decode("ascii"), target, headers, http10=version == "1.0")
         head.keep_alive = parser.should_keep_alive()
         self._frame(head)
         self._keep_alive = head.keep_alive

@@ -18,15 +18,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from extapi.api.user import User
 from extapi.authentication.base import Undecided
 from extapi.authentication.peer import first_expiry
 from extapi.authentication.settings import Settings
 from extapi.authorization.base import AuthorizationError
 from extapi.client.clock import Clock
 from extapi.errors import ApiError
-from extapi.listener.body import NoBody
-from extapi.listener.call import Call, Duplex, Handler, Response, Sink, Streaming, Upgraded
+from extapi.listener.call import Call, Handler, Response, Sink
+from extapi.server.longrunning import TOKENS, LongRunning, tracked
 
 PERIOD = 10.0
 """Seconds between two judgements of a watch (``--watch-reauthorize``): as long as an answer of a review is kept."""
@@ -55,7 +54,6 @@ LAST_SECOND = 1.0
 
 _SPREAD = 1.25
 """A slice is that much larger than needed to come round in a period: what came together is spread, and nobody is late."""
-_NOBODY = NoBody()
 _ACCEPTED = Response(200)
 
 
@@ -76,13 +74,13 @@ class Reauthorization:
         self._visit = period or VISIT
         self._identify: Handler = accept
         self._allow: Handler = accept
-        self._watches: OrderedDict[_Watch, None] = OrderedDict()
+        self._watches: OrderedDict[LongRunning, None] = OrderedDict()
         """All of them, in the order in which they are due."""
-        self._expiring: dict[_Watch, None] = {}
+        self._expiring: dict[LongRunning, None] = {}
         """Those whose certificate expires before they are visited again."""
-        self._changed: deque[_Watch] = deque()
-        """Those that are to be identified because trust has changed."""
-        self._waiting: OrderedDict[_Watch, Handler] = OrderedDict()
+        self._changed: deque[LongRunning] = deque()
+        """Those that are to be identified, because trust has changed or a certificate has expired."""
+        self._waiting: OrderedDict[LongRunning, Handler] = OrderedDict()
         """Those that are to be judged as soon as fewer than :data:`ASKING` wait for an answer."""
         self._asking = 0
         self._timer: Any = None
@@ -109,9 +107,8 @@ class Reauthorization:
             headers, generation = dict(call.headers), self._settings.generation
             response = await successor(call)
             if callable(response.body):
-                watch = _Watch(call, headers)
-                kind = _JudgedUpgrade if isinstance(response.body, Upgraded) else _Judged
-                response.body = kind(self, watch, response.body, generation)
+                watch = LongRunning(call, headers)
+                response.body = tracked(self, watch, response.body, generation)
             return response
 
         return register
@@ -124,20 +121,23 @@ class Reauthorization:
         self._waiting.clear()
         self._stop_timers()
 
-    # -- for the streams
+    # -- for the streams (extapi.server.longrunning.Registry)
 
-    def enter(self, watch: _Watch, sink: Sink, generation: int) -> None:
+    def enter(self, watch: LongRunning, sink: Sink, generation: int) -> None:
         """A stream has begun, of a request that was authenticated under that generation of trust, or a later one."""
         watch.sink = sink
         watch.due = self._clock.seconds() + self._visit
         self._watches[watch] = None
         self._see_expiry(watch)
+        if watch.has_token and watch.call.peer.certificates:
+            self._forget_token(watch)
         if generation != self._settings.generation:
             self._changed.append(watch)
             self._take_turns()
-        self._set_timer()
+        if self._timer is None or watch.expires < self._at:
+            self._set_timer()
 
-    def leave(self, watch: _Watch) -> None:
+    def leave(self, watch: LongRunning) -> None:
         """A stream has ended, for whatever reason."""
         watch.sink = None
         self._watches.pop(watch, None)
@@ -196,9 +196,11 @@ class Reauthorization:
     def _tick(self) -> None:
         self._timer = None
         now = self._clock.seconds()
-        for watch in [watch for watch in self._expiring if watch.expires <= now]:
-            del self._expiring[watch]
-            self._identified_again(watch)
+        if expired := [watch for watch in self._expiring if watch.expires <= now]:
+            for watch in expired:
+                del self._expiring[watch]
+            self._changed += expired  # all that one front proxy carries: in turns, too
+            self._take_turns()
         # A reactor that is busy comes late, and then has more to do; not all at once after an idle time.
         elapsed, self._ticked = min(now - self._ticked, 2 * TICK), now
         # Of as many as there were lately: where many end at once, the others must not come late for that.
@@ -213,7 +215,7 @@ class Reauthorization:
             self._visited(first, now)
         self._set_timer()
 
-    def _visited(self, watch: _Watch, now: float) -> None:
+    def _visited(self, watch: LongRunning, now: float) -> None:
         watch.due = now + self._visit
         self._watches.move_to_end(watch)
         self._see_expiry(watch)
@@ -222,14 +224,34 @@ class Reauthorization:
         elif self._period or watch.asked:
             self._bounded(watch, self._allow)
 
-    def _see_expiry(self, watch: _Watch) -> None:
+    def _see_expiry(self, watch: LongRunning) -> None:
         watch.expires = first_expiry(watch.call.peer) + LAST_SECOND
         if watch.expires <= watch.due:
             self._expiring[watch] = None
 
     # -- how
 
-    def _identified_again(self, watch: _Watch) -> None:
+    def _forget_token(self, watch: LongRunning) -> None:
+        """A token beside a certificate that says who it is was never looked at, and must not delay a revocation."""
+        call = watch.again(without=TOKENS)
+        identifying = self._identified(call)
+        try:
+            identifying.send(None)
+        except StopIteration as end:
+            if end.value and call.user == watch.requestor:
+                for name in TOKENS:
+                    watch.headers.pop(name, None)
+                watch.has_token = False
+        else:
+            identifying.close()
+
+    async def _identified(self, call: Call) -> bool:
+        try:
+            return await self._identify(call) is _ACCEPTED
+        except ApiError:
+            return False
+
+    def _identified_again(self, watch: LongRunning) -> None:
         """Ask who it is now; at once where that is known here, since what has changed may be a revocation."""
         if not watch.has_token:
             self._judge(watch, self._identify, alone=False)
@@ -238,7 +260,7 @@ class Reauthorization:
         else:
             self._bounded(watch, self._identify)
 
-    def _bounded(self, watch: _Watch, stages: Handler) -> None:
+    def _bounded(self, watch: LongRunning, stages: Handler) -> None:
         watch.asked = watch.asked or self._clock.seconds()
         if watch.busy:
             return
@@ -248,7 +270,7 @@ class Reauthorization:
         else:
             self._waiting[watch] = stages
 
-    def _judge(self, watch: _Watch, stages: Handler, *, alone: bool = True) -> None:
+    def _judge(self, watch: LongRunning, stages: Handler, *, alone: bool = True) -> None:
         """Most answers are there without waiting, and cost no Deferred. ``alone``: the watch is busy with that."""
         judging = self._judged(watch, stages, alone=alone)
         try:
@@ -264,7 +286,7 @@ class Reauthorization:
         if self._waiting:
             self._take_turns()
 
-    async def _judged(self, watch: _Watch, stages: Handler, *, alone: bool) -> None:
+    async def _judged(self, watch: LongRunning, stages: Handler, *, alone: bool) -> None:
         """Ask, and draw the consequence. Raises nothing."""
         try:
             why = await self._why_not(watch, stages)
@@ -285,7 +307,7 @@ class Reauthorization:
                 self._changed.append(watch)
                 self._take_turns()
 
-    async def _why_not(self, watch: _Watch, stages: Handler) -> str:
+    async def _why_not(self, watch: LongRunning, stages: Handler) -> str:
         """Why it has to end; empty: it may go on. Raises :class:`_NoAnswer`."""
         call = watch.again()
         try:
@@ -298,10 +320,10 @@ class Reauthorization:
             raise _NoAnswer
         before, now = watch.identity, (call.original_user, call.user)
         if stages is self._identify:
-            before, now = (None, before[0] or before[1]), (None, call.user)
+            before, now = (None, watch.requestor), (None, call.user)
         return "" if now == before else "its credentials are another user's now"
 
-    def _end(self, watch: _Watch, why: str) -> None:
+    def _end(self, watch: LongRunning, why: str) -> None:
         sink = watch.sink
         if sink is None:
             return  # it has ended while it was judged
@@ -311,80 +333,3 @@ class Reauthorization:
 
 class _NoAnswer(Exception):
     """Nobody could say whether it may go on."""
-
-
-class _Watch:
-    """A long-running request and what it brought. ``sink``: None before it begins and after it has ended."""
-
-    __slots__ = ("asked", "busy", "call", "due", "expires", "has_token", "headers", "identity", "sink", "stale")
-
-    def __init__(self, call: Call, headers: dict[str, list[str]]) -> None:
-        self.call = call
-        self.headers = headers
-        self.identity: tuple[User | None, User | None] = (call.original_user, call.user)
-        self.has_token = "authorization" in headers or "sec-websocket-protocol" in headers
-        self.sink: Sink | None = None
-        self.due = self.expires = math.inf
-        self.asked = 0.0
-        """Since when the question whether it may go on has no answer; 0: it has one."""
-        self.busy = False
-        """It is judged now, or waits for that."""
-        self.stale = False
-        """Trust changed while it was busy."""
-
-    def again(self) -> Call:
-        """The request as it came, for the stages to take apart once more."""
-        call = self.call
-        return Call(
-            method=call.method,
-            target=call.target,
-            info=call.info,
-            query=call.query,
-            headers=dict(self.headers),
-            body=_NOBODY,
-            peer=call.peer,
-            audit_id=call.audit_id,
-            received=call.received,
-            deadline=math.inf,
-        )
-
-
-class _Judged:
-    """A :data:`~extapi.listener.call.Streaming` that is known as long as it runs."""
-
-    def __init__(self, judge: Reauthorization, watch: _Watch, body: Streaming, generation: int) -> None:
-        self._judge = judge
-        self._watch = watch
-        self._body = body
-        self._generation = generation
-
-    async def __call__(self, sink: Sink) -> None:
-        """See :data:`~extapi.listener.call.Streaming`."""
-        self._judge.enter(self._watch, sink, self._generation)
-        try:
-            await self._body(sink)
-        finally:
-            self._judge.leave(self._watch)
-
-    def close(self) -> None:
-        """Nobody is there to read it."""
-        close = getattr(self._body, "close", None)
-        if close is not None:
-            close()
-
-
-class _JudgedUpgrade(Upgraded):
-    """The same of an upgraded connection."""
-
-    __slots__ = ("_judged",)
-
-    def __init__(self, judge: Reauthorization, watch: _Watch, body: Streaming, generation: int) -> None:
-        super().__init__(self._known)
-        self._judged = _Judged(judge, watch, body, generation)
-
-    async def _known(self, connection: Duplex) -> None:
-        await self._judged(connection)
-
-    def close(self) -> None:
-        """Nobody is there."""
-        self._judged.close()

@@ -390,6 +390,29 @@ def test_trust_that_changes_while_it_is_judged(place: Place) -> None:
     assert stream.why == "its credentials are another user's now"
 
 
+@pytest.mark.parametrize("who", ["user", "proxy"])
+def test_a_token_that_was_not_needed_does_not_delay_a_revocation(place: Place, who: str) -> None:
+    """Whoever adds a token to a certificate must not gain the time that a cluster takes to say what it is worth."""
+    issued = PROXY if who == "proxy" else USERS.leaf("jane", eku=CLIENT)
+    stream = place.watch(issued, authorization="Bearer x", **(by_proxy("jane") if who == "proxy" else {}))
+    place.cluster.failure = TransportError("refused")
+    new = authority("new").pem
+    place.settings.take(clients=new, proxies=new)
+    place.clock.advance(0)
+    assert stream.why.startswith("401: ")
+    assert place.cluster.asked("TokenReview") == 0
+
+
+def test_a_token_that_was_needed_is_not_forgotten(place: Place) -> None:
+    """Its certificate is another user's than the one it was refused for; here nobody's."""
+    place.cluster.users["t"] = {"username": "robot"}
+    stream = place.watch(authority("foreign").leaf("x", eku=CLIENT), authorization="Bearer t")
+    place.settings.trust_clients(authority("new").pem)
+    place.pass_time(3 * PERIOD)
+    assert stream.open
+    assert place.cluster.asked("TokenReview") > 1
+
+
 def test_calls_from_inside_are_not_judged(place: Place) -> None:
     stream = place.watch(peer=Peer("loopback", loopback=SECRET))
     assert len(place.reauthorization) == 0

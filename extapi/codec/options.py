@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from extapi.api.strconv import parse_int, parse_uint
-from extapi.errors import ApiError, BadRequest, FieldError, Invalid, StorageError
+from extapi.errors import ApiError, BadRequest, FieldError, Invalid
 
 __all__ = [
     "CreateOptions",
@@ -221,11 +221,11 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
     return errors
 
 
-def parse_resource_version(text: str, *, listing: bool = False) -> int | None:
+def parse_resource_version(text: str) -> int | None:
     """The revision that ``resourceVersion`` names; None for "".
 
-    Raises for anything else than a number of 64 bits: 400 for a list (``listing``), 500 without a reason for get and
-    watch, as kube-apiserver does (spec E25, F10).
+    Raises :class:`BadRequest` for anything else than a number of 64 bits. kube-apiserver does so for lists; its get and
+    watch say the same with 500 (spec E25, F10), which would count a client's mistake as ours.
     """
     if not text:
         return None
@@ -233,7 +233,7 @@ def parse_resource_version(text: str, *, listing: bool = False) -> int | None:
         return parse_uint(text)
     except ValueError as why:
         error = FieldError.invalid("resourceVersion", text, str(why)).text()
-    raise BadRequest(f"invalid resource version: {error}") if listing else StorageError(error)
+    raise BadRequest(f"invalid resource version: {error}")
 
 
 def include_object(query: Query) -> IncludeObject:

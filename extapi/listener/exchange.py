@@ -27,7 +27,6 @@ from extapi.listener.writing import (
     LAST_CHUNK,
     PANIC,
     TIMED_OUT,
-    internal_error,
     json_response,
     text_response,
     timed_out,
@@ -103,8 +102,8 @@ class Exchange:
         except BadTarget as error:
             return self._respond(text_response(400, f"400 Bad Request: {error}", close=True))
         except NoRequestInfo as error:
-            target = head.target.decode("ascii")
-            return self._respond(internal_error(target, f"failed to create RequestInfo: {error}, {target}"))
+            # kube-apiserver answers 500 (WithRequestInfo): it is the client's mistake.
+            return self._respond(json_response(400, BadRequest(str(error)).status()))
         except BadRequest as error:
             return self._respond(json_response(400, error.status()))
         return self._drive(service.handler(call), self._respond, self._panicked)

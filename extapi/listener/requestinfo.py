@@ -25,7 +25,7 @@ Query = Mapping[str, Sequence[str]]
 
 
 class NoRequestInfo(ValueError):
-    """The path promises a resource and does not name one (spec B3): 500."""
+    """The path promises a resource and does not name one (spec B3): 400."""
 
 
 def request_info(method: str, path: str, query: Query) -> RequestInfo:

@@ -26,7 +26,6 @@ _LINES = {
     version: {status.value: f"{version} {status.value} {status.phrase}\r\n" for status in HTTPStatus}
     for version in ("HTTP/1.1", "HTTP/1.0")
 }
-_SANITIZED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _CONTROL = str.maketrans({"\r": " ", "\n": " ", "\0": " "})
 
 
@@ -94,12 +93,6 @@ def json_response(status: int, content: object, *, close: bool = False) -> Respo
     """Compact JSON with a line break at its end."""
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
     return Response(status, [("Content-Type", "application/json")], body, close=close)
-
-
-def internal_error(target: str, error: str) -> Response:
-    """``responsewriters.InternalError`` (spec B14, H2): text, not a Status, with ``&``, ``<`` and ``>`` escaped."""
-    quoted = target.replace("\\", "\\\\").replace('"', '\\"')
-    return text_response(500, f'Internal Server Error: "{quoted}": {error}'.translate(_SANITIZED))
 
 
 def timed_out() -> Response:

@@ -117,7 +117,7 @@ class StoredResource(StoredObject):
             token = continuation.decode(query.continue_)
             return await self._continued(at, query, token)
         cache = self._store.cache
-        wanted = parse_resource_version(query.resource_version, listing=True) or 0
+        wanted = parse_resource_version(query.resource_version) or 0
         exact = query.resource_version_match == "Exact" or (
             wanted > 0 and query.limit > 0 and not query.resource_version_match
         )

@@ -58,6 +58,7 @@ def _without(value: Any, path: str) -> Any:
 
 UNROUTED = "a path that no kind serves: ours is a Status, kube-apiserver's custom resources fall through to plain text"
 GO = "the text names a type of Go; ours says what was expected instead"
+REVISION = "a resourceVersion that is no number is the client's mistake, also where kube-apiserver does not list"
 PROTOBUF = "we write no protobuf: what was asked for in it is said in JSON"
 STATUS = "kube-apiserver drops `status.` from the path inside of the message; ours has it everywhere"
 MANAGED = "kube-apiserver stores managed fields, and what changes nothing else is a change there"
@@ -166,6 +167,18 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ),
         REFUSAL,
         code=406,
+    ),
+    Deliberate(
+        REVISION,
+        (
+            "read: get at garbage",
+            "read: get at a negative",
+            "read: get at a float",
+            "watch: garbage",
+            "watch: negative",
+        ),
+        REFUSAL,
+        code=400,
     ),
     Deliberate(
         "refused before it is written; kube-apiserver creates and answers 500",

@@ -13,6 +13,7 @@ from tests.differential.deliberate import (
     MESSAGE,
     PROTOBUF,
     REFUSAL,
+    REVISION,
     UNROUTED,
     Deliberate,
     remaining,
@@ -30,6 +31,7 @@ def _everywhere(*paths: str) -> tuple[str, ...]:
 EMPTY = "what is empty is left out, as written by clients; Go writes null or {} for some fields, and drops others"
 
 DELIBERATE: tuple[Deliberate, ...] = (
+    Deliberate(REVISION, ("Watch: at garbage",), REFUSAL, code=400),
     Deliberate(
         "lists are those of custom resources: their items carry apiVersion and kind, and continue stands there empty",
         ("*",),

@@ -72,14 +72,19 @@ def test_an_exact_list_of_the_future_is_504(shop_served: Shop) -> None:
     assert f"Too large resource version: {current + 9}, current: {current}" in failure(answer)["message"]
 
 
-def test_a_revision_that_is_no_number(shop_served: Shop) -> None:
-    """E25: 500 for one object, 400 for a list."""
+@pytest.mark.parametrize("text", ["abc", "-5"])
+def test_a_revision_that_is_no_number(shop_served: Shop, text: str) -> None:
+    """E25, but for 500 where kube-apiserver does not list: whoever sends it is wrong, not the server."""
     shop_served.create()
-    why = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
-    one = shop_served.request("GET", f"{WIDGETS}/w", {"resourceVersion": "abc"})
-    assert (one.status, failure(one)) == (500, {"message": why})
-    many = shop_served.request("GET", WIDGETS, {"resourceVersion": "abc"})
-    assert (many.status, failure(many)["message"]) == (400, f"invalid resource version: {why}")
+    why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+    for path, more in (
+        (f"{WIDGETS}/w", {}),
+        (WIDGETS, {}),
+        (WIDGETS, {"watch": "1"}),
+        (f"{WIDGETS}/w", {"watch": "1"}),
+    ):
+        answer = shop_served.request("GET", path, {"resourceVersion": text, **more})
+        assert (answer.status, failure(answer)["message"]) == (400, f"invalid resource version: {why}")
 
 
 def test_export_is_gone(shop_served: Shop) -> None:

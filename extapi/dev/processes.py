@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from extapi.dev import forking
+from extapi.dev.directory import open_new
 from extapi.dev.failure import DevFailure
 
 _PR_SET_PDEATHSIG = 1
@@ -141,7 +142,7 @@ class Processes:
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with log.open("wb") as output:
+            with open_new(log) as output:
                 process = start(output.fileno())
         except OSError as error:
             raise DevFailure(f"{name} cannot be started: {error.filename or log}: {error.strerror}") from error

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from extapi.dev.directory import opened, write_secret
+from extapi.dev.directory import open_new, opened, running_port, write_secret
 from extapi.dev.failure import DevFailure
+
+NOBODY = 65534
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what belongs to others")
 
 
 def test_it_is_made_for_its_owner_alone_with_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +53,74 @@ def test_a_secret_is_for_its_owner_alone_also_when_it_was_not_before(tmp_path: P
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [entry.name for entry in tmp_path.iterdir()] == ["kubeconfig"]
+
+
+def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They could put their certificates where ours are looked for, and read the keys that are written there."""
+    uid = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: uid + 1)
+    message = rf"^{tmp_path}: it belongs to user {uid}, not to you \({uid + 1}\): remove it, or choose another directory with --dir$"
+    with pytest.raises(DevFailure, match=message):
+        opened(tmp_path).__enter__()
+    with pytest.raises(DevFailure, match=message):
+        running_port(tmp_path)
+
+
+@only_root
+@pytest.mark.parametrize(
+    "what", ["log/extension-server.log", "kubeconfig", "lock", "storage.sqlite", "certificates", "etcd/data"]
+)
+def test_a_link_that_somebody_else_has_planted_is_refused(tmp_path: Path, what: str) -> None:
+    """Made while DIR was open to all: what is written through it would overwrite a file of ours, or show them a key."""
+    root, target = tmp_path / "dir", tmp_path / "precious"
+    target.write_text("precious")
+    link = root / what
+    link.parent.mkdir(parents=True)
+    root.chmod(0o777)
+    link.symlink_to(target)
+    os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
+    with pytest.raises(DevFailure, match=rf"^{link}: a symbolic link belongs to user {NOBODY}, "):
+        opened(root).__enter__()
+    assert target.read_text() == "precious"
+    assert stat.S_IMODE(root.stat().st_mode) == 0o700
+
+
+@only_root
+def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    """They may have it open, and read what is written into it."""
+    (tmp_path / "kubeconfig").touch()
+    os.chown(tmp_path / "kubeconfig", NOBODY, NOBODY)
+    with pytest.raises(DevFailure, match=r"kubeconfig: it belongs to user 65534, "):
+        opened(tmp_path).__enter__()
+
+
+@only_root
+def test_a_link_of_somebody_else_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "mine")
+    with opened(link):
+        pass  # a link of our own is our own affair
+    os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
+    with pytest.raises(DevFailure, match=r"link: a symbolic link belongs to user 65534, "):
+        opened(link).__enter__()
+
+
+def test_the_lock_is_never_a_link(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DevFailure, match="Too many levels of symbolic links"):
+        opened(tmp_path).__enter__()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_new_file_leaves_alone_what_had_its_name(tmp_path: Path) -> None:
+    precious, link, hard = tmp_path / "precious", tmp_path / "link", tmp_path / "hard"
+    precious.write_text("precious")
+    link.symlink_to(precious)
+    hard.hardlink_to(precious)
+    for path in (link, hard):
+        with open_new(path) as file:
+            file.write(b"log")
+        assert path.read_text() == "log"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert precious.read_text() == "precious"

@@ -1,8 +1,8 @@
-"""How long others wait while strangers attack: ``python -m tests.attack.reviews [SECONDS]`` prints it. Asserts nothing.
+"""How long others wait while strangers attack: ``python -m tests.attack.reviews [SECONDS [ATTACK...]]`` prints it. Asserts nothing.
 
 The others are one user behind the front proxy, on four connections, each asking for the next list as soon as it has one;
 every tenth is a question that the cluster has to be asked. The attacks are 400 connections of a process of its own, each of
-which asks twice a second, whatever becomes of it: with a new token each time, or as nobody with a selector of 60 kB that is
+which asks once a second, whatever becomes of it: with a new token each time, or as nobody with a selector of 60 kB that is
 new each time; and 260 writes whose bodies never come. A review takes 20 ms.
 """
 
@@ -25,7 +25,7 @@ from tests.attack.review_cluster import ReviewCluster
 from tests.bench.server import Server
 
 CROWD = 400
-PERIOD = 0.5
+PERIOD = 1.0
 USER = "X-Remote-User: alice\r\n"
 NEVER = f"POST {PIZZAS % 'bench'} HTTP/1.1\r\nHost: localhost\r\n{USER}Content-Length: 1000\r\n\r\n"
 
@@ -135,6 +135,7 @@ def measure(server: Server, cluster: ReviewCluster, attack: Attack, seconds: flo
     return f"{attack.__name__}: {p50}, {p99}: {ratio:.2f} times; {counts}; {reviews}; CPU {busy:.0f} %"
 
 
+ATTACKS: tuple[Attack, ...] = (tokens, selectors, bodies)
 KINDS = ("TokenReview", "SubjectAccessReview")
 
 
@@ -146,7 +147,8 @@ def main() -> None:
     """Print a row per attack."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 15.0
     socket.setdefaulttimeout(30)
-    for attack in (tokens, selectors, bodies):
+    wanted = sys.argv[2:] or [attack.__name__ for attack in ATTACKS]
+    for attack in (attack for attack in ATTACKS if attack.__name__ in wanted):
         with tempfile.TemporaryDirectory() as directory:
             cluster = ReviewCluster(latency=0.02)
             server = Server(Path(directory), cluster)

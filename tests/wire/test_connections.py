@@ -340,6 +340,21 @@ def test_strangers_make_room(wire: Wire) -> None:
     assert busy.take().status == 200
 
 
+def test_room_is_made_where_most_strangers_are(wire: Wire) -> None:
+    few = []
+    for _ in range(5):
+        sock = socket.socket()
+        sock.bind(("127.0.0.2", 0))
+        sock.connect(wire.address)
+        few.append(Client(wire.reactor, sock, wire.context))
+        wire.clients.append(few[-1])
+    wire.reactor.advance(1)
+    many = [wire.connect() for _ in range(15)]
+    assert wire.connect().ask(get("/x")).status == 200
+    assert not any(ended(client) for client in few)
+    assert sum(ended(client) for client in many) == 1
+
+
 def test_room_is_looked_for_again_while_others_wait(wire: Wire) -> None:
     clients = [wire.connect() for _ in range(20)]
     for client in clients:

@@ -167,3 +167,16 @@ def test_what_is_remembered_is_bounded() -> None:
     run(stage(asked))
     assert "authorization" not in asked.headers
     assert len(stage._secret) == before
+
+
+def test_a_connection_is_known_once_somebody_was_authenticated_over_it() -> None:
+    settings = Settings()
+    settings.trust_proxies(PROXIES.pem)
+    settings.use_names(HeaderNames(("x-remote-user",)))
+    stage = _stage(settings)
+    stranger, proxy = Peer(), Peer(certificates=PROXY.chain)
+    _user(call(peer=stranger), stage)
+    _user(call(peer=proxy), stage)
+    assert (stranger.authenticated, proxy.authenticated) == (False, False)
+    _user(call(peer=proxy, headers={"x-remote-user": ["alice"]}), stage)
+    assert proxy.authenticated

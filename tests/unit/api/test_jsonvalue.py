@@ -173,6 +173,22 @@ def test_the_quick_look_overlooks_nothing(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ({"a": [0.5, 1e-7, 1e300 * 1.0000001, 2.5]}, False),  # from 2^53 on every float is integral
+        ({"a": [0.5, 1e-7, 2.5] * 20}, True),
+        ({"a": [0.5] * 99 + [math.nan]}, False),
+        ({"a": [0.5] * 200}, False),
+        ({"a": "\u02c6" * 3}, False),
+        ({"a": 5.0}, False),
+        ({"a": {"b": ["c", 2**63 - 1, -(2**63), None, True]}}, True),
+    ],
+)
+def test_the_quick_look(value: Any, plain: bool) -> None:
+    assert is_plain(value) is plain
+
+
+@pytest.mark.parametrize(
     ("data", "long"),
     [(b'{"a":123456789012345678}', False), (b'{"a":1234567890123456789}', True), (b'["999999999", 999999999]', False)],
 )

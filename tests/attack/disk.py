@@ -109,7 +109,7 @@ class Disk:
         wanted = self.ledger.acknowledged() + further
         until(lambda: self.ledger.acknowledged() >= wanted or self.ledger.strange, 90)
 
-    def fail(self, further: int = 100) -> None:
+    def fail(self, further: int = 50) -> None:
         """Until so many more writes were refused."""
         wanted = len(self.ledger.refused()) + further
         until(lambda: len(self.ledger.refused()) >= wanted or self.ledger.strange, 90)
@@ -119,7 +119,7 @@ class Disk:
         if not good:
             self.problems.append(" ".join(map(str, what)))
 
-    def reads_go_on(self, fault: Fault, count: int = 20) -> None:
+    def reads_go_on(self, fault: Fault, count: int = 5) -> None:
         """Reads of what is there are answered from memory; those of the past may fail cleanly."""
         for _ in range(count):
             status, answer = self.serving.request("GET", LINES)

@@ -82,7 +82,7 @@ class Serving:
         return made.save(self._directory, "serving"), made.certificate.serial_number
 
     def start(self, target: str = "") -> None:
-        """Start a server, of ``target`` from now on if there is one; returns when it is ready."""
+        """Start a server, of another API from now on if one is named; returns when it is ready."""
         self._target = target or self._target
         self.spawn()
         try:

@@ -22,6 +22,8 @@ from extapi.verbs.target import Target
 
 LIST_END = b"]}\n"
 
+_READS = frozenset({"get", "list"})
+
 HELD = 1024 * 1024
 """Bytes of a list up to which all its pieces are made at once, which is faster as long as the allocator keeps the memory."""
 
@@ -30,7 +32,8 @@ def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated
     """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it.
 
     ``listing``: the answer is a list. Raises :class:`NotAcceptable`, also for the metadata of the wrong one of the two
-    (spec G6; kube-apiserver finds that out when it has written).
+    (spec G6; kube-apiserver finds that out when it has written), and :class:`BadRequest` for a table that a write asks
+    for with rows that do not exist (``TransformResponseObject`` of k8s.io/apiserver finds that out too late as well).
     """
     call = target.call
     accepted = negotiate(
@@ -44,6 +47,8 @@ def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated
         raise NotAcceptable(f"you requested {asked}, but the requested object is a list ({target.resource.list_kind})")
     if not listing and asked == "PartialObjectMetadataList":
         raise NotAcceptable(f"you requested {asked}, but the requested object is not a list ({target.resource.kind})")
+    if asked == "Table" and call.info.verb not in _READS:
+        include_object(call.query)
     return accepted
 
 

@@ -86,6 +86,19 @@ def test_rows_cannot_carry_anything_else(shop_served: Shop) -> None:
     )
 
 
+def test_a_write_that_asks_for_such_rows_writes_nothing(shop_served: Shop) -> None:
+    """kube-apiserver finds it out when it has written; here what is refused changes nothing."""
+    created = shop_served.create()
+    query, headers = {"includeObject": "x"}, accept(TABLE)
+    assert shop_served.request("POST", WIDGETS, query, headers, widget("other")).status == 400
+    assert shop_served.request("PUT", f"{WIDGETS}/w", query, headers, {**created, "spec": {"size": 7}}).status == 400
+    merge = {**headers, "Content-Type": "application/merge-patch+json"}
+    assert shop_served.request("PATCH", f"{WIDGETS}/w", query, merge, {"spec": {"size": 7}}).status == 400
+    assert shop_served.request("DELETE", f"{WIDGETS}/w", query, headers).status == 400
+    assert shop_served.request("DELETE", WIDGETS, query, headers).status == 400
+    assert shop_served.request("GET", WIDGETS).json()["items"] == [created]
+
+
 def test_writes_answer_tables_too(shop_served: Shop) -> None:
     """G4; a Status stays one."""
     created = shop_served.request("POST", WIDGETS, headers=accept(TABLE), body=widget())

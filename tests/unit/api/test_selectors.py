@@ -124,6 +124,13 @@ def test_labels_match(text: str, matching: list[dict[str, str]], others: list[di
     assert [labels for labels in others if matches(labels)] == []
 
 
+@pytest.mark.parametrize("value", ["0" * 5000, "-" + "0" * 5000, "9" * 5000])
+def test_a_bound_of_thousands_of_digits_is_a_bad_request(value: str) -> None:
+    """Python refuses to read them as a number, zeros included; no label is that long."""
+    with pytest.raises(BadRequest, match="must be no more than 63"):
+        parse_label_selector(f"a>{value}")
+
+
 def test_ready_requirements_make_a_selector() -> None:
     selector = label_selector([Requirement("b", "Exists"), Requirement("a", "In", ("x",))])
     assert selector == parse_label_selector("b,a=x")

@@ -101,6 +101,35 @@ def test_a_resource_version_that_is_no_number_is_500(shop_served: Shop) -> None:
     assert failure(answer) == {"message": 'strconv.ParseUint: parsing "abc": invalid syntax'}
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("9" * 5000, "value out of range"),
+        ("18446744073709551616", "value out of range"),
+        ("\u0661", "invalid syntax"),
+    ],
+)
+def test_a_resource_version_beyond_64_bits_is_out_of_range(shop_served: Shop, text: str, why: str) -> None:
+    """Go's ``strconv.ParseUint``. Python reads no more than 4,300 digits at all, zeros included."""
+    created = shop_served.create()
+    created["metadata"]["resourceVersion"] = text
+    answer = shop_served.put(created)
+    assert answer.status == 500
+    assert failure(answer) == {"message": f'strconv.ParseUint: parsing "{text}": {why}'}
+
+
+def test_a_resource_version_of_many_zeros_is_none(shop_served: Shop) -> None:
+    """It is 0, which asks for no revision: as if it were not there."""
+    created = shop_served.create()
+    created["metadata"]["resourceVersion"] = "0" * 5000
+    assert shop_served.put(created).status == 422
+    created["metadata"] |= {"name": "other", "uid": ""}
+    assert shop_served.request("POST", WIDGETS, body=created).status == 201
+    # What is no number of 64 bits is none either to a create (Store.Create in k8s.io/apiserver/pkg/storage/etcd3).
+    created["metadata"] |= {"name": "another", "resourceVersion": "9" * 5000}
+    assert shop_served.request("POST", WIDGETS, body=created).status == 201
+
+
 def test_the_uid_is_a_precondition(shop_served: Shop) -> None:
     """E39 in full, as observed on 1.36.3."""
     created = shop_served.create()

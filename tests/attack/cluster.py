@@ -22,10 +22,11 @@ NAME = "extension-apiserver-authentication"
 
 
 class Cluster:
-    """Answers until :meth:`stop`."""
+    """Answers until :meth:`stop`. ``phases``: of namespaces that are not active."""
 
-    def __init__(self, namespaces: Sequence[str] = ("bench",)) -> None:
+    def __init__(self, namespaces: Sequence[str] = ("bench",), phases: Mapping[str, str] | None = None) -> None:
         self.namespaces = tuple(namespaces)
+        self.phases = dict(phases or {})
         self.tokens: dict[str, Obj] = {}
         """Users as TokenReview tells them, by token."""
         self.allows: Callable[[Obj], bool] = lambda _spec: True
@@ -64,6 +65,12 @@ class Cluster:
         """The ConfigMap, if it is there."""
         return self.history[-1]["object"] if self.history and self.history[-1]["type"] != "DELETED" else None
 
+    def namespace(self, name: str) -> Obj:
+        """A namespace that is there."""
+        metadata = {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"}
+        status = {"phase": self.phases.get(name, "Active")}
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "status": status}
+
     def kubeconfig(self, path: Path) -> Path:
         """Write a kubeconfig that leads here."""
         host, port = self._server.server_address[:2]
@@ -99,6 +106,7 @@ class _Server(ThreadingHTTPServer):
 class _Requests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    wbufsize = -1  # one write per answer
     cluster: Cluster
 
     def do_GET(self) -> None:
@@ -117,9 +125,9 @@ class _Requests(BaseHTTPRequestHandler):
         elif url.path == "/api/v1/namespaces" and watched:
             self._stream(self._silence())
         elif url.path == "/api/v1/namespaces":
-            self._list("NamespaceList", [_namespace(name) for name in cluster.namespaces], 1)
+            self._list("NamespaceList", [cluster.namespace(name) for name in cluster.namespaces], 1)
         elif url.path.startswith("/api/v1/namespaces/") and url.path.rpartition("/")[2] in cluster.namespaces:
-            self._answer(200, _namespace(url.path.rpartition("/")[2]))
+            self._answer(200, cluster.namespace(url.path.rpartition("/")[2]))
         else:
             self._answer(404, _not_found())
 
@@ -128,7 +136,7 @@ class _Requests(BaseHTTPRequestHandler):
         kind = self.path.partition("?")[0].rpartition("/")[2]
         spec = review["spec"]
         if kind == "tokenreviews":
-            user = self.cluster.tokens.get(spec["token"])
+            user = self.cluster.tokens.get(spec.get("token", ""))
             review["status"] = {"authenticated": True, "user": user} if user else {"authenticated": False}
         elif kind == "subjectaccessreviews":
             review["status"] = {"allowed": self.cluster.allows(spec)}
@@ -159,6 +167,7 @@ class _Requests(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             for event in events:
                 self.wfile.write(json.dumps(event).encode() + b"\n")
+                self.wfile.flush()
         self.close_connection = True
 
     def _changes(self, after: int) -> Iterator[Obj]:
@@ -178,11 +187,6 @@ class _Requests(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
         del format, args
-
-
-def _namespace(name: str) -> Obj:
-    metadata = {"name": name, "uid": "0", "resourceVersion": "1"}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "status": {"phase": "Active"}}
 
 
 def _not_found() -> Obj:

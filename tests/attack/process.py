@@ -14,3 +14,9 @@ def descriptors(pid: int) -> int:
 def resident(pid: int) -> int:
     """Bytes of memory that it has."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu(pid: int) -> float:
+    """Seconds of CPU that it has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

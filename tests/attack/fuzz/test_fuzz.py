@@ -1,0 +1,130 @@
+"""The short form of the fuzz: some thousand requests, by two seeds that stay and one that is new each time."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from pathlib import Path
+
+import pytest
+
+from tests.attack.fuzz import known
+from tests.attack.fuzz.answers import Answer, Malformed, Reader
+from tests.attack.fuzz.campaign import main
+from tests.attack.fuzz.episode import Episode, Outcome
+from tests.attack.fuzz.judge import Judge, strict_json
+from tests.attack.fuzz.wire import WireEpisode, serving
+
+
+def shown(outcome: Outcome) -> str:
+    """What was found, with the command that shows it again."""
+    return "\n".join(
+        f"python -m tests.attack.fuzz --replay {outcome.seed} --until {number}\n  {finding.what}: {finding.detail}"
+        for number, finding, _ in outcome.found
+    )
+
+
+@pytest.mark.parametrize("seed", ["short/0", "short/1", "short/2", "short/3", "new/0", "new/1"])
+def test_no_undesigned_answer_in_memory(seed: str) -> None:
+    if seed.startswith("new/"):
+        seed = f"{secrets.token_hex(4)}/0"
+    outcome = Episode(seed).run()
+    print(seed)
+    assert not outcome.found, shown(outcome)
+    assert outcome.requests == 500
+    # It gets through to what it attacks: many requests are served, and many are refused for what is in them.
+    assert outcome.statuses[200] + outcome.statuses[201] > 100
+    assert outcome.statuses[422] > 15
+
+
+def test_no_undesigned_answer_over_tls() -> None:
+    with serving() as server:
+        outcome = WireEpisode("wire/short/0", server, length=240).run()
+    assert not outcome.found, shown(outcome)
+    assert outcome.statuses[200] + outcome.statuses[201] > 50
+
+
+def test_the_long_form_in_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Episodes are shared among processes; those that are in the file are not played again."""
+    file = tmp_path / "findings.jsonl"
+    arguments = ["--seed", "long", "--wire", "0", "--workers", "1", "--findings", str(file), "--requests"]
+    assert main([*arguments, "500"]) == 0
+    assert main([*arguments, "1000"]) == 0
+    assert "1,000 in 2 episodes" in capsys.readouterr().out
+    assert [json.loads(line)["seed"] for line in file.read_text().splitlines()] == ["long/0", "long/1"]
+    bad = json.loads(file.read_text().splitlines()[0])
+    bad["found"] = [{"number": 3, "what": "something", "detail": "odd", "request": {}}]
+    file.write_text(json.dumps(bad) + "\n")
+    assert main([*arguments, "500"]) == 1
+    assert "--replay long/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["NaN", "1e400", "-Infinity", "1" + "0" * 400, '{"a":1,"a":1}', '"\x01"', "[1,]", '{"a":1} x', b'"\xff"'],
+)
+def test_what_go_would_not_read_is_found(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        strict_json(text if isinstance(text, bytes) else text.encode())
+
+
+_GOOD = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Failure",
+    "message": "m",
+    "reason": "NotFound",
+    "code": 404,
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "body"),
+    [
+        ("GET", 409, {**_GOOD, "code": 409, "reason": "Conflict"}),
+        ("GET", 404, {**_GOOD, "code": 400}),
+        ("GET", 404, {**_GOOD, "reason": "Missing"}),
+        ("GET", 404, {**_GOOD, "message": ""}),
+        ("GET", 404, {"error": "no"}),
+        ("GET", 404, {**_GOOD, "message": "Traceback (most recent call last)"}),
+        ("POST", 500, {**_GOOD, "code": 500, "reason": "InternalError"}),
+        ("POST", 202, {}),
+    ],
+)
+def test_the_judge_finds(method: str, status: int, body: object) -> None:
+    judge = Judge()
+    judge.answer(
+        method, Answer(status, {"content-type": ["application/json"]}, json.dumps(body).encode(), whole=True), "x"
+    )
+    assert len(judge.findings) >= 1
+
+
+def test_the_judge_accepts_what_is_designed() -> None:
+    judge = Judge()
+    judge.answer(
+        "GET", Answer(404, {"content-type": ["application/json"]}, json.dumps(_GOOD).encode(), whole=True), "x"
+    )
+    judge.answer("POST", Answer(431, {"content-type": ["text/plain"]}, b"too large\n", whole=True), "x")
+    assert not judge.findings
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 200\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx",
+        b"{}\r\n\r\n",
+    ],
+)
+def test_malformed_answers_are_found(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        Reader(["GET"]).read(bytearray(data), ended=True)
+
+
+def test_what_is_known_names_its_point() -> None:
+    for pattern, why in known.NOT_COUNTED.items():
+        re.compile(pattern)
+        assert re.match(r"point \d: ", why)

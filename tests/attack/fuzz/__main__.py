@@ -1,6 +1,6 @@
 """The long form: ``.venv/bin/python -m tests.attack.fuzz --requests 1000000``.
 
-Two processes play episodes against servers in memory; then a share of the requests goes over TLS to a real process. What
+Some processes play episodes against servers in memory; then a share of the requests goes over TLS to a real process. What
 is found goes to a file as it is found; the same command goes on where it was stopped. Exit status 1: something was found.
 """
 

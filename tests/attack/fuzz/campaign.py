@@ -200,16 +200,16 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.attack.fuzz", description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000, help="how many, rounded up to whole episodes")
     parser.add_argument(
-        "--wire", type=float, default=0.05, help="the share of them that goes over TLS to a real process"
+        "--wire", type=float, default=0.03, help="the share of them that goes over TLS to a real process"
     )
     parser.add_argument(
         "--seed", default="", help="what all episodes are derived from; by default a random one, which is printed"
     )
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=3)
     parser.add_argument(
         "--findings",
         type=Path,
-        default=Path("fuzz-findings.jsonl"),
+        default=Path("build/fuzz-findings.jsonl"),
         help="one line per episode; of the same seed, what is there is not played again",
     )
     parser.add_argument("--replay", metavar="SEED", help="play one episode, and show what is found in it")
@@ -235,6 +235,7 @@ def main(given: Sequence[str]) -> int:
         flush=True,
     )
     result, done = Sum(), set()
+    options.findings.parent.mkdir(parents=True, exist_ok=True)
     if options.findings.exists():
         for text in options.findings.read_text().splitlines():
             line = json.loads(text)

@@ -14,18 +14,9 @@ from urllib.parse import quote
 from tests.attack.fuzz import bodies, framing, texts, values
 from tests.attack.fuzz.api import RESOURCES, Served
 from tests.attack.fuzz.bodies import NAMES, NAMESPACES
-from tests.attack.fuzz.requests import CLIENT, NOBODY, PROXY, Headers, Memory, Request
-from tests.attack.fuzz.spellings import (
-    AGENTS,
-    JSON_PATCH,
-    MERGE_PATCH,
-    METHODS,
-    accept,
-    bent,
-    escaped,
-    field_selector,
-    label_selector,
-)
+from tests.attack.fuzz.headers import AGENTS, accept, identity, odd_headers
+from tests.attack.fuzz.requests import Memory, Request
+from tests.attack.fuzz.spellings import JSON_PATCH, MERGE_PATCH, METHODS, bent, escaped, field_selector, label_selector
 
 
 class Generator:
@@ -366,7 +357,7 @@ class Generator:
         target = "".join(char if "!" <= char <= "~" else quote(char.encode("latin-1")) for char in target)
         if query:
             target += "?" + query
-        peer, headers = self._identity()
+        peer, headers = identity(dice)
         if media:
             headers.append(("Content-Type", media))
         if dice.random() < 0.22:
@@ -374,50 +365,5 @@ class Generator:
         if dice.random() < 0.1:
             headers.append(("User-Agent", dice.choice(AGENTS)))
         if dice.random() < 0.08:
-            headers += self._odd_headers()
+            headers += odd_headers(dice)
         return Request(peer, method, target, headers, body, served=served)
-
-    def _identity(self) -> tuple[str, Headers]:
-        dice = self._dice
-        kind = dice.random()
-        if kind < 0.93:
-            return PROXY, [("X-Remote-User", "fuzzer"), ("X-Remote-Group", "system:masters")]
-        if kind < 0.95:
-            headers: Headers = [
-                (name, values.text(dice))
-                for name in dice.choices(
-                    ("X-Remote-User", "X-Remote-Group", "X-Remote-Extra-%41", "x-remote-uid", "X-Remote-Extra-"), k=3
-                )
-            ]
-            return PROXY, headers
-        if kind < 0.97:
-            return CLIENT, []
-        token = dice.choice(("good", "bad", "", " good", "good good", "\u00e9", "x" * 5000, values.text(dice)))
-        return dice.choice((NOBODY, CLIENT)), [
-            ("Authorization", dice.choice(("Bearer ", "bearer ", "Basic ", "", "Bearer")) + token)
-        ]
-
-    def _odd_headers(self) -> Headers:
-        dice = self._dice
-        return dice.choice(
-            (
-                [("Impersonate-User", dice.choice(("jane", "", "system:serviceaccount:a:b", "system:anonymous", values.text(dice))))],
-                [("Impersonate-Group", values.text(dice))],
-                [("Impersonate-User", "jane"), ("Impersonate-Extra-" + dice.choice(("a", "%41", "%", "%zz")), values.text(dice)), ("Impersonate-Uid", "1")],
-                [("Connection", dice.choice(("close", "keep-alive", "Upgrade", "X-Remote-User", "close, X-Remote-User", ",,,", "")))],
-                [("Connection", "Upgrade"), ("Upgrade", dice.choice(("websocket", "SPDY/3.1", "h2c", "TLS/1.2", "")))],
-                [("Expect", dice.choice(("100-continue", "100-Continue", "x", "")))],
-                [(dice.choice(("If-Match", "If-None-Match")), dice.choice(("*", '"x"', 'W/"x"', "", "x, y", '"' * 99)))],
-                [("If-Modified-Since", dice.choice(("Thu, 01 Jan 1970 00:00:00 GMT", "x")))],
-                [("Accept-Encoding", dice.choice(("gzip", "gzip;q=0", "*", "br, gzip;q=1e9", "gzip, gzip")))],
-                [("Range", "bytes=0-1")],
-                [("X-HTTP-Method-Override", "DELETE"), ("X-HTTP-Method", "DELETE")],
-                [("Audit-ID", values.text(dice))],
-                [("Host", dice.choice(("evil", "", "a b", "[::1]:99999")))],
-                [("X-Forwarded-For", "1.1.1.1"), ("Forwarded", "for=x")],
-                [("Content-Encoding", "gzip")],
-                [("Cookie", "a=b"), ("Origin", "http://evil"), ("Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.Z29vZA, x")],
-                [(f"X-Many-{number}", "1") for number in range(dice.choice((50, 200)))],
-                [("X-Long", "a" * dice.choice((8000, 70_000)))],
-            )
-        )  # fmt: skip

@@ -27,20 +27,6 @@ METHODS = (
 
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
 
-ACCEPTS = (
-    "application/json", "*/*", "application/yaml", "application/*", "text/html", "application/vnd.kubernetes.protobuf", "",
-    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
-    "application/yaml;as=Table;v=v1;g=meta.k8s.io", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
-    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io",
-    "application/json;as=Status;v=v1;g=", "application/json;as=Table;v=v9;g=meta.k8s.io", "application/json;stream=watch",
-    "application/vnd.kubernetes.protobuf,application/json;q=0.5", "application/json;q=0", "application/json;q=1e400",
-    "application/json;q=-1", "application/json;q=nan", "application/cbor", "text/*;q=0.1, application/json;pretty=1",
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", ",", ";", "a/b/c", '"', "application/json;charset=utf-16",
-)  # fmt: skip
-
-AGENTS = ("kubectl/v1.36.0", "curl/8", "Mozilla/5.0", "", "x" * 300, "a\tb", "\u00e9/1", "/", "Wget/1")
-
 
 def escaped(dice: Random, value: str) -> str:
     """A part of a query; mostly escaped as it should be."""
@@ -126,14 +112,3 @@ def field_selector(dice: Random) -> str:
             "a" * size + "\\", "metadata.name=\u00e9", f"metadata.name={name},metadata.namespace=b", f"metadata.namespace!=a,metadata.name={name}",
         )
     )  # fmt: skip
-
-
-def accept(dice: Random) -> str:
-    """A value of Accept."""
-    kind = dice.random()
-    if kind < 0.8:
-        return dice.choice(ACCEPTS)
-    if kind < 0.9:
-        return ", ".join(dice.choice(ACCEPTS) for _ in range(dice.choice((2, 3, 70))))
-    size = dice.choice((10, 300, 5000))
-    return dice.choice((",", ";", "a/b,", "application/json;q=0.1,", "a/b;c=d", '"', "*/*;", "/")) * size

@@ -66,14 +66,14 @@ class Wire:
         self._open: dict[str, ssl.SSLSocket] = {}
 
     def send(self, peer: str, data: bytes, methods: list[str], *, patient: bool = True) -> tuple[list[Answer], bool]:
-        """See :meth:`tests.attack.fuzz.memory.MemoryServer.send`."""
+        """See :meth:`tests.attack.fuzz.memory.MemoryServer.send`. Of a stream only what comes at once is read."""
         sock = self._open.pop(peer, None) if patient else None
         sock = sock or self._server.connect(peer)
-        sock.settimeout(30 if patient else IDLE)
         reader, received, answers, ended = Reader(methods), bytearray(), list[Answer](), False
         try:
             sock.sendall(data)
             while not ended and (len(answers) < len(methods) or not all(answer.whole for answer in answers)):
+                sock.settimeout(30 if patient and not reader.streaming else IDLE)
                 piece = sock.recv(1 << 16)
                 ended = not piece
                 received += piece
@@ -149,7 +149,7 @@ class WireEpisode:
         together: dict[str, list[Request]] = {}
         for request in batch:
             if request.mangled is not None or _SLOW.search(request.target + repr(request.headers)):
-                self._alone(request, inspection)
+                self._alone(request)
             else:
                 together.setdefault(request.peer, []).append(request)
         for peer, requests in together.items():
@@ -172,16 +172,17 @@ class WireEpisode:
             self._wire.send(request.peer, request.data, [request.method], patient=False)
             self._judge.cpu(self._server.cpu() - cpu, request.short())
 
-    def _alone(self, request: Request, inspection: Any) -> None:
+    def _alone(self, request: Request) -> None:
         try:
-            answers, complete = self._wire.send(request.peer, request.data, [request.method], patient=False)
+            answers, complete = self._wire.send(
+                request.peer, request.data, [request.method], patient=request.mangled is None
+            )
         except Malformed as error:
             self._judge.add("a malformed answer", f"{error} to {request.short()}")
             return
         if answers or request.mangled is None:
             streams = bool(answers) and answers[0].chunked
             self._judge.answers(request, answers, complete=complete or streams)
-        del inspection
 
     def _together(self, peer: str, requests: list[Request], inspection: Any) -> None:
         while requests:

@@ -169,10 +169,7 @@ class Engine:
         if self._policy is not None:
             self._policy.asked.clear()
         try:
-            # What may be a stream is not waited for: it would last a second.
-            answers, _ = self._sender.send(
-                request.peer, request.data, [request.method], patient=b"watch" not in request.data
-            )
+            answers, _ = self._sender.send(request.peer, request.data, [request.method])
         except Malformed:
             answers = []
         return answers

@@ -9,7 +9,8 @@ from random import Random
 from typing import Any
 from urllib.parse import quote
 
-from tests.attack.fuzz.spellings import ACCEPTS, bent
+from tests.attack.fuzz.headers import ACCEPTS
+from tests.attack.fuzz.spellings import bent
 from tests.attack.oracle.policy import USERS
 from tests.attack.oracle.requests import Plain, allowed, plain
 from tests.attack.oracle.world import GROUP, PLACES

@@ -190,7 +190,7 @@ class Episode:
         self.memory.revision = str(now)
         inspection = Inspection(self.server, self.judge)
         inspection.learn(request, answer, self.memory)
-        if now != before and answer.status in (200, 201) and request.method != "DELETE" and self._dice.random() < 0.1:
+        if now != before and answer.status in (200, 201) and request.method != "DELETE" and self._dice.random() < 0.2:
             with bounded():
                 inspection.everywhere(request.served, answer)
             self.judge.logged(self.log.take())

@@ -47,17 +47,7 @@ def number(dice: Random) -> Raw:
         return Raw(dice.choice(NO_NUMBERS))
     digits = dice.choice((17, 20, 39, 310, 400, 401, 4299, 4300, 4301, 20_000))
     if kind == 8:
-        return (
-            Raw(
-                dice.choice(
-                    "-1",
-                )
-                + "1"
-                + "0" * digits
-            )
-            if dice.random() < 0.5
-            else Raw("1" + "0" * digits)
-        )
+        return Raw(dice.choice(("", "-", "")) + dice.choice(("1", "1", "0", "9")) + "0" * digits)
     if kind == 9:
         return Raw("0." + "0" * digits + "1")
     if kind == 10:

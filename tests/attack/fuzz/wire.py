@@ -148,7 +148,7 @@ class WireEpisode:
         began, cpu = time.monotonic(), self._server.cpu()
         together: dict[str, list[Request]] = {}
         for request in batch:
-            if request.mangled is not None or _SLOW.search(request.target + repr(request.headers)):
+            if request.mangled is not None or _SLOW.search(unquote(request.target) + repr(request.headers)):
                 self._alone(request)
             else:
                 together.setdefault(request.peer, []).append(request)

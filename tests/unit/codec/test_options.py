@@ -13,6 +13,7 @@ from extapi.codec.options import (
     include_object,
     list_options,
     manager_of,
+    parse_int64,
     parse_resource_version,
     patch_options,
     update_options,
@@ -212,6 +213,18 @@ def test_other_resource_versions(text: str, why: str) -> None:
     with pytest.raises(BadRequest) as raised:
         parse_resource_version(text)
     assert str(raised.value) == f"invalid resource version: {error}"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("0" * 5000 + "7", 7), ("-" + "0" * 5000 + "7", -7), ("+" + "0" * 5000, 0)]
+)
+def test_thousands_of_zeros_before_a_number(text: str, number: int) -> None:
+    """Go reads them; Python's ``int`` refuses texts of more than 4,300 digits."""
+    assert parse_int64({"limit": [text]}, "limit") == number
+    if number >= 0:
+        assert parse_resource_version(text.removeprefix("+")) == number
+    with pytest.raises(BadRequest, match="value out of range"):
+        parse_int64({"limit": ["9" * 5000]}, "limit")
 
 
 def test_include_object() -> None:

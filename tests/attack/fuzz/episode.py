@@ -155,7 +155,9 @@ class Episode:
         began = time.process_time()
         try:
             with bounded():
-                answers, complete = self.server.send(request.peer, request.data, [request.method])
+                answers, complete = self.server.send(
+                    request.peer, request.data, [request.method], patient=request.mangled is None
+                )
             judge.answers(request, answers, complete=complete)
         except Frozen:
             judge.add("more than a second of CPU", f"more than {ALARM} s: broken off: {request.short()}")

@@ -22,13 +22,14 @@ from tests.attack.fuzz.requests import Request
 CPU = 1.0
 """Seconds of CPU that a request may take."""
 
-REASONS: Mapping[int, tuple[str, ...]] = {
+REASONS: Mapping[int, tuple[str | None, ...]] = {
     400: ("BadRequest",),
     401: ("Unauthorized",),
     403: ("Forbidden",),
     404: ("NotFound",),
     405: ("MethodNotAllowed",),
     406: ("NotAcceptable",),
+    408: ("", None),  # of a body that comes too slowly (RFC 9110, 15.5.9): Kubernetes has no reason for it
     409: ("AlreadyExists", "Conflict"),
     410: ("Expired", "Gone"),
     413: ("RequestEntityTooLarge",),
@@ -39,7 +40,7 @@ REASONS: Mapping[int, tuple[str, ...]] = {
 }
 
 _REFUSALS = frozenset({400, 401, 403, 404, 405, 406, 429, 504})
-_WRITES = _REFUSALS | {409, 413, 415, 422}
+_WRITES = _REFUSALS | {408, 409, 413, 415, 422}
 
 STATUSES: Mapping[str, frozenset[int]] = {
     "GET": _REFUSALS | {200, 304, 410, 422},

@@ -1,6 +1,6 @@
 """What is known to be wrong and is being put right elsewhere: not sent, or not counted, until it is.
 
-Each entry names the point of the issue. Both tables are empty once all points are closed; a test says so.
+Each entry names the point of issue 9 that it belongs to, and goes with it: when all are closed, both tables are empty.
 """
 
 from __future__ import annotations

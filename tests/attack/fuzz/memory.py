@@ -56,6 +56,7 @@ class MemoryStream:
         self._application = application
         self._incoming: list[bytes] = []
         self.paused = False
+        self.secured = self.heard = True
         self.ending = False
         self.gone = False
         self.aborted = False
@@ -66,6 +67,11 @@ class MemoryStream:
         """The peer sends."""
         self._incoming += [data[at : at + _RECORD] for at in range(0, len(data), _RECORD)]
         self._deliver()
+
+    @property
+    def readable(self) -> bool:
+        """Something came that was not taken yet."""
+        return bool(self._incoming)
 
     def _deliver(self) -> None:
         while self._incoming and not self.paused and not self.ending:
@@ -129,7 +135,7 @@ class Tokens:
     def __init__(self, users: dict[str, User]) -> None:
         self._users = users
 
-    async def authenticate_token(self, token: str) -> User | None:
+    async def authenticate_token(self, token: str, address: str = "") -> User | None:
         """See :class:`extapi.authentication.bearer.TokenAuthenticator`."""
         return self._users.get(token)
 
@@ -219,8 +225,8 @@ class MemoryServer:
     def send(self, peer: str, data: bytes, methods: list[str], *, patient: bool = True) -> tuple[list[Answer], bool]:
         """Send bytes, and read what comes; whether the connection was left in order (no answer is missing).
 
-        ``methods``: of the requests in the bytes, as far as they are known, for HEAD. ``patient``: wait through all
-        deadlines for an answer; otherwise hang up soon.
+        ``methods``: of the requests in the bytes, as far as they are known, for HEAD. ``patient``: the connection is kept
+        for the next request, since nothing more can come on it.
         """
         stream = self._connection(peer)
         del stream.out[:]
@@ -228,7 +234,7 @@ class MemoryServer:
         reader = Reader(methods)
         answers = reader.read(stream.out, ended=stream.ending)
         steps = 0
-        while not self._enough(answers, methods, stream) and steps < (140 if patient else 20):
+        while not self._enough(answers, methods, stream) and steps < 140:
             # First in small steps, since most of what is waited for comes at once, then through the deadlines.
             self.clock.advance(0.001 if steps < 20 else 0.6)
             steps += 1
@@ -236,7 +242,13 @@ class MemoryServer:
             if answers and not answers[-1].whole and steps > 3 and reader.streaming:
                 break
         whole = self._enough(answers, methods, stream)
-        if not whole or reader.streaming or len(answers) != len(methods) or (answers and answers[-1].status == 101):
+        if (
+            not patient
+            or not whole
+            or reader.streaming
+            or len(answers) != len(methods)
+            or (answers and answers[-1].status == 101)
+        ):
             stream.lose()
         self.clock.advance(0)
         return answers, whole

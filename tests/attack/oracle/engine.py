@@ -202,7 +202,9 @@ class Engine:
         self.tally.plain += 1
         answers = self._send(request)
         self._judged(seed, number, request, answers)
-        taken = request.verb == "create" and [answer.status for answer in answers] == [409]
+        codes = [answer.status for answer in answers]
+        # Somebody who was refused very often has to wait before authorization is asked about them again.
+        taken = (request.verb == "create" and codes == [409]) or codes == [429]
         if not taken and not any(answer.status < 300 for answer in answers):
             self.tally.findings.append(
                 (

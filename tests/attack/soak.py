@@ -226,9 +226,16 @@ class Samples:
             ("MB, last third, median", f"{after / 1e6:.1f}"),
             ("MB, last third, most", f"{most / 1e6:.1f}"),
             ("growth", f"{after / before:.3f}"),
+            ("MB over the run, from start to end", _course([sample[1] / 1e6 for sample in self.taken])),
             ("descriptors, first and last third", f"{files[0]:.0f}, {files[1]:.0f}"),
         ]
         return rows, found
+
+
+def _course(values: list[float], parts: int = 12) -> str:
+    """Medians of equal parts, so that a reader sees whether it still grows."""
+    size = max(1, len(values) // parts)
+    return " ".join(f"{statistics.median(values[at : at + size]):.0f}" for at in range(0, len(values), size))
 
 
 def soak(

@@ -153,7 +153,7 @@ def main() -> None:
             cluster = ReviewCluster(latency=0.02)
             server = Server(Path(directory), cluster)
             try:
-                print(measure(server, cluster, attack, seconds), flush=True)  # noqa: T201 - a command
+                print(measure(server, cluster, attack, seconds), flush=True)
             finally:
                 server.stop()
 

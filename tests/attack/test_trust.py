@@ -12,7 +12,8 @@ import pytest
 
 from tests.attack import expected
 from tests.attack.cluster import Cluster
-from tests.attack.trust import KINDS, Realm, Trust, Watch
+from tests.attack.trust import KINDS, Realm, Watch
+from tests.attack.trusted import Answer, Epoch, History, Identity, Trust
 from tests.waiting import until
 
 KEPT_A_SECOND = (
@@ -45,6 +46,22 @@ def test_nobody_is_served_without_trust_or_refused_with_it(tmp_path: Path) -> No
             made.further()
     assert not made.violations()[:5]
     assert {answer.status for answer in made.answers()} == {200, 401, 403}
+
+
+def test_an_answer_that_nothing_in_force_gives_is_seen() -> None:
+    before, after = Trust(), Trust(proxies=frozenset({"new"}))
+    history = History([Epoch(before, 0, 0), Epoch(after, 10, 12)])
+    old, new = (Identity("proxy", of, "alice", "front-proxy") for of in ("old", "new"))
+
+    def wrong(identity: Identity, sent: float, status: int) -> bool:
+        return bool(history.wrong(Answer(identity, sent, sent + 0.5, status, "")))
+
+    assert [wrong(old, 5, 200), wrong(old, 11, 200), wrong(old, 11, 401), wrong(old, 13, 401)] == [False] * 4
+    assert [wrong(new, 5, 401), wrong(new, 11, 200), wrong(new, 11, 401), wrong(new, 13, 200)] == [False] * 4
+    assert [wrong(old, 5, 401), wrong(old, 13, 200), wrong(new, 5, 200), wrong(new, 13, 401)] == [True] * 4
+    brief = replace(new, until=20.0)
+    assert [wrong(brief, 19, 200), wrong(brief, 20.2, 401), wrong(brief, 22, 401)] == [False] * 3
+    assert [wrong(brief, 18, 401), wrong(brief, 22, 200)] == [True] * 2
 
 
 WITHDRAWALS: dict[str, Callable[[Trust], Trust]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from extapi.api.percent import unescaped_leniently
-from extapi.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from extapi.api.user import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
 from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
 from extapi.authorization.refusal import not_authorized
 from extapi.errors import BadRequest, InternalError
@@ -53,6 +53,8 @@ class Impersonation:
                 raise InternalError.because("no user found for the request")
             wanted = _wanted(call, names)
             if wanted is not None:
+                if MASTERS not in call.user.groups:  # whose questions are answered without asking the cluster
+                    _check_size(wanted)
                 await self._impersonate(call, call.user, wanted)
             for name in names:
                 if name in {USER, GROUP, UID} or name.startswith(EXTRA_PREFIX):
@@ -80,11 +82,6 @@ def _wanted(call: Call, names: list[str]) -> _Wanted | None:
         if name.startswith(EXTRA_PREFIX):
             # As it is where an escape is broken.
             extra.setdefault(unescaped_leniently(name.removeprefix(EXTRA_PREFIX)), []).extend(call.headers[name])
-    values = [value for found in extra.values() for value in found]
-    if len(groups) + len(values) > ITEMS:
-        raise BadImpersonation(f"requested more than {ITEMS} groups and extra values to impersonate")
-    if len(user) + len(uid) + sum(map(len, (*groups, *values, *extra))) > LENGTH:
-        raise BadImpersonation(f"requested more than {LENGTH} characters of an identity to impersonate")
     if user:
         return _Wanted(user, uid, groups, {key: tuple(values) for key, values in extra.items()})
     asked = [what for what, there in (("groups", groups), ("a uid", uid), ("extra", extra)) if there]
@@ -92,6 +89,15 @@ def _wanted(call: Call, names: list[str]) -> _Wanted | None:
         # kube-apiserver prints a Go struct here.
         raise BadImpersonation(f"requested {' and '.join(asked)} without impersonating a user name")
     return None
+
+
+def _check_size(wanted: _Wanted) -> None:
+    values = [value for found in wanted.extra.values() for value in found]
+    if len(wanted.groups) + len(values) > ITEMS:
+        raise BadImpersonation(f"requested more than {ITEMS} groups and extra values to impersonate")
+    texts = (wanted.user, wanted.uid, *wanted.groups, *values, *wanted.extra)
+    if sum(map(len, texts)) > LENGTH:
+        raise BadImpersonation(f"requested more than {LENGTH} characters of an identity to impersonate")
 
 
 def _questions(wanted: _Wanted) -> list[Attributes]:

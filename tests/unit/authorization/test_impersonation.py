@@ -183,3 +183,18 @@ def test_an_identity_is_bounded_before_anything_is_asked(headers: dict[str, list
         with pytest.raises(BadRequest, match=r"^requested more than \d+ (groups|characters)"):
             _through(headers, rules)
         assert rules.asked == []
+
+
+def test_operators_may_be_anybody() -> None:
+    class Everything:
+        async def authorize(self, user: User, attributes: Attributes) -> Decision:
+            return Decision(Verdict.ALLOW)
+
+    async def end(asked: Call) -> Response:
+        return Response(200)
+
+    asked = call(headers={"impersonate-user": ["alice"], "impersonate-group": ["g" * 100] * 2500})
+    asked.user = User("root", groups=("system:masters",))
+    run(Impersonation(end, Everything())(asked))
+    assert asked.user is not None
+    assert asked.user.name == "alice"

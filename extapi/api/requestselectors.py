@@ -5,9 +5,6 @@ Authorization and the verbs read the same ones. Knows the bounds, not the gramma
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from extapi.api.selectors import FieldSelector, LabelSelector, parse_field_selector, parse_label_selector
 from extapi.errors import BadRequest
 
@@ -17,8 +14,6 @@ requirement per term in a SubjectAccessReview. The longest in use list some hund
 
 TERMS = 1000
 """Requirements of a selector, or values in them, however they are spread."""
-
-S = TypeVar("S", FieldSelector, LabelSelector)
 
 
 def too_large(text: str) -> bool:
@@ -35,11 +30,10 @@ class Selectors:
     __slots__ = ("_fields", "_labels", "fields_text", "labels_text")
 
     def __init__(self, labels_text: str = "", fields_text: str = "") -> None:
-        for name, text in (("label", labels_text), ("field", fields_text)):
-            if too_large(text):
-                raise BadRequest(
-                    f"invalid {name} selector: may not have more than {LENGTH} characters, or {TERMS} requirements and values"
-                )
+        if labels_text and too_large(labels_text):
+            raise _refused("label")
+        if fields_text and too_large(fields_text):
+            raise _refused("field")
         self.labels_text = labels_text
         self.fields_text = fields_text
         self._labels: LabelSelector | BadRequest | None = None
@@ -57,27 +51,33 @@ class Selectors:
     @property
     def labels(self) -> LabelSelector:
         """The label selector. Raises :class:`BadRequest`, each time, if it cannot be parsed."""
-        if self._labels is None:
-            self._labels = _parsed(parse_label_selector, self.labels_text)
-        return _found(self._labels)
+        found = self._labels
+        if found is None:
+            try:
+                found = self._labels = parse_label_selector(self.labels_text)
+            except BadRequest as error:
+                self._labels = error
+                raise
+        elif isinstance(found, BadRequest):
+            raise BadRequest(found.message)  # raising the kept one again would grow its traceback
+        return found
 
     @property
     def fields(self) -> FieldSelector:
         """The field selector; see :attr:`labels`."""
-        if self._fields is None:
-            self._fields = _parsed(parse_field_selector, self.fields_text)
-        return _found(self._fields)
+        found = self._fields
+        if found is None:
+            try:
+                found = self._fields = parse_field_selector(self.fields_text)
+            except BadRequest as error:
+                self._fields = error
+                raise
+        elif isinstance(found, BadRequest):
+            raise BadRequest(found.message)
+        return found
 
 
-def _parsed(parse: Callable[[str], S], text: str) -> S | BadRequest:
-    try:
-        return parse(text)
-    except BadRequest as error:
-        return error
-
-
-def _found(kept: S | BadRequest) -> S:
-    if isinstance(kept, BadRequest):
-        # A fresh one: raising the kept one again would grow its traceback.
-        raise BadRequest(kept.message)
-    return kept
+def _refused(what: str) -> BadRequest:
+    return BadRequest(
+        f"invalid {what} selector: may not have more than {LENGTH} characters, or {TERMS} requirements and values"
+    )

@@ -39,11 +39,18 @@ class InFlight:
         if verb == "get" and info.path in PROBES:
             return await self._successor(call)
         pool = self._reads if verb in READS else self._writes
-        place = _Place(pool, unauthenticated=user is None or UNAUTHENTICATED in user.groups)
-        if not place.take():
+        unauthenticated = user is None or UNAUTHENTICATED in user.groups
+        if not pool.take(unauthenticated=unauthenticated):
             return _no_room()
         if not call.body.complete:
-            call.body = _AwaitedBody(call.body, place)
+            return await self._awaiting_body(call, _Place(pool, unauthenticated=unauthenticated))
+        try:
+            return await self._successor(call)
+        finally:
+            pool.give_back(unauthenticated=unauthenticated)
+
+    async def _awaiting_body(self, call: Call, place: _Place) -> Response:
+        call.body = _AwaitedBody(call.body, place)
         try:
             return await self._successor(call)
         except _NoRoom:
@@ -80,14 +87,14 @@ class _Pool:
 
 
 class _Place:
-    """One request's place in a pool: taken or not, and never given back twice."""
+    """A place in a pool, taken: it can be given back and taken again, and never given back twice."""
 
     __slots__ = ("_pool", "_taken", "_unauthenticated")
 
     def __init__(self, pool: _Pool, *, unauthenticated: bool) -> None:
         self._pool = pool
         self._unauthenticated = unauthenticated
-        self._taken = False
+        self._taken = True
 
     def take(self) -> bool:
         self._taken = self._pool.take(unauthenticated=self._unauthenticated)

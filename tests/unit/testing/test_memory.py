@@ -115,7 +115,7 @@ def test_a_stream_keeps_what_came_and_why_it_ended() -> None:
 def test_a_stream_that_is_refused_is_an_answer() -> None:
     with serve(shop()) as server:
         stream = server.watch(WIDGETS, {"resourceVersion": "abc"})
-    assert stream.reply.status == 500
+    assert stream.reply.status == 400
     assert stream.ended
 
 

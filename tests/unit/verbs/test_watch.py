@@ -150,13 +150,6 @@ def test_bad_options_are_422(shop_served: Shop, query: dict[str, str], text: str
     assert failure(answer)["message"] == f'ListOptions.meta.k8s.io "" is invalid: {text}'
 
 
-def test_a_revision_that_is_no_number_is_500(shop_served: Shop) -> None:
-    """F10."""
-    answer = shop_served.request("GET", WIDGETS, {"watch": "1", "resourceVersion": "abc"})
-    assert answer.status == 500
-    assert failure(answer)["message"].startswith('resourceVersion: Invalid value: "abc": strconv.ParseUint')
-
-
 def test_initial_events_of_the_future_are_an_event_504(shop_served: Shop) -> None:
     """F9: after three seconds."""
     current = int(shop_served.create()["metadata"]["resourceVersion"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
 import random
 import signal
 import sys
@@ -16,7 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.attack import expected
 from tests.attack.cluster import Cluster
 from tests.attack.faultydisk import SEEN, Fault, FaultyDisk, Operation
 from tests.attack.judging import Judge, reused
@@ -142,12 +140,12 @@ class Disk:
         else:
             time.sleep(0.3)
         self.reads_go_on(fault)
-        if refusing and expected.READYZ_FOLLOWS_WRITES:
+        if refusing:
             self.ready(500, fault)
         self.disk.clear()
         self.succeed()
         self.rest()
-        if refusing and expected.READYZ_FOLLOWS_WRITES:
+        if refusing:
             self.ready(200, fault)
         self.judge()
         self.expect(sum(each.watches for each in self.watchers) == watches, fault, "ended watches")
@@ -268,7 +266,6 @@ def main(arguments: list[str]) -> int:
             ("writes refused by a server in trouble", len(disk.ledger.refused())),
             ("watch events judged", sum(each.events for each in disk.judges)),
             ("tracebacks in the log", disk.tracebacks()),
-            ("/readyz judged", json.dumps(expected.READYZ_FOLLOWS_WRITES)),
             ("violations", len(found)),
         ]
         table("faults of the disk", rows)

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.attack import expected
 from tests.attack.cluster import Cluster
 from tests.attack.process import descriptors, resident
 from tests.attack.table import exit_status, say, table
@@ -93,16 +92,15 @@ class Room:
 
     # -- those who behave
 
-    def others(self, rounds: int, *, write: bool = True, latencies: list[float] | None = None) -> None:
+    def others(self, rounds: int, *, latencies: list[float] | None = None) -> None:
         """Reads and writes of somebody who behaves: each is answered as if nobody else were there."""
         connection = self.serving.connect()
         try:
             for number in range(rounds):
                 self._ask(connection, "GET", f"{LINES}/small", None, latencies)
                 self._ask(connection, "GET", f"{LINES}?limit=1", None, latencies)
-                if write:
-                    body = {"spec": {"step": time.monotonic_ns() + number}}
-                    self._ask(connection, "PATCH", f"{LINES}/small", body, latencies)
+                body = {"spec": {"step": time.monotonic_ns() + number}}
+                self._ask(connection, "PATCH", f"{LINES}/small", body, latencies)
         except (OSError, http.client.HTTPException) as error:
             self.problems.append(f"somebody who behaves was not served: {error!r}")
         finally:
@@ -228,11 +226,6 @@ KINDS: dict[str, tuple[Callable[[Room, int], None], int, int]] = {
 """By name: the attack, how many peers in the short form, how many in the long one."""
 
 
-def writes_may_go_on(name: str) -> bool:
-    """Whether those who behave may write meanwhile."""
-    return name != "bodies that do not come" or expected.BODIES_BEFORE_ROOM
-
-
 def _pump(room: Room, over: threading.Event) -> None:
     """A byte per second for every peer that has one to say."""
     while not over.wait(1):
@@ -283,7 +276,6 @@ def main(arguments: list[str]) -> int:
         finally:
             room.close()
             cluster.stop()
-    rows.append(("writes beside missing bodies judged", json.dumps(expected.BODIES_BEFORE_ROOM)))
     table("slow peers: count, p50 and p99 of others in ms, MB", rows)
     return exit_status(room.problems)
 
@@ -305,7 +297,7 @@ def _attacked(
     if name in {"heads that do not end", "bodies that do not come", "half a ClientHello"}:
         pump.start()
     while attacker.is_alive() or time.monotonic() < limit:
-        room.others(5, write=writes_may_go_on(name), latencies=latencies)
+        room.others(5, latencies=latencies)
         time.sleep(0.02)
     attacker.join()
     row = _row(room, count, latencies)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack import expected
 from tests.attack.cluster import Cluster
 from tests.attack.disk import AT_START, BESIDE, REFUSING, Disk
 from tests.attack.faultydisk import Fault, Operation, compiler
@@ -48,14 +47,13 @@ def test_a_start_without_a_disk_is_one_line(disk: Disk) -> None:
         assert not disk.violations(), fault
 
 
-@pytest.mark.xfail(not expected.READYZ_FOLLOWS_WRITES, reason="/readyz does not follow failed writes yet")
 def test_readiness_follows(disk: Disk) -> None:
     fault = Fault(Operation.WRITE, REFUSING[1].error)
     disk.disk.set(fault)
     disk.write()
     disk.fail(5)
     disk.rest()
-    disk.ready(500, fault, seconds=15 if expected.READYZ_FOLLOWS_WRITES else 0.5)
+    disk.ready(500, fault, seconds=15)
     disk.disk.clear()
     disk.ready(200, fault)  # nobody writes any more
     assert not disk.violations()

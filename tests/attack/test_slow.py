@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attack import expected
 from tests.attack.cluster import Cluster
-from tests.attack.slow import KINDS, Room, deaf_watches, writes_may_go_on
+from tests.attack.slow import KINDS, Room, deaf_watches
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +36,13 @@ def room(open_room: Room) -> Iterator[Room]:
 def test_others_are_served(room: Room, name: str) -> None:
     attack, count, _ = KINDS[name]
     attack(room, count)
-    room.others(20, write=writes_may_go_on(name))
+    room.others(20)
     room.leave()
     room.back()
     assert not room.problems
     assert "Traceback" not in room.serving.log.read_text()
 
 
-@pytest.mark.xfail(not expected.BODIES_BEFORE_ROOM, reason="bodies that do not come take the room of writes")
 def test_writes_go_on_beside_bodies_that_do_not_come(room: Room) -> None:
     attack, count, _ = KINDS["bodies that do not come"]
     attack(room, count)

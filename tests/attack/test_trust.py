@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack import expected
 from tests.attack.cluster import Cluster
 from tests.attack.trust import KINDS, Realm, Watch
 from tests.attack.trusted import Answer, Epoch, History, Identity, Trust
@@ -73,7 +72,6 @@ WITHDRAWALS: dict[str, Callable[[Trust], Trust]] = {
 }
 
 
-@pytest.mark.xfail(not expected.WATCHES_END_WITH_TRUST, reason="an open watch goes on without trust")
 @pytest.mark.parametrize("name", WITHDRAWALS)
 def test_open_watches_end_with_trust(tmp_path: Path, name: str) -> None:
     with realm(tmp_path, *KEPT_A_SECOND) as made:
@@ -86,15 +84,14 @@ def test_open_watches_end_with_trust(tmp_path: Path, name: str) -> None:
         made.move(after)
         ending = [watch for client, watch in watches.items() if client not in staying]
         assert ending
-        until(lambda: all(watch.ended for watch in ending), 30 if expected.WATCHES_END_WITH_TRUST else 0.5)
+        until(lambda: all(watch.ended for watch in ending), 30)
         staying[0].write("afterwards")
         until(lambda: all("afterwards" in watches[client].seen for client in staying), 30)
         assert not any("afterwards" in watch.seen for watch in ending)
 
 
-@pytest.mark.xfail(not expected.WATCHES_END_WITH_TRUST, reason="an open watch goes on without trust")
 def test_an_open_watch_ends_with_its_certificate(tmp_path: Path) -> None:
     with realm(tmp_path, *KEPT_A_SECOND) as made:
         watch = Watch(made.brief(4))
         watch.start()
-        until(lambda: watch.ended, 30 if expected.WATCHES_END_WITH_TRUST else 0.5)
+        until(lambda: watch.ended, 30)

@@ -24,7 +24,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.attack import expected
 from tests.attack.cluster import Cluster
 from tests.attack.table import exit_status, table
 from tests.attack.trusted import TOKENS, Answer, Epoch, History, Identity, Trust
@@ -373,7 +372,6 @@ def main(arguments: list[str]) -> int:
             *[(f"changes: {kind.replace('_', ' ')}", count) for kind, count in sorted(realm.changes.items())],
             *[(f"answers {status}", count) for status, count in sorted(statuses.items())],
             ("reviews", sum(cluster.reviews.values())),
-            ("open watches judged", json.dumps(expected.WATCHES_END_WITH_TRUST)),
             ("violations", len(found)),
         ]
         table("trust that changes", rows)

@@ -6,9 +6,12 @@ import json
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from extapi.codec import options
+from extapi.verbs import answer, create
 from tests.attack.fuzz import known
 from tests.attack.fuzz.answers import Answer, Malformed, Reader
 from tests.attack.fuzz.campaign import main
@@ -36,6 +39,31 @@ def test_no_undesigned_answer_in_memory(seed: str) -> None:
     # It gets through to what it attacks: many requests are served, and many are refused for what is in them.
     assert outcome.statuses[200] + outcome.statuses[201] > 100
     assert outcome.statuses[422] > 15
+
+
+def _careless_number(query: Any, name: str) -> int | None:
+    return int(query[name][0]) if query.get(name) else None
+
+
+def _forgetful_dry_run(query: Any) -> options.CreateOptions:
+    return options.CreateOptions(dry_run=False)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "broken", "what"),
+    [
+        (options, "parse_int64", _careless_number, "an answer of 5xx"),
+        (create, "create_options", _forgetful_dry_run, "a dry run changed something"),
+        (answer, "include_object", lambda query: "Object" if 1 // len(query) else "None", "a failure in the log"),
+    ],
+)
+def test_a_server_with_a_mistake_is_found_out(
+    module: Any, name: str, broken: Any, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge is worth something: each of these shows within some hundred requests."""
+    monkeypatch.setattr(module, name, broken)
+    found = [finding for seed in range(3) for _, finding, _ in Episode(f"short/{seed}").run().found]
+    assert what in {finding.what for finding in found}
 
 
 def test_no_undesigned_answer_over_tls() -> None:

@@ -41,7 +41,6 @@ def outcome_line(outcome: Outcome) -> dict[str, Any]:
         "seed": outcome.seed,
         "requests": outcome.requests,
         "statuses": {str(status): count for status, count in sorted(outcome.statuses.items())},
-        "excused": outcome.excused,
         "slowest": round(outcome.slowest, 3),
         "slowest_request": outcome.slowest_request[:300],
         "cpu": round(outcome.cpu, 3),
@@ -82,7 +81,6 @@ class Sum:
 
     requests: int = 0
     episodes: int = 0
-    excused: int = 0
     cpu: float = 0.0
     slowest: float = 0.0
     slowest_request: str = ""
@@ -94,7 +92,6 @@ class Sum:
         """One episode more."""
         self.requests += line["requests"]
         self.episodes += 1
-        self.excused += line["excused"]
         self.cpu += line["cpu"]
         self.statuses.update(line["statuses"])
         self.rss.append(line["rss"])
@@ -112,7 +109,6 @@ class Sum:
             ("CPU of the server", f"{1e6 * self.cpu / max(self.requests, 1):.0f} us a request"),
             ("slowest request", f"{self.slowest:.3f} s of CPU: {self.slowest_request[:100]}"),
             ("memory", f"{min(self.rss, default=0)} to {max(self.rss, default=0)} MB at most"),
-            ("known, not counted", f"{self.excused:,}"),
             ("findings", ", ".join(f"{what}: {count}" for what, count in kinds.most_common()) or "0"),
         ]
         return "\n".join(f"{name:20} {value}" for name, value in rows)

@@ -55,7 +55,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 def _ignores(field: str) -> Break:
     """Authorization that does not see a part of the request."""
 
-    def broken(info: RequestInfo) -> Attributes:
+    def broken(info: RequestInfo, _selectors: object) -> Attributes:
         whole = {
             name: getattr(info, name) for name in ("group", "version", "namespace", "resource", "subresource", "name")
         }
@@ -78,7 +78,7 @@ def _no_questions(patch: pytest.MonkeyPatch) -> None:
 
 
 def _watch_is_a_get(patch: pytest.MonkeyPatch) -> None:
-    def broken(info: RequestInfo) -> Attributes:
+    def broken(info: RequestInfo, _selectors: object) -> Attributes:
         verb = "get" if info.verb in ("watch", "list") else info.verb
         return Attributes(
             verb,

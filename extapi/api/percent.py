@@ -15,14 +15,12 @@ class BadEscape(ValueError):
 def unescaped(text: bytes) -> bytes:
     """``text`` with each escape replaced by its byte. Raises :class:`BadEscape`."""
     start, *rest = text.split(b"%")
-    pieces = [start]
-    for at, piece in enumerate(rest):
-        byte = _BYTES.get(piece[:2])
-        if byte is None:
-            follows = b"%".join(rest[at : at + 3])[:2]
-            raise BadEscape(f"%{follows.decode('utf-8', 'replace')}")
-        pieces += (byte, piece[2:])
-    return b"".join(pieces)
+    try:
+        return start + b"".join([_BYTES[piece[:2]] + piece[2:] for piece in rest])
+    except KeyError:
+        at = next(at for at, piece in enumerate(rest) if piece[:2] not in _BYTES)
+        follows = b"%".join(rest[at : at + 3])[:2]
+        raise BadEscape(f"%{follows.decode('utf-8', 'replace')}") from None
 
 
 def unescaped_leniently(text: str) -> str:

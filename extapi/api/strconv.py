@@ -1,4 +1,4 @@
-"""Integers in text, as Go's ``strconv`` reads them, with its error texts.
+"""Digits in text: integers as Go's ``strconv`` reads them, with its error texts, and forms that are made of digits.
 
 ASCII digits only, however many zeros precede them, within 64 bits. Python's ``int`` is no substitute: it reads more
 (spaces, underscores, digits of any script), and raises after 4,300 digits, which made a 500 of a resourceVersion.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from extapi.errors import go_quote
 
-__all__ = ["only_digits", "parse_int", "parse_uint"]
+__all__ = ["has_form", "only_digits", "parse_int", "parse_uint"]
 
 _DIGITS = 20
 """Digits of the longest integer of 64 bits; zeros before it do not count."""
@@ -37,6 +37,14 @@ def parse_uint(text: str) -> int:
 def only_digits(text: str) -> bool:
     """Whether there are digits from 0 to 9 and nothing else."""
     return text.isascii() and text.isdigit()
+
+
+def has_form(text: str, form: bytes) -> bool:
+    """Whether the text is ``form``, with any digits in place of its zeros."""
+    return len(text) == len(form) and text.isascii() and text.encode().translate(_AS_ZEROS) == form
+
+
+_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 def _number(text: str, digits: str, function: str) -> int:

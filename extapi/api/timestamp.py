@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from extapi.api.strconv import only_digits
+from extapi.api.strconv import has_form, only_digits
 from extapi.errors import go_quote
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
-
-_LENGTH = 20
-"""Characters of a time as the API writes it."""
+_CANONICAL = b"0000-00-00T00:00:00Z"
 
 
 def format_timestamp(seconds: float) -> str:
@@ -30,15 +28,11 @@ def canonical_timestamp(text: str) -> str:
 
 def parse_timestamp(text: str) -> datetime:
     """The time in UTC, without fractions of a second. Raises ValueError with Go's text."""
-    if len(text) == _LENGTH:
+    if has_form(text, _CANONICAL):
         try:
-            found = datetime.fromisoformat(text)
+            return datetime.fromisoformat(text)
         except ValueError:
-            pass  # what is wrong is found below
-        else:
-            # Python reads more forms than Go: what it writes tells whether it was this one.
-            if f"{found.isoformat()[:19]}Z" == text:
-                return found
+            pass  # a number is out of range; which one is found below
     year, month, day, hour, minute, second, zone = _numbers(text)
     where = f"parsing time {go_quote(text)}:"
     for name, value, low, high in (
@@ -121,9 +115,8 @@ def _fraction(text: str, at: int) -> int:
 def _zone(text: str, at: int) -> int:
     if text.startswith("Z", at):
         return at + 1
-    hours = text[at + 1 : at + 3] + text[at + 4 : at + 6]
-    signed = text[at : at + 1] in ("+", "-") and text[at + 3 : at + 4] == ":"
-    return at + 6 if signed and len(hours) == 4 and only_digits(hours) else -1
+    offset = text[at : at + 6]
+    return at + 6 if has_form(offset, b"+00:00") or has_form(offset, b"-00:00") else -1
 
 
 # The layout's elements in order, each with what finds its end; Go names the element that it could not find.

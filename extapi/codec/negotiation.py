@@ -293,6 +293,7 @@ _TOKEN = f"!#$%&'*+.^_`|~-{digits}{ascii_letters}"
 _SPACE = " \t\n\r\f\v"
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
 def _media_type(content_type: str) -> str:
     """The media type in lower case; empty for what is no Content-Type (RFC 9110, section 8.3), its parameters included."""
     media, *parameters = _semicolons(content_type)

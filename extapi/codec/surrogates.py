@@ -18,7 +18,7 @@ def has_surrogates(text: str) -> bool:
 
 def without_surrogates(text: str) -> str:
     """``text`` with U+FFFD in place of each."""
-    if not has_surrogates(text):
-        return text
-    # In UTF-32 each character stands for itself: in UTF-16 two that follow each other could become one.
-    return text.encode("utf-32-le", "surrogatepass").decode("utf-32-le", "replace")
+    return text if text.isascii() else text.translate(_REPLACED)
+
+
+_REPLACED = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from string import digits, hexdigits, octdigits
 
-from extapi.api.strconv import only_digits
+from extapi.api.strconv import has_form, only_digits
 
 __all__ = ["MERGE", "Scalar", "is_ambiguous", "resolve"]
 
@@ -26,6 +26,7 @@ _WORDS: dict[str, Scalar] = {
 }
 _BASES = (("0x", 16, hexdigits), ("0b", 2, "01"), ("0o", 8, octdigits), ("0", 8, octdigits), ("", 10, digits))
 """How an integer begins, which base that means, and its digits: the first that fits."""
+_IN_NUMBER = f"{digits}_"
 _NUMERIC_START = frozenset("+-.0123456789")
 _MAX_NUMBER = 400
 """Characters of a number; what is longer stays a string, as Python's own limit on digits must not matter."""
@@ -81,19 +82,18 @@ def _is_sexagesimal(text: str) -> bool:
     """Whether it is a number of YAML 1.1 in base 60, such as ``1:30:00.5``."""
     number, _, part = _unsigned(text).partition(".")
     first, *others = number.split(":")
-    if not others or part.strip(digits + "_") or first[:1] not in set(digits) or first.strip(digits + "_"):
+    if not others or not only_digits(first[:1]) or first.strip(_IN_NUMBER) or part.strip(_IN_NUMBER):
         return False
     return all(only_digits(each) and len(each) <= 2 and int(each) < 60 for each in others)
 
 
 def _is_timestamp(text: str) -> bool:
     """Whether it begins with a date, and goes on, if it does, as a timestamp of YAML 1.1 may."""
-    date = text[: len("2006-01-02")].replace("t", "T").partition("T")[0].partition(" ")[0]
-    parts = date.split("-")
-    if [len(part) for part in parts] not in _DATES or not only_digits("".join(parts)):
-        return False
-    rest = text[len(date) :]
-    return not rest or (rest[0] in "Tt " and "\n" not in rest)
+    for form in _DATES:
+        rest = text[len(form) :]
+        if has_form(text[: len(form)], form) and (not rest or (rest[0] in "Tt " and "\n" not in rest)):
+            return True
+    return False
 
 
-_DATES = [[4, month, day] for month in (1, 2) for day in (1, 2)]
+_DATES = (b"0000-00-00", b"0000-0-00", b"0000-00-0", b"0000-0-0")

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import httptools
 
+from extapi.api.strconv import parse_uint
+
 HEAD = 1 << 20
 """Bytes of request line and headers together (Go: ``DefaultMaxHeaderBytes``)."""
 FIELDS = 10_000
@@ -237,8 +239,7 @@ class RequestParser:
         elif len(host) > 1:
             raise Refused(400, "too many Host headers")
         if "content-length" in headers:
-            # llhttp has checked digits and size, but not how many zeros come first: Python's int() stops at 4300 characters.
-            head.length = int(headers["content-length"][0].lstrip("0") or "0")
+            head.length = parse_uint(headers["content-length"][0])  # llhttp has seen that it is one
         elif "transfer-encoding" in headers:
             if head.http10:
                 raise Refused(400, "Transfer-Encoding in an HTTP/1.0 request")

@@ -18,7 +18,7 @@ _SPECIAL = frozenset({"proxy", "watch"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _NUMBERS = ("limit", "timeoutSeconds")
 _NO_SEGMENT = (".", "..")
-_PINNING_LENGTH = 4096
+PINNING_LENGTH = 4096
 """Characters of a field selector up to which a name is looked for in it; a name has at most 253."""
 
 Query = Mapping[str, Sequence[str]]
@@ -90,7 +90,7 @@ def _pinned_name(selector: str) -> str:
     Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``), and for a long
     one: this is read before anybody is known. Without a name more has to be allowed, not less.
     """
-    if len(selector) > _PINNING_LENGTH or "metadata.name" not in selector:
+    if len(selector) > PINNING_LENGTH or "metadata.name" not in selector:
         return ""
     try:
         found = parse_field_selector(selector).exact("metadata.name") or ""

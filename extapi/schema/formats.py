@@ -13,12 +13,13 @@ import ipaddress
 import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import accumulate
 from string import ascii_letters, digits, hexdigits
 from typing import Final
 
 from extapi.api.duration import parse_duration, run
 from extapi.api.names import LABEL_LENGTH, SUBDOMAIN_LENGTH, is_dns_label, is_dns_subdomain
-from extapi.api.strconv import only_digits, parse_int, parse_uint
+from extapi.api.strconv import has_form, only_digits, parse_int, parse_uint
 from extapi.schema.mailbox import is_mailbox
 from extapi.schema.pattern import matcher
 from extapi.schema.uri import is_uri
@@ -38,7 +39,11 @@ _UNITS = {"ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk"}
 _UNIT_PREFIXES = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _MAC_BYTES = (6, 8, 20)
 _LONGEST_IP = 45
-_UUID = (8, 4, 4, 4, 12)
+_MOST_GROUPS = 9
+"""More than an IPv6 address has."""
+_UUID_LENGTH = 36
+_UUID_DASHES = frozenset((8, 12, 16, 20))
+"""Digits that stand before a dash."""
 
 
 def _is_hex(text: str, length: int) -> bool:
@@ -46,19 +51,20 @@ def _is_hex(text: str, length: int) -> bool:
 
 
 def _uuid(version: str = "", variant: str = "") -> Callable[[str], bool]:
-    """Five groups of digits, each with or without a dash behind it; what the third and the fourth may begin with."""
-    starts = ("", "", version, variant, "")
+    """Hexadecimal digits in five groups, with a dash between two of them or without; what the third and the fourth begin with."""
 
     def check(text: str) -> bool:
-        at = 0
-        for length, start in zip(_UUID, starts, strict=True):
-            group = text[at : at + length]
-            if not _is_hex(group, length) or (start and group[0].lower() not in start):
-                return False
-            at += length
-            if text[at : at + 1] == "-" and length != _UUID[-1]:
-                at += 1
-        return at == len(text)
+        if len(text) > _UUID_LENGTH:
+            return False
+        plain = text.replace("-", "")
+        if (
+            not _is_hex(plain, 32)
+            or (version and plain[12] != version)
+            or (variant and plain[16].lower() not in variant)
+        ):
+            return False
+        *dashes, _ = accumulate(map(len, text.split("-")))
+        return _UUID_DASHES.issuperset(dashes) and len(set(dashes)) == len(dashes)
 
     return check
 
@@ -79,7 +85,7 @@ def _mac(text: str) -> bool:
 
 
 def _ssn(text: str) -> bool:
-    return len(text) == 11 and text[3] in "- " and text[6] in "- " and only_digits(text[:3] + text[4:6] + text[7:])
+    return any(has_form(text, form) for form in (b"000-00-0000", b"000 00 0000", b"000-00 0000", b"000 00-0000"))
 
 
 def _hex_color(text: str) -> bool:
@@ -97,11 +103,9 @@ def _rgb_color(text: str) -> bool:
 
 
 def _sloppy(address: str) -> str:
-    """An IPv4 address without leading zeros, which older Go accepted."""
-    parts = address.split(".", 4)
-    if len(parts) != 4 or not all(map(only_digits, parts)):
-        return address
-    return ".".join(part.lstrip("0") or "0" for part in parts)
+    """An address without leading zeros, which older Go accepted."""
+    groups = [group.split(".", 4) for group in address.split(":", _MOST_GROUPS)]
+    return ":".join(".".join(number.lstrip("0") or number[:1] for number in group) for group in groups)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -114,8 +118,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _sloppy_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    head, colon, tail = text.rpartition(":")
-    return _address(head + colon + _sloppy(tail))
+    return _address(_sloppy(text))
 
 
 def _ipv4(text: str) -> bool:
@@ -138,7 +141,7 @@ def _cidr(text: str) -> bool:
 
 
 def _date(text: str) -> bool:
-    if len(text) != 10 or text[4] != "-" or text[7] != "-" or not only_digits(text[:4] + text[5:7] + text[8:]):
+    if not has_form(text, b"0000-00-00"):
         return False
     year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
     try:
@@ -150,19 +153,14 @@ def _date(text: str) -> bool:
 
 
 def _date_time(text: str) -> bool:
-    date, _, time = text.lower().partition("t")
+    date, _, time = text.replace("T", "t").replace("Z", "z").partition("t")
     time = time.partition("t")[0]
     return _date(date) and _is_clock(time[:8]) and _is_zoned(time[8:])
 
 
 def _is_clock(text: str) -> bool:
     """``hh:mm:ss``."""
-    parts = text.split(":")
-    return (
-        len(text) == 8
-        and all(len(part) == 2 and only_digits(part) for part in parts)
-        and all(part <= most for part, most in zip(parts, ("23", "59", "59"), strict=True))
-    )
+    return has_form(text, b"00:00:00") and text[:2] <= "23" and text[3:5] <= "59" and text[6:] <= "59"
 
 
 def _is_zoned(text: str) -> bool:
@@ -171,7 +169,7 @@ def _is_zoned(text: str) -> bool:
         fraction = text[:-1]
     else:
         fraction, zone = text[:-6], text[-6:]
-        if len(zone) != 6 or zone[0] not in "+-" or zone[3] != ":" or not only_digits(zone[1:3] + zone[4:]):
+        if not has_form(zone, b"+00:00") and not has_form(zone, b"-00:00"):
             return False
     return not fraction or (fraction[0] != "\n" and only_digits(fraction[1:]))
 

@@ -13,6 +13,7 @@ from string import hexdigits, printable
 _WHITE = frozenset(" \t")
 _HIDDEN = frozenset(map(chr, range(0x80))) - frozenset(printable.strip())
 _ENDS_ATOM = _HIDDEN | frozenset('()<>[]:;@\\,"')
+_IN_ATOM = "".join(set(map(chr, range(0x80))) - _ENDS_ATOM).encode()
 _CONTROL = _HIDDEN - _WHITE
 _ENDS_QUOTED = _CONTROL | frozenset('\\"')
 _KNOWN_CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
@@ -23,10 +24,23 @@ _LONGEST_IP = 45
 
 def is_mailbox(text: str) -> bool:
     """Whether it is one address, with or without a display name, or a group of one."""
+    local, found, domain = text.partition("@")
+    if found and _is_plain(local) and _is_plain(domain):  # nearly all of them
+        return True
     try:
         return _Reader(text).single()
     except _NoAddress:
         return False
+
+
+def _is_plain(atom: str) -> bool:
+    """Whether it is ASCII that needs no reading."""
+    return atom.isascii() and not atom.encode().translate(None, _IN_ATOM) and _is_dotted(atom)
+
+
+def _is_dotted(atom: str) -> bool:
+    """Whether there is something before, behind and between all dots."""
+    return bool(atom) and atom[0] != "." != atom[-1] and ".." not in atom
 
 
 class _NoAddress(Exception):
@@ -114,8 +128,7 @@ class _Reader:
             self._dotted_atom()
 
     def _dotted_atom(self) -> None:
-        atom = self._atom()
-        if atom[0] == "." or atom[-1] == "." or ".." in atom:
+        if not _is_dotted(self._atom()):
             raise _NoAddress
 
     def _atom(self) -> str:

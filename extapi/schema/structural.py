@@ -286,12 +286,12 @@ def join_key(path: str, key: str) -> str:
     return _bounded(f"{path}[{key}]")
 
 
-_LONGEST_PATH = 1024
+LONGEST_PATH = 1024
 """Characters of a path. Keys come from clients, and a path is written anew for each thing that is below one."""
 
 
 def _bounded(path: str) -> str:
-    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}..."
+    return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}..."
 
 
 def json_equal(a: Any, b: Any) -> bool:

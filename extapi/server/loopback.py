@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
 from twisted.internet.defer import Deferred
 
+from extapi.api.percent import unescaped_leniently
 from extapi.api.user import User
 from extapi.authentication.loopback import APISERVER, USER
 from extapi.client.base import Request, TransportError
@@ -62,7 +63,7 @@ class LoopbackTransport:
         query: dict[str, list[str]] = {}
         for name, value in request.query:
             query.setdefault(name, []).append(value)
-        info = request_info(request.method, unquote(request.path), query)
+        info = request_info(request.method, unescaped_leniently(request.path), query)
         now = self._clock.seconds()
         self._count += 1
         target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,9 +30,11 @@ from extapi.errors import (
     TooManyRequests,
     Unauthorized,
     UnsupportedMediaType,
+    aggregate,
     go_quote,
     qualified,
 )
+from extapi.fielderrors import MOST_TEXT
 
 IN = {"name": "a", "group": "example.com", "kind": "probes"}
 
@@ -185,6 +188,27 @@ def test_field_errors_are_said_once_and_kept_among_the_causes() -> None:
         ],
     }
     assert Invalid.of("Probe", "", "", []).message == 'Probe "" is invalid'
+
+
+def test_what_an_answer_tells_is_bounded() -> None:
+    """A value is quoted by each of its errors: together they may be far longer than the request was."""
+    asked = []
+
+    def texts() -> Iterator[str]:
+        for index in range(1000):
+            asked.append(index)
+            yield f"{index:04}" + "x" * 10_000
+
+    assert aggregate(texts()).endswith("x, and more]")
+    assert len(asked) < MOST_TEXT // 10_000 + 3
+    errors = [FieldError.invalid(f"a[{index}]", "x" * 10_000, "no") for index in range(1000)]
+    error = Invalid.of("Probe", "example.com", "a", errors)
+    assert MOST_TEXT < len(error.message) < MOST_TEXT + 20_000
+    assert error.message.endswith(": no, and more]")
+    assert 100 < len(error.causes) < 110
+    one = Invalid.of("Probe", "example.com", "a", [FieldError.invalid("a", "x" * 2 * MOST_TEXT, "no")])
+    assert one.message.endswith('x": no')
+    assert len(one.causes) == 1
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,12 @@ def test_connection_is_kept_for_the_next_request(wire: Wire) -> None:
     assert [one[:3] for one in wire.finished] == [("/0", 200, 7), ("/1", 200, 7), ("/2", 200, 7)]
 
 
+def test_zeros_before_a_content_length_are_many_digits_and_a_small_number(wire: Wire) -> None:
+    """RFC 9112, section 6.2: any number of digits. Python reads 4,300 of them."""
+    request = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"0" * 5000 + b"3\r\n\r\nabc"
+    assert wire.connect().ask(request).body == b"abc"
+
+
 def test_every_response_has_an_audit_id_a_date_and_cache_control(wire: Wire) -> None:
     answer = wire.connect().ask(get("/x"))
     assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", answer.one("audit-id"))

@@ -161,6 +161,13 @@ def test_duplicate_owners_are_taken_out_with_a_warning() -> None:
     )
 
 
+def test_an_owner_that_differs_in_a_flag_is_another() -> None:
+    """Owners are compared whole, not by their uids."""
+    one = {"apiVersion": "v1", "kind": "K", "name": "a", "uid": "1"}
+    owners = [one, {**one, "controller": True}, {**one, "controller": False}, {**one, "blockOwnerDeletion": True}]
+    assert dedupe_owner_references({"metadata": {"ownerReferences": owners}}) is None
+
+
 def test_new_finalizers_without_a_domain_are_warned_of() -> None:
     obj = {"metadata": {"finalizers": ["b.c", "a", "orphan", "foregroundDeletion", "kubernetes", "ex.com/x", "old"]}}
     assert finalizer_warnings(obj, {"metadata": {"finalizers": ["old"]}}) == [

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from random import Random
 
 import pytest
+from hypothesis import given, strategies as st
 
 from extapi.api.names import (
     SUFFIX_ALPHABET,
@@ -12,6 +15,9 @@ from extapi.api.names import (
     dns1123_label,
     dns1123_subdomain,
     generate_name,
+    is_dns1035_label,
+    is_dns_label,
+    is_dns_subdomain,
     label_value,
     name_rule,
     namespace_name,
@@ -158,3 +164,23 @@ def test_a_check_of_names_becomes_a_rule_of_their_beginnings_too() -> None:
     assert rule("a-") == dns1123_label("a-")
     assert rule("a.", prefix=True) == dns1123_label("a.")
     assert name_rule(path_segment)("a%", prefix=True) == ["may not contain '%'"]
+
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+
+@pytest.mark.parametrize(
+    ("check", "published"),
+    [
+        (is_dns_label, _LABEL),
+        (is_dns1035_label, "[a-z]([-a-z0-9]*[a-z0-9])?"),
+        (is_dns_subdomain, rf"{_LABEL}(\.{_LABEL})*"),
+        (lambda text: not label_value(text), rf"({_NAME})?"),
+        (lambda text: not qualified_name(text), _NAME),
+    ],
+)
+@given(text=st.text("aA0-._\u00df\ud800\n ", max_size=9))
+def test_names_are_what_the_published_expressions_say(check: Callable[[str], bool], published: str, text: str) -> None:
+    """The expressions are those in the texts, from ``apimachinery/pkg/api/validate/content``."""
+    assert check(text) == (re.fullmatch(published, text) is not None)

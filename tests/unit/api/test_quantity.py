@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, strategies as st
 
 from extapi.api.quantity import Format, Quantity
 
@@ -107,3 +109,21 @@ def test_numbers() -> None:
     assert str(Quantity.of(Decimal("1.50"))) == "1500m"
     assert str(Quantity.of(Fraction(-1, 3))) == "-333333334n"
     assert str(Quantity.of(2048, Format.BINARY_SI)) == "2Ki"
+
+
+@given(st.text("+-.0159eEinumkKMGTPx\u0663", max_size=10))
+def test_the_published_expression_decides_what_is_well_formed(text: str) -> None:
+    """It lets several points through, and numbers without a digit, which are refused as well."""
+    published = re.fullmatch(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)", text, re.ASCII)
+    well_formed = published is not None and published[1].count(".") < 2 and re.search("[0-9]", published[1]) is not None
+    try:
+        why = str(Quantity.parse(text))
+    except ValueError as error:
+        why = str(error)
+    assert (why == SHAPE) == (not well_formed)
+
+
+@pytest.mark.parametrize("text", ["1e513", "1e-513", f"1e{'9' * 400}", f"1e-{'9' * 400}", "1e", "1e+", "1eE"])
+def test_exponents_are_bounded(text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{SUFFIX}$"):
+        Quantity.parse(text)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from extapi.api.selectors import (
     FieldRequirement,
     Requirement,
+    escaped,
     label_selector,
     parse_field_selector,
     parse_label_selector,
@@ -14,6 +18,8 @@ from extapi.api.selectors import (
 )
 from extapi.errors import BadRequest
 
+RECORDED: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "go_cases.json").read_text())
+_SIGNS = {"In": "=", "NotIn": "!=", "Gt": ">", "Lt": "<"}
 KEY = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 VALUE = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 
@@ -210,3 +216,49 @@ def test_fields_that_are_not_selectable_are_refused() -> None:
     with pytest.raises(BadRequest) as caught:
         supported(parse_field_selector("spec.size=3"), keys, native=True)
     assert str(caught.value) == '"spec.size" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def said(requirement: Requirement) -> str:
+    """A requirement as ``labels.Requirement.String`` writes it."""
+    key, operator, values = requirement
+    if operator in {"Exists", "DoesNotExist"}:
+        return key if operator == "Exists" else f"!{key}"
+    if len(values) == 1:
+        return f"{key}{_SIGNS[operator]}{values[0]}"
+    return f"{key} {operator.lower()} ({','.join(values)})"
+
+
+@pytest.mark.parametrize(("text", "expected"), RECORDED["labels"].items())
+def test_apimachinery_reads_labels_as_we_do(text: str, expected: str) -> None:
+    try:
+        found = ",".join(map(said, parse_label_selector(text).requirements))
+    except BadRequest as error:
+        found = f"error {error.message}"
+    # It remembers how "equal" was written.
+    assert found == (expected if expected.startswith("error") else expected.replace("==", "="))
+
+
+@pytest.mark.parametrize(("text", "expected"), RECORDED["exact_name"].items())
+def test_apimachinery_finds_the_same_name(text: str, expected: str) -> None:
+    try:
+        name = parse_field_selector(text).exact("metadata.name")
+    except BadRequest:
+        found = "error "
+    else:
+        found = "false " if name is None else f"true {name}"
+    assert found == expected
+
+
+@pytest.mark.parametrize("digits", ["0" * 5000 + "5", "9" * 5000])
+def test_more_digits_than_python_reads_are_refused(digits: str) -> None:
+    with pytest.raises(BadRequest, match="must be no more than 63 bytes"):
+        parse_label_selector(f"a > {digits}")
+    selector = parse_label_selector("a > 5")
+    assert not selector.matches({"a": digits[:-1]})
+    assert not selector.matches({"a": "9" * 5000})
+
+
+def test_a_value_of_a_field_is_escaped() -> None:
+    value = "a,b=c\\d"
+    assert escaped(value) == "a\\,b\\=c\\\\d"
+    assert parse_field_selector(f"x={escaped(value)}").exact("x") == value

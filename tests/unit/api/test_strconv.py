@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from extapi.api.strconv import parse_int, parse_uint
+from extapi.api.strconv import has_form, only_digits, parse_int, parse_uint
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,13 @@ def test_no_integer(read: Callable[[str], int], text: str) -> None:
 def test_no_signs(text: str) -> None:
     with pytest.raises(ValueError, match=f'^strconv.ParseUint: parsing "\\{text}": invalid syntax$'):
         parse_uint(text)
+
+
+def test_digits_are_ascii() -> None:
+    assert only_digits("0123456789")
+    assert not any(map(only_digits, ("", "1a", "\u0663", "\u00b2", "1\n")))
+
+
+def test_forms() -> None:
+    assert has_form("1997-10", b"0000-00")
+    assert not any(has_form(text, b"0000-00") for text in ("1997-1", "1997-100", "1997_10", "x997-10", "\u0663997-10"))

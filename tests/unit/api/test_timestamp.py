@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from extapi.api.timestamp import canonical_timestamp, format_timestamp, parse_timestamp
+
+RECORDED: dict[str, str | None] = json.loads((Path(__file__).parent / "go_cases.json").read_text())["times"]
+"""Times as ``time.Parse`` of Go 1.26 reads them; None: it does not."""
+
+
+@pytest.mark.parametrize(("text", "canonical"), RECORDED.items())
+def test_go_reads_the_same(text: str, canonical: str | None) -> None:
+    if canonical is None:
+        with pytest.raises(ValueError, match=r"^parsing time"):
+            canonical_timestamp(text)
+    else:
+        assert canonical_timestamp(text) == canonical
 
 
 @pytest.mark.parametrize(

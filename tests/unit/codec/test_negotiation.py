@@ -1,6 +1,9 @@
 """Negotiation: spec C13, F1, G1-G8, E55."""
 
+import re
+
 import pytest
+from hypothesis import given, strategies as st
 
 from extapi.codec.negotiation import (
     Discovery,
@@ -242,3 +245,32 @@ def test_apply_says_that_it_is_not_there_yet() -> None:
 )
 def test_openapi_v2_in_protobuf(accept: str, protobuf: bool) -> None:
     assert swagger_in_protobuf(accept) is protobuf
+
+
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_CONTENT_TYPE = re.compile(
+    rf'\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*(?:{_TOKEN}\s*=\s*(?:{_TOKEN}|"[^"\\]*")\s*)?)*', re.ASCII | re.IGNORECASE
+)
+"""RFC 9110, section 8.3.1, with white space wherever somebody may put it, and without backslashes in quotes."""
+_PIECES = ["a", "/", ";", "=", '"', "\\", " ", "\t", ",", "\u00e9", "application/json", "; charset=utf-8", '; a="b;c"']
+
+
+@given(st.sampled_from(["", "application/json", "Application/YAML"]), st.lists(st.sampled_from(_PIECES), max_size=8))
+def test_content_types_are_read_as_their_grammar_says(start: str, pieces: list[str]) -> None:
+    text = start + "".join(pieces)
+    found = _CONTENT_TYPE.fullmatch(text)
+    formats = {"application/json": "json", "application/yaml": "yaml"}
+    expected = formats.get(found[1].lower()) if found is not None else None
+    if expected is None and text:
+        with pytest.raises(UnsupportedMediaType):
+            request_format(text)
+    else:
+        assert request_format(text) == (expected or "json")
+
+
+@given(st.text("01.+-e\u0663_", min_size=1, max_size=6))
+def test_weights_are_decimal_numbers(weight: str) -> None:
+    """What is none weighs nothing (``goautoneg``)."""
+    decimal = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+", weight)
+    heavy = decimal is not None and float(weight) > 0.5
+    assert negotiate(f"application/json;q=0.5,application/yaml;q={weight}") == (YAML if heavy else JSON)

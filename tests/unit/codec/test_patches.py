@@ -168,6 +168,26 @@ def test_copies_are_bounded_and_so_is_depth() -> None:
     assert _patched({"a": {}}, nesting[:30])
 
 
+def test_what_operations_move_is_bounded() -> None:
+    """Each puts a value before a list, or takes the first one out."""
+    long = {"op": "add", "path": "/a", "value": [0] * 100_000}
+    first = {"op": "add", "path": "/a/0", "value": 1}
+    remove = {"op": "remove", "path": "/a/0"}
+    assert len(_patched({}, [long, *[first] * 900])["a"]) == 100_900
+    with pytest.raises(Invalid, match="the server rejected our request"):
+        _patched({}, [long, *[first] * 1000])
+    with pytest.raises(Invalid, match="the server rejected our request"):
+        _patched({}, [long, *[first, remove] * 501])
+    at_the_end = {"op": "add", "path": "/a/-", "value": 1}
+    assert len(_patched({}, [long, *[at_the_end] * 5000])["a"]) == 105_000
+
+
+def test_an_index_may_have_zeros_before_it_as_for_go() -> None:
+    assert _patched({"a": [1, 2]}, [{"op": "test", "path": f"/a/{'0' * 5000}1", "value": 2}]) == {"a": [1, 2]}
+    with pytest.raises(Invalid, match="the server rejected our request"):
+        _patched({"a": [1, 2]}, [{"op": "test", "path": f"/a/{'9' * 5000}", "value": 2}])
+
+
 def test_unknown_and_duplicate_members_of_operations_are_strict_errors() -> None:
     patch = b'[{"op":"add","path":"/a","value":1,"foo":1,"op":"add"},{"op":"add","path":"/b","bar":1}]'
     expected = [

@@ -70,6 +70,11 @@ def test_duplicates_are_named_by_path(text: bytes, paths: list[str]) -> None:
     assert decode(text).duplicates == paths
 
 
+def test_paths_of_duplicates_are_cut() -> None:
+    (path,) = decode(f'{{"{"k" * 5000}":[{{"a":1,"a":2}}]}}'.encode()).duplicates
+    assert path == "k" * 1024 + "..."
+
+
 def test_at_most_100_duplicates_are_reported() -> None:
     text = "{" + ",".join(f'"k{i}":1,"k{i}":2' for i in range(150)) + "}"
     assert len(decode(text.encode()).duplicates) == 100

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from extapi.codec import strictyaml
-from extapi.codec.strictyaml import YAMLError, decode, encode_yaml
+from extapi.codec.strictyaml import MAX_TAG_DIRECTIVES, YAMLError, decode, encode_yaml
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,19 @@ def test_a_long_text_repeated_by_aliases_is_refused() -> None:
     text = b"a: &a " + b"x" * 100_000 + b"\nb: [" + b",".join([b"*a"] * 11) + b"]\n"
     with pytest.raises(YAMLError, match="excessive aliasing"):
         decode(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_tag_directives_are_bounded(encoding: str) -> None:
+    """Libyaml compares each with all before it."""
+    start = "" if encoding == "utf-8" else "\ufeff"
+
+    def text(count: int) -> bytes:
+        return (start + "".join(f"%TAG !{index}! x\n" for index in range(count)) + "--- a\n").encode(encoding)
+
+    assert decode(text(MAX_TAG_DIRECTIVES)).value == "a"
+    with pytest.raises(YAMLError, match=f"^yaml: more than {MAX_TAG_DIRECTIVES} %TAG directives$"):
+        decode(text(MAX_TAG_DIRECTIVES + 1))
 
 
 def test_depth_is_bounded() -> None:

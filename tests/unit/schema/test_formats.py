@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from extapi.schema.formats import enforced, string_format
+
+RECORDED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / "strfmt_cases.json").read_text())
+"""What ``k8s.io/kube-openapi/pkg/validation/strfmt`` said in the version of Kubernetes 1.36.3, compiled with Go 1.26."""
 
 GOOD = {
     "bsonobjectid": ["507f1f77bcf86cd799439011"],
@@ -97,6 +103,23 @@ def test_refused(name: str, text: str) -> None:
     check = string_format(name)
     assert check is not None
     assert not check(text)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_kube_apiserver_says_the_same(name: str) -> None:
+    check = string_format(name)
+    assert check is not None
+    assert [text for text in RECORDED[name]["accepted"] if not check(text)] == []
+    assert [text for text in RECORDED[name]["refused"] if check(text)] == []
+
+
+@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("text", ["\ud800", "1\udfff", "a@\ud800", "http://\ud800/", "http://[\ud800]", "a/\udfff"])
+def test_lone_surrogates_are_harmless(name: str, text: str) -> None:
+    """They come from an author's code at most: whatever a check says of them, it must not fail."""
+    check = string_format(name)
+    assert check is not None
+    assert check(text) in {True, False}
 
 
 def test_dashes_in_names_do_not_matter() -> None:

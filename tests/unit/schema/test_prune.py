@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from extapi.errors import MOST_ERRORS
 from extapi.schema.prune import prune, pruner
 from extapi.schema.structural import from_openapi
 
@@ -113,3 +114,12 @@ def test_pruning_twice_is_pruning_once_and_only_removes(spec: dict[str, Any]) ->
     assert run(again) == []
     assert again == obj
     assert (obj == of(spec)) == (unknown == [])
+
+
+def test_all_unknown_fields_go_and_some_are_named() -> None:
+    structural = from_openapi({"type": "object", "properties": {"spec": SPEC}})
+    obj = {"spec": {"map": {"k" * 5000: {f"a{index}": 1 for index in range(MOST_ERRORS + 5)} | {"x": "y"}}}}
+    unknown = prune(obj, structural)
+    assert obj == {"spec": {"map": {"k" * 5000: {"x": "y"}}}}
+    assert len(unknown) == MOST_ERRORS
+    assert all(len(path) < 1100 and path.startswith("spec.map.kkk") for path in unknown)

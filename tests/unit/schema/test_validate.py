@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from extapi.errors import FieldError, FieldErrorType
+from extapi.errors import MOST_ERRORS, FieldError, FieldErrorType
 from extapi.schema.structural import MISSING, Structural, from_openapi
 from extapi.schema.validate import _Walk, validate, validator
 
@@ -244,6 +244,40 @@ def test_all_errors_are_reported_at_once() -> None:
         "spec.a: Required value",
         "spec.b: Required value",
     ]
+
+
+MANY = MOST_ERRORS + 10
+BOUNDED: dict[str, tuple[dict[str, Any], Any]] = {
+    "items": ({"type": "array", "items": {"type": "string"}}, [1] * MANY),
+    "members": ({"type": "object", "additionalProperties": {"type": "string"}}, {str(n): 1 for n in range(MANY)}),
+    "closed": ({"type": "object", "additionalProperties": False}, {str(n): 1 for n in range(MANY)}),
+    "set": ({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}, ["a", "b"] * MANY),
+    "embedded": (
+        {"type": "array", "items": {"type": "object", "x-kubernetes-embedded-resource": True}},
+        [{"apiVersion": "v1", "kind": ""}] * MANY,
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "value"), BOUNDED.values(), ids=BOUNDED)
+def test_a_list_or_map_is_searched_for_so_many_errors(schema: dict[str, Any], value: Any) -> None:
+    assert 1 <= len(texts(schema, value)) <= MOST_ERRORS
+
+
+def test_unchanged_errors_do_not_use_up_the_bound() -> None:
+    """What was wrong before is let pass, however much of it there is; the next thing that is wrong is found."""
+    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    old = {f"a{index}": 1 for index in range(2 * MOST_ERRORS)}
+    assert texts(schema, old, old) == []
+    assert texts(schema, {**old, "new": 1}, old) == [
+        'spec.new: Invalid value: "integer": spec.new in body must be of type string: "integer"'
+    ]
+
+
+def test_a_path_is_cut_where_a_key_is_far_too_long() -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+    (error,) = validate({"spec": {"k" * 5000: ["a", 1]}}, of(schema))
+    assert error.path == f"spec.{'k' * 1019}...[1]"
 
 
 def test_a_fraction_where_an_integer_is_wanted_breaks_two_rules() -> None:

@@ -86,7 +86,7 @@ def test_a_name_that_is_being_deleted_is_409_and_says_so(shop_served: Shop) -> N
     assert failure(answer)["message"] == 'object is being deleted: widgets.shop.example.com "w" already exists'
 
 
-@pytest.mark.parametrize("revision", ["0", "abc", ""])
+@pytest.mark.parametrize("revision", ["0", "abc", "", "1" * 5000, "\u0661", "18446744073709551616"])
 def test_a_resource_version_that_means_nothing_is_let_pass(shop_served: Shop, revision: str) -> None:
     """E12 as observed on 1.36.3."""
     assert shop_served.request("POST", WIDGETS, body=widget(resourceVersion=revision)).status == 201

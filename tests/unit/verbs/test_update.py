@@ -95,10 +95,11 @@ def test_no_resource_version_is_422(shop_served: Shop, revision: str | None) -> 
 def test_a_resource_version_that_is_no_number_is_500(shop_served: Shop) -> None:
     """Observed on 1.36.3."""
     created = shop_served.create()
-    created["metadata"]["resourceVersion"] = "abc"
-    answer = shop_served.put(created)
-    assert answer.status == 500
-    assert failure(answer) == {"message": 'strconv.ParseUint: parsing "abc": invalid syntax'}
+    for text, why in (("abc", "invalid syntax"), ("\u0661", "invalid syntax"), ("1" * 5000, "value out of range")):
+        created["metadata"]["resourceVersion"] = text
+        answer = shop_served.put(created)
+        assert answer.status == 500
+        assert failure(answer) == {"message": f'strconv.ParseUint: parsing "{text}": {why}'}
 
 
 @pytest.mark.parametrize(

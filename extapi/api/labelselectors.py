@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from extapi.api.names import label_value, qualified_name
-from extapi.api.selectors import LabelSelector, Requirement, label_selector
+from extapi.api.requirements import Requirement
+from extapi.api.selectors import LabelSelector, label_selector
 from extapi.errors import BadRequest, FieldError, aggregate
 
 

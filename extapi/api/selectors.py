@@ -1,4 +1,4 @@
-"""Label and field selectors: parsed once, compiled to one callable, and then asked for each object.
+"""Label and field selectors as queries have them: parsed once, and then asked for each object.
 
 Grammar, order and error texts are those of ``k8s.io/apimachinery/pkg/labels`` and ``pkg/fields`` (spec E33, E34). Knows
 neither objects nor requests: it is handed labels or fields as a mapping. What cannot be parsed is a
@@ -7,38 +7,27 @@ neither objects nor requests: it is handed labels or fields as a mapping. What c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 from extapi.api.names import label_value, qualified_name
-from extapi.api.strconv import parse_int
+from extapi.api.requirements import (
+    FieldOperator,
+    FieldRequirement,
+    LabelOperator,
+    Matcher,
+    Requirement,
+    field_matcher,
+    integer,
+    label_matcher,
+)
 from extapi.errors import BadRequest, FieldError, aggregate, go_quote
-
-LabelOperator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
-FieldOperator = Literal["=", "!="]
-Matcher = Callable[[Mapping[str, str]], bool]
 
 _CACHED_PARSES = 1024
 _CACHED_TEXT_LENGTH = 4096
 """Longer texts are parsed each time, which bounds the memory of the cache."""
-
-
-class Requirement(NamedTuple):
-    """One term of a label selector. ``=`` and ``==`` become ``In``, ``!=`` becomes ``NotIn``; values are sorted, without doubles."""
-
-    key: str
-    operator: LabelOperator
-    values: tuple[str, ...] = ()
-
-
-class FieldRequirement(NamedTuple):
-    """One term of a field selector; ``==`` becomes ``=``."""
-
-    key: str
-    operator: FieldOperator
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +68,7 @@ class FieldSelector:
 def label_selector(requirements: Iterable[Requirement]) -> LabelSelector:
     """A selector of ready requirements, which are trusted to be valid."""
     ordered = tuple(sorted(requirements, key=lambda requirement: requirement.key))
-    return LabelSelector(ordered, _all_of([_label_matcher(requirement) for requirement in ordered]))
+    return LabelSelector(ordered, label_matcher(ordered))
 
 
 def parse_label_selector(text: str) -> LabelSelector:
@@ -105,61 +94,6 @@ def supported(selector: FieldSelector, keys: Container[str], *, native: bool = F
                     'only "metadata.name", "metadata.namespace"'
                 )
             raise BadRequest(f"field label not supported: {requirement.key}")
-
-
-def _all_of(matchers: Sequence[Matcher]) -> Matcher:
-    if not matchers:
-        return lambda labels: True  # noqa: ARG005 -- everything matches
-    if len(matchers) == 1:
-        return matchers[0]
-    if len(matchers) == 2:
-        first, second = matchers
-        return lambda labels: first(labels) and second(labels)
-
-    def all_match(labels: Mapping[str, str]) -> bool:
-        for matcher in matchers:  # noqa: SIM110 -- asked for each object of each list: a generator would cost twice the time
-            if not matcher(labels):
-                return False
-        return True
-
-    return all_match
-
-
-def _label_matcher(requirement: Requirement) -> Matcher:
-    key, operator, values = requirement
-    match operator:
-        case "Exists":
-            return lambda labels: key in labels
-        case "DoesNotExist":
-            return lambda labels: key not in labels
-        case "Gt" | "Lt":
-            return _number_matcher(key, parse_int(values[0]), greater=operator == "Gt")
-    if len(values) == 1:
-        (value,) = values
-        if operator == "In":
-            return lambda labels: labels.get(key) == value
-        return lambda labels: labels.get(key) != value
-    allowed = frozenset(values)
-    if operator == "In":
-        return lambda labels: labels.get(key) in allowed
-    return lambda labels: labels.get(key) not in allowed
-
-
-def _number_matcher(key: str, bound: int, *, greater: bool) -> Matcher:
-    def compare(labels: Mapping[str, str]) -> bool:
-        value = _integer(labels.get(key, ""))
-        if value is None:
-            return False
-        return value > bound if greater else value < bound
-
-    return compare
-
-
-def _integer(text: str) -> int | None:
-    try:
-        return parse_int(text)
-    except ValueError:
-        return None
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -310,7 +244,7 @@ def _checked(requirement: Requirement) -> Requirement:
     """The requirement, if its values are valid (``labels.NewRequirement``)."""
     errors = []
     for index, value in enumerate(requirement.values):
-        if requirement.operator in {"Gt", "Lt"} and _integer(value) is None:
+        if requirement.operator in {"Gt", "Lt"} and integer(value) is None:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
             errors.append(FieldError.invalid(f"values[{index}]", value, detail))
     for index, value in enumerate(requirement.values):
@@ -354,7 +288,7 @@ def _fields(text: str) -> FieldSelector:
         else:
             value = value.removeprefix("=")  # it was "=="
         requirements.append(FieldRequirement(key, operator, _unescaped(value)))
-    return FieldSelector(tuple(requirements), _all_of([_field_matcher(requirement) for requirement in requirements]))
+    return FieldSelector(tuple(requirements), field_matcher(requirements))
 
 
 def _terms(text: str) -> Iterable[str]:
@@ -393,13 +327,6 @@ def _unescaped(value: str) -> str:
     if escapes:
         raise BadRequest("invalid field selector: invalid escape sequence: \\")
     return "".join(plain)
-
-
-def _field_matcher(requirement: FieldRequirement) -> Matcher:
-    key, operator, value = requirement
-    if operator == "=":
-        return lambda fields: fields.get(key, "") == value
-    return lambda fields: fields.get(key, "") != value
 
 
 _cached_fields = lru_cache(_CACHED_PARSES)(_fields)

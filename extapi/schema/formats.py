@@ -37,7 +37,8 @@ _NO_DIGITS = bytes(set(range(256)) - set(digits.encode()))
 _IN_UNIT = frozenset(f"{ascii_letters}\u00b5")
 _UNITS = {"ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk"}
 _UNIT_PREFIXES = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-_MAC_BYTES = (6, 8, 20)
+_MAC_DIGITS = frozenset((12, 16, 40))
+_LONGEST_MAC = 59
 _LONGEST_IP = 45
 _MOST_GROUPS = 9
 """More than an IPv6 address has."""
@@ -75,13 +76,15 @@ def _bson_object_id(text: str) -> bool:
 
 def _mac(text: str) -> bool:
     """Bytes with colons or dashes between them, pairs of bytes with dots, or digits alone (``net.ParseMAC``)."""
-    if len(text) > 3 * max(_MAC_BYTES):
+    if len(text) > _LONGEST_MAC:
         return False
-    mark, size = (text[2:3], 2) if text[2:3] in {":", "-"} else (".", 4)
-    groups = text.split(mark)
-    if len(groups) == 1:
-        return len(text) // 2 in _MAC_BYTES and _is_hex(text, len(text) & ~1)
-    return len(groups) * size // 2 in _MAC_BYTES and all(_is_hex(group, size) for group in groups)
+    if text[2:3] in {":", "-"}:
+        groups, size = text.split(text[2]), 2
+    elif text[4:5] == ".":
+        groups, size = text.split("."), 4
+    else:
+        groups, size = [text], len(text)
+    return len(groups) * size in _MAC_DIGITS and all(_is_hex(group, size) for group in groups)
 
 
 def _ssn(text: str) -> bool:

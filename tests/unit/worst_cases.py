@@ -207,6 +207,19 @@ case(
     selectors.parse_label_selector,
     lambda: ",".join(f"x{number}" for number in range(SIZE // 9)),
 )
+
+
+def _asked_often(text: str) -> None:
+    """As for a list of a thousand objects."""
+    labels = {"app.kubernetes.io/name": "web", "tier": "5"}
+    matches = selectors.parse_label_selector(text.removesuffix(",")).matches
+    fields = selectors.parse_field_selector(text.replace("!", "metadata.name!=").removesuffix(",")).matches
+    for _ in range(1000):
+        matches(labels)
+        fields({"metadata.name": "web", "metadata.namespace": "default"})
+
+
+case("selectors: asked", _asked_often, *filled("!a,"))
 _FIELDS = ["a=b,", "a=b\\,", "\\", ",", "!=", "a\\=,"]
 case("field selector", selectors.parse_field_selector, *filled(*_FIELDS))
 case("field selector: value", selectors.parse_field_selector, *filled(*_FIELDS, before="a="))

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from extapi.api.requirements import FieldRequirement, Requirement
 from extapi.api.selectors import (
-    FieldRequirement,
-    Requirement,
     escaped,
     label_selector,
     parse_field_selector,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi.api.selectors import FieldRequirement, FieldSelector, parse_field_selector
+from extapi.api.requirements import FieldRequirement
+from extapi.api.selectors import FieldSelector, parse_field_selector
 from extapi.watch.entry import Entry
 from extapi.watch.rendering import ObjectRenderer
 from extapi.watch.selection import Selection

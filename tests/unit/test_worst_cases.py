@@ -6,18 +6,26 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.unit import worst_cases
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_every_case_ends() -> None:
     """In a process that measures no coverage: only the time of the code itself counts."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.unit.worst_cases"], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.unit.worst_cases"],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     ended = dict(map(json.loads, done.stdout.splitlines()))
     assert ended.keys() == worst_cases.CASES.keys(), done.stderr
@@ -48,5 +56,5 @@ def test_a_case_that_does_not_end_is_seen(case: Any, why: str) -> None:
         f"worst_cases.CASES['x'] = test_worst_cases.{case.__name__}\n"
         "print(worst_cases.run('x'))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError as FlightTimeout
 from twisted.python.failure import Failure
@@ -126,26 +126,29 @@ class Flights(Generic[A]):
 
 async def to_the_end(running: Deferred[A]) -> A:
     """What comes of it, even if whoever waits is cancelled meanwhile; a failure is CancelledError then."""
+    outcome: list[A | Failure] = []
+    turn: Deferred[None] = Deferred()
+
+    def tell(result: A | Failure) -> None:
+        outcome.append(result)
+        if not turn.called:
+            turn.callback(None)
+
+    # Taken by a callback, and not awaited afterwards: this goes on from within that callback, where a Deferred that
+    # failed cannot be awaited yet.
+    running.addBoth(tell)
     cancelled = False
-    while not running.called:
-        turn: Deferred[None] = Deferred()
-
-        def tell(result: Any, turn: Deferred[None] = turn) -> Any:
-            if not turn.called:
-                turn.callback(None)
-            return result
-
-        running.addBoth(tell)
+    while not outcome:
         try:
             await turn
         except CancelledError:
-            cancelled = True
-    try:
-        return await running
-    except Exception as error:
+            cancelled, turn = True, Deferred()
+    result = outcome[0]
+    if isinstance(result, Failure):
         if cancelled:
-            raise CancelledError from error
-        raise
+            raise CancelledError from result.value
+        result.raiseException()
+    return result
 
 
 async def _awaited(call: Callable[[], Awaitable[A]]) -> A:

@@ -87,6 +87,21 @@ def test_to_the_end(success: bool) -> None:
         assert [type(result) for result in results] == [CancelledError]
 
 
+def test_a_failure_after_a_while_is_told() -> None:
+    """What comes goes on from within the callbacks of what ended, where Twisted has not kept the failure yet."""
+    answering: Deferred[str] = Deferred()
+
+    async def call() -> str:
+        return await answering
+
+    results: list[Any] = []
+    waiting = Deferred.fromCoroutine(to_the_end(Deferred.fromCoroutine(call())))
+    waiting.addBoth(lambda result: results.append(result.value))
+    error: Any = RuntimeError("broken")
+    answering.errback(error)
+    assert results == [error]
+
+
 def test_a_cache_has_a_weight() -> None:
     clock: Any = now()
     cache: AnswerCache[str] = AnswerCache(clock, 10, weight=100)

@@ -11,6 +11,9 @@ from extapi.registry.selectable import COMMON
 from extapi.verbs.answer import list_answer, negotiated
 from extapi.verbs.target import Target
 
+MOST = 1 << 32
+"""A larger ``limit`` is as good as this one: no collection has as many objects, and one more still fits an int64."""
+
 
 async def list_(target: Target[Lister]) -> Response:
     """The objects that the query selects, or a page of them."""
@@ -33,6 +36,5 @@ def query(target: Target[Resource], options: ListOptions) -> Query:
             fields = parse_field_selector(f"{options.field_selector},{named}" if options.field_selector else named)
         elif wanted != target.name:
             raise BadRequest("fieldSelector metadata.name doesn't match requested name")
-    return Query(
-        labels, fields, options.limit, options.continue_, options.resource_version, options.resource_version_match
-    )
+    limit = min(options.limit, MOST)
+    return Query(labels, fields, limit, options.continue_, options.resource_version, options.resource_version_match)

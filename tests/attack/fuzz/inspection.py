@@ -183,4 +183,13 @@ def _is_table(table: dict[str, Any]) -> bool:
 
 def loaded(data: bytes) -> Any:
     """YAML as data."""
-    return yaml.load(data, Loader=yaml.CSafeLoader)
+    return _as_go_reads(yaml.load(data, Loader=yaml.CSafeLoader))
+
+
+def _as_go_reads(value: Any) -> Any:
+    """Integers beyond int64 are floats."""
+    if isinstance(value, dict):
+        return {key: _as_go_reads(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_go_reads(item) for item in value]
+    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value

@@ -28,6 +28,7 @@ OPTIONS = ["resourceVersion", "resourceVersionMatch", "limit", "continue", "time
 BESIDES: list[dict[str, str]] = [
     {},
     {"resourceVersion": "0"},
+    {"labelSelector": "!a"},
     {"resourceVersionMatch": "Exact", "limit": "1"},
     {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"},
 ]

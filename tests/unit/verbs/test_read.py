@@ -26,6 +26,19 @@ def five(shop_served: Shop) -> int:
     return int(last["metadata"]["resourceVersion"])
 
 
+@pytest.mark.parametrize("selector", ["", "vowel=yes"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_limit_may_be_any_int64(shop_served: Shop, selector: str, exact: bool) -> None:
+    """``metav1.ListOptions.limit`` is an int64; reading one more than it, to see whether there are more, overflowed."""
+    revision = five(shop_served)
+    query = {"limit": str(2**63 - 1), "labelSelector": selector}
+    if exact:
+        query |= {"resourceVersion": str(revision), "resourceVersionMatch": "Exact"}
+    listed = shop_served.request("GET", WIDGETS, query)
+    assert listed.status == 200
+    assert names(listed) == list("ae" if selector else "abcde")
+
+
 def test_a_missing_object_is_404(shop_served: Shop) -> None:
     """E1, M5."""
     answer = shop_served.request("GET", f"{WIDGETS}/x")

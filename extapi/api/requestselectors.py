@@ -36,8 +36,10 @@ class Selectors:
             raise _refused("field")
         self.labels_text = labels_text
         self.fields_text = fields_text
-        self._labels: LabelSelector | BadRequest | None = None
-        self._fields: FieldSelector | BadRequest | None = None
+        # What is wrong is kept as a text: an error would keep its frames, and by them the request that has this, for ever,
+        # since Attributes, which have this as well, are nothing that the garbage collector knows.
+        self._labels: LabelSelector | str | None = None
+        self._fields: FieldSelector | str | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Selectors) and (self.labels_text, self.fields_text) == (
@@ -56,10 +58,10 @@ class Selectors:
             try:
                 found = self._labels = parse_label_selector(self.labels_text)
             except BadRequest as error:
-                self._labels = error
+                self._labels = error.message
                 raise
-        elif isinstance(found, BadRequest):
-            raise BadRequest(found.message)  # raising the kept one again would grow its traceback
+        elif isinstance(found, str):
+            raise BadRequest(found)
         return found
 
     @property
@@ -70,10 +72,10 @@ class Selectors:
             try:
                 found = self._fields = parse_field_selector(self.fields_text)
             except BadRequest as error:
-                self._fields = error
+                self._fields = error.message
                 raise
-        elif isinstance(found, BadRequest):
-            raise BadRequest(found.message)
+        elif isinstance(found, str):
+            raise BadRequest(found)
         return found
 
 

@@ -5,6 +5,7 @@ The tables say what kube-apiserver's documentation and ``docs/reference/errors.m
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Mapping
@@ -164,7 +165,7 @@ class Judge:
         status = answer.status
         try:
             content = self._content(answer, head=method == "HEAD")
-        except (ValueError, yaml.YAMLError, RecursionError) as error:
+        except (ValueError, OSError, EOFError, yaml.YAMLError, RecursionError) as error:
             self.add("a body that cannot be read", f"{error} in {status} {answer.body[:200]!r} to {about}")
             return None
         text = answer.body[:20_000].decode("utf-8", "replace") if status >= 400 else ""
@@ -190,12 +191,13 @@ class Judge:
     def _content(self, answer: Answer, *, head: bool) -> Any:
         if head or answer.status in (101, 204, 304) or not answer.body:
             return None
+        body = gzip.decompress(answer.body) if answer.header("content-encoding") == "gzip" else answer.body
         if answer.media == "application/json":
             if answer.chunked and answer.status == 200:
-                return [strict_json(line) for line in answer.body.split(b"\n")[:-1]]
-            return strict_json(answer.body)
+                return [strict_json(line) for line in body.split(b"\n")[:-1]]
+            return strict_json(body)
         if answer.media == "application/yaml":
-            return yaml.load(answer.body, Loader=yaml.CSafeLoader)
+            return yaml.load(body, Loader=yaml.CSafeLoader)
         return None
 
     def _internal(self, status: int, text: str, content: Any, about: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from extapi.api.requestselectors import LENGTH, TERMS, Selectors, too_large
@@ -47,6 +50,26 @@ def test_what_cannot_be_parsed_says_so_each_time() -> None:
         with pytest.raises(BadRequest, match=r"^invalid selector: 'b'"):
             _ = selectors.fields
     assert found[0] is not found[1]
+
+
+@pytest.mark.parametrize("what", ["labels", "fields"])
+def test_what_cannot_be_parsed_keeps_nobody_alive(what: str) -> None:
+    """The frames that an error went through hold the request; the request holds its selectors."""
+
+    class Held:
+        pass
+
+    selectors = Selectors("a in (", "b")
+
+    def asked() -> weakref.ref[Held]:
+        held = Held()
+        with pytest.raises(BadRequest):
+            getattr(selectors, what)
+        return weakref.ref(held)
+
+    reference = asked()
+    gc.collect()
+    assert reference() is None
 
 
 def test_equal_texts_are_equal() -> None:

@@ -87,6 +87,7 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
         with signals.as_exception() as stop:
             _run(Options(**options), stop)
     except signals.StopRequested:
+        signals.ignore()  # an impatient Ctrl-C while the interpreter ends would be a traceback
         click.echo("stopped")
     except DevFailure as failure:
         raise click.ClickException(str(failure)) from failure

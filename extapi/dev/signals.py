@@ -28,9 +28,14 @@ class Stop:
     def _first(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self._requested = True
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        ignore()
         raise StopRequested
+
+
+def ignore() -> None:
+    """Let nothing interrupt the process any more: it ends by itself."""
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

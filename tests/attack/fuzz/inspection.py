@@ -6,8 +6,6 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-import yaml
-
 from tests.attack.fuzz import framing
 from tests.attack.fuzz.answers import Answer
 from tests.attack.fuzz.api import PIZZAS, RESOURCES, Served
@@ -179,17 +177,3 @@ def _is_table(table: dict[str, Any]) -> bool:
         len(row["cells"]) == len(columns) and not any(isinstance(cell, dict | list) for cell in row["cells"])
         for row in table["rows"]
     )
-
-
-def loaded(data: bytes) -> Any:
-    """YAML as data."""
-    return _as_go_reads(yaml.load(data, Loader=yaml.CSafeLoader))
-
-
-def _as_go_reads(value: Any) -> Any:
-    """Integers beyond int64 are floats."""
-    if isinstance(value, dict):
-        return {key: _as_go_reads(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_as_go_reads(item) for item in value]
-    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value

@@ -132,6 +132,20 @@ def _int(text: str) -> float:
     return _float(text)
 
 
+def loaded(data: bytes) -> Any:
+    """YAML as data."""
+    return _as_go_reads(yaml.load(data, Loader=yaml.CSafeLoader))
+
+
+def _as_go_reads(value: Any) -> Any:
+    """Integers beyond int64 are floats."""
+    if isinstance(value, dict):
+        return {key: _as_go_reads(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_go_reads(item) for item in value]
+    return float(value) if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
+
+
 class Judge:
     """Judges answers, one request at a time, and keeps what it finds."""
 
@@ -197,7 +211,7 @@ class Judge:
                 return [strict_json(line) for line in body.split(b"\n")[:-1]]
             return strict_json(body)
         if answer.media == "application/yaml":
-            return yaml.load(body, Loader=yaml.CSafeLoader)
+            return loaded(body)
         return None
 
     def _internal(self, status: int, text: str, content: Any, about: str) -> None:

@@ -14,10 +14,21 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-__all__ = ["MOST_ERRORS", "MOST_TEXT", "FieldError", "FieldErrorType", "aggregate", "go_float", "go_quote"]
+__all__ = [
+    "LONGEST_PATH",
+    "MOST_ERRORS",
+    "MOST_TEXT",
+    "FieldError",
+    "FieldErrorType",
+    "aggregate",
+    "go_float",
+    "go_quote",
+]
 
 MOST_ERRORS = 1000
 """Errors of one list or map that are looked for: every further item would have one too."""
+LONGEST_PATH = 1024
+"""Characters of a path. Keys come from clients, and a path is written anew for each thing that is below one."""
 MOST_TEXT = 1 << 20
 """Characters of errors that one text tells. An error quotes its value, and a few bytes of one can break a rule each."""
 

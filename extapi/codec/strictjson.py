@@ -28,6 +28,7 @@ from extapi.api.jsonvalue import (
 )
 from extapi.codec.jsonsyntax import END, TOO_DEEP, syntax_error
 from extapi.codec.surrogates import without_surrogates
+from extapi.fielderrors import LONGEST_PATH
 
 __all__ = [
     "MAX_DEPTH",
@@ -184,10 +185,6 @@ class _Pairs(list[tuple[str, Any]]):
     """The members of an object in the order of the text, before they become a dict."""
 
 
-_LONGEST_PATH = 1024
-"""Characters of a path that are told."""
-
-
 def _duplicates(text: str) -> list[str]:
     """Paths of all keys that occur again in their object, in the order of the text, each once."""
     found: dict[str, None] = {}
@@ -218,8 +215,8 @@ def _written(path: list[str | int]) -> str:
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-        if len(text) > _LONGEST_PATH:
-            return f"{text[:_LONGEST_PATH]}..."
+        if len(text) > LONGEST_PATH:
+            return f"{text[:LONGEST_PATH]}..."
     return text
 
 

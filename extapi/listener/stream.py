@@ -43,11 +43,6 @@ def _ended(*_: object) -> Any:
     raise SSL.ZeroReturnError
 
 
-def _nothing() -> int:
-    """What is decrypted of a stream that is gone."""
-    return 0
-
-
 class Application(Protocol):
     """What lives on a stream. None of the methods is called after :meth:`disconnected`."""
 
@@ -102,7 +97,7 @@ class TLSStream:
         tls.set_accept_state()
         self._send: Callable[[bytes | memoryview], int] = tls.send
         self._recv: Callable[[int], bytes] = tls.recv
-        self._decrypted = tls.pending
+        self._decrypted: Callable[[], int] = tls.pending
         self._queue: deque[bytes | memoryview] = deque()
         self.pending = 0
         """Bytes queued that the socket has not taken yet."""
@@ -190,7 +185,7 @@ class TLSStream:
         # OpenSSL's part of it, some 50 kB, goes now: a stream is in cycles, and the collector comes when it likes.
         del self._tls
         self._send = self._recv = _ended
-        self._decrypted = _nothing
+        self._decrypted = int  # gives 0
         cause = reason.value if isinstance(reason, Failure) else reason
         self._application.disconnected(cause or ConnectionLost())
 

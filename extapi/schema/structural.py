@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from extapi.fielderrors import LONGEST_PATH
+
 MAX_DEPTH: Final = 100
 """How deep schemas may nest; far more than real ones do, and far less than Python's stack."""
 
@@ -284,10 +286,6 @@ def join(path: str, name: str) -> str:
 def join_key(path: str, key: str) -> str:
     """``path[key]``: a member that the schema does not name."""
     return _bounded(f"{path}[{key}]")
-
-
-LONGEST_PATH = 1024
-"""Characters of a path. Keys come from clients, and a path is written anew for each thing that is below one."""
 
 
 def _bounded(path: str) -> str:

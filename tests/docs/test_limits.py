@@ -19,7 +19,6 @@ from extapi.controlplane.kinds import data
 from extapi.listener import acceptor, body, parsing, requestinfo, target, tls
 from extapi.listener.service import Limits
 from extapi.registry import writing
-from extapi.schema import structural
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
 from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
@@ -67,7 +66,7 @@ BOUNDS = {
     "unknown fields reported of a body": count(fielderrors.MOST_ERRORS),
     "errors looked for in one list or map": count(fielderrors.MOST_ERRORS),
     "errors reported in an answer": f"{size(fielderrors.MOST_TEXT)}, and the one that goes beyond it",
-    "path in an error": f"{count(structural.LONGEST_PATH)} characters",
+    "path in an error": f"{count(fielderrors.LONGEST_PATH)} characters",
     "field selector that can name one object for authorization": f"{count(requestinfo.PINNING_LENGTH)} characters",
     "query parameters": count(target.PAIRS),
     "label selector, field selector": f"{size(requestselectors.LENGTH)}, "

@@ -1,7 +1,7 @@
 """What an author declares: ``Api`` > ``Group`` > ``Kind`` > ``Version``. Frozen once built; nothing is compiled here.
 
 Mistakes that can be seen without a schema (a storage version that does not exist, two kinds of one name) are found at
-once and all together, as ``ValueError`` with one line each.
+once and all together, as :class:`~extapi.api.declaration.DeclarationError` with one line each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from extapi.api.declaration import DeclarationError
 from extapi.api.types import Obj, Object
 from extapi.api.user import User
 from extapi.api.versions import by_priority
@@ -203,7 +204,7 @@ class Kind:
             object.__setattr__(self, name, value)
         problems = list(self._problems())
         if problems:
-            raise ValueError("\n".join(problems))
+            raise DeclarationError.of(problems)
 
     def _problems(self) -> Iterable[str]:
         where = f"kind {self.name}"
@@ -281,7 +282,7 @@ class Group:
         if preferred and preferred not in versions:
             problems.append(f"group {name}: preferred version {preferred!r} is none of {', '.join(versions)}")
         if problems:
-            raise ValueError("\n".join(problems))
+            raise DeclarationError.of(problems)
         object.__setattr__(self, "preferred", preferred or versions[0])
 
     def versions_by_priority(self) -> list[str]:
@@ -309,7 +310,7 @@ class Api:
         if not groups:
             problems.append("an Api needs at least one Group")
         if problems:
-            raise ValueError("\n".join(problems))
+            raise DeclarationError.of(problems)
 
 
 def _plural(singular: str) -> str:

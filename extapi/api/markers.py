@@ -6,6 +6,7 @@ schema stage compiles them, nothing here checks anything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ class Pattern(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Format(Marker):
-    """``format``, such as ``date-time``, ``ipv4``, ``int32``; unknown ones are published and not enforced."""
+    """``format``, such as ``date-time``, ``ipv4``, ``int32``; unknown ones are published and not enforced. ``Format("")``: none."""
 
     value: str
 
@@ -120,6 +121,83 @@ class ListMap(Marker):
 @dataclass(frozen=True, slots=True)
 class Atomic(Marker):
     """``x-kubernetes-list-type`` or ``-map-type: atomic``: the list or map has one owner and is replaced whole."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Required(Marker):
+    """``required``: members that have to be there, by their names on the wire."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Property(Marker):
+    """``properties``: what holds for one member. Use inside ``AnyOf`` and its like, and on ``metadata``."""
+
+    name: str
+    """On the wire."""
+    markers: tuple[Marker, ...]
+
+    def __init__(self, name: str, *markers: Marker) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "markers", markers)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Items(Marker):
+    """``items``: what holds for each item. Use inside ``AnyOf`` and its like."""
+
+    markers: tuple[Marker, ...]
+
+    def __init__(self, *markers: Marker) -> None:
+        object.__setattr__(self, "markers", markers)
+
+
+Branch = Marker | Sequence[Marker]
+"""One alternative of a junctor: a marker, or several that hold together."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AllOf(Marker):
+    """``allOf``: all of these hold. Each is a marker, or a tuple of markers."""
+
+    branches: tuple[Branch, ...]
+
+    def __init__(self, *branches: Branch) -> None:
+        object.__setattr__(self, "branches", branches)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AnyOf(Marker):
+    """``anyOf``: at least one of these holds. Each is a marker, or a tuple of markers that hold together."""
+
+    branches: tuple[Branch, ...]
+
+    def __init__(self, *branches: Branch) -> None:
+        object.__setattr__(self, "branches", branches)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ExactlyOneOf(Marker):
+    """``oneOf``: one of these holds and no other. Each is a marker, or a tuple of markers that hold together."""
+
+    branches: tuple[Branch, ...]
+
+    def __init__(self, *branches: Branch) -> None:
+        object.__setattr__(self, "branches", branches)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Not(Marker):
+    """``not``: these do not hold together."""
+
+    markers: tuple[Marker, ...]
+
+    def __init__(self, *markers: Marker) -> None:
+        object.__setattr__(self, "markers", markers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,13 @@
-"""What each marker does to a schema, and on which types it may stand."""
+"""What each marker does to a schema, and on which types it may stand.
+
+Inside ``allOf``, ``anyOf``, ``oneOf`` and ``not`` only what validates values may stand, and only about members that the
+structure has outside of them (API concept "Specifying a structural schema").
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from extapi.api import markers as m
@@ -35,6 +39,9 @@ _TYPES: Final[Mapping[type[m.Marker], tuple[str, ...]]] = {
     m.MergeKey: ("array",),
     m.PreserveUnknown: ("object",),
     m.EmbeddedResource: ("object",),
+    m.Required: ("object",),
+    m.Property: ("object",),
+    m.Items: ("array",),
 }
 _PYTHON: Final = {
     "string": "str",
@@ -55,25 +62,106 @@ _SETS: Final[Mapping[type[m.Marker], Callable[[Any, Structural], dict[str, Any]]
     m.PreserveUnknown: lambda _, __: {"preserve_unknown": True},
     m.EmbeddedResource: lambda _, __: {"embedded_resource": True},
     m.IntOrString: lambda _, __: {"int_or_string": True},
+    m.Required: lambda marker, node: {"required": _joined(node.required, marker.names)},
 }
+_ALTERNATIVES: Final[Mapping[type[m.Marker], str]] = {
+    m.AllOf: "all_of",
+    m.AnyOf: "any_of",
+    m.ExactlyOneOf: "one_of",
+}
+_ONLY_INSIDE: Final = (m.Property, m.Items)
+_OF_STRUCTURE: Final = frozenset(_SETS.keys() | {m.Description, m.Default}) - {m.Minimum, m.Maximum, m.Required}
+"""Markers that say something of the structure: no value breaks them."""
 
 
 def mark(node: Structural, marker: m.Marker, where: str) -> Structural:
     """``node`` with what ``marker`` says. Raises ``TypeError`` where it does not belong; ``where``: Class.field."""
     kind = type(marker)
-    if kind in _FIELDS:
-        wanted, name, source = _FIELDS[kind]
-        changes = {name: getattr(marker, source)}
-    elif kind in _SETS:
-        wanted = _TYPES.get(kind, ())
-        changes = _SETS[kind](marker, node)
-    else:
-        raise TypeError(f"{where}: {kind.__name__} is no marker of extapi")
-    if wanted and not set(node.types) & set(wanted):
-        types = ", ".join(_PYTHON[name] for name in wanted)
-        raise TypeError(
-            f"{where}: {kind.__name__} is for {types}; move it to the part of the annotation that it is about"
-        )
+    if isinstance(marker, _ONLY_INSIDE):
+        name = kind.__name__
+        raise TypeError(f"{where}: {name} stands alone; write AllOf({name}(...)), or mark the field that it is about")
+    _check_type(node.types, marker, where)
     if kind is m.PreserveUnknown and node.additional_properties is not None:
         raise TypeError(f"{where}: PreserveUnknown keeps values of any type; write it on dict[str, Any]")
-    return dataclasses.replace(node, **changes)
+    return dataclasses.replace(node, **_changes(node, node, marker, where))
+
+
+def _branch(node: Structural, markers: Iterable[m.Marker], where: str) -> Structural:
+    """The schema that ``markers`` make inside a junctor; ``node`` is the structure outside of it, which has the types."""
+    made = Structural()
+    for marker in markers:
+        kind = type(marker)
+        if kind in _OF_STRUCTURE:
+            raise TypeError(f"{where}: {kind.__name__} cannot stand inside; write it beside")
+        if node.types:
+            _check_type(node.types, marker, where)
+        made = dataclasses.replace(made, **_changes(made, node, marker, where))
+    return made
+
+
+def _changes(made: Structural, node: Structural, marker: m.Marker, where: str) -> dict[str, Any]:
+    """The fields of ``made`` that ``marker`` sets. Outside of junctors ``made`` is ``node``."""
+    kind = type(marker)
+    if kind in _FIELDS:
+        _, name, source = _FIELDS[kind]
+        return {name: getattr(marker, source)}
+    if isinstance(marker, m.Required):
+        _check_members(node, marker, marker.names, where)
+    if kind in _SETS:
+        return _SETS[kind](marker, made)
+    inside = f"{where}: {kind.__name__}"
+    if isinstance(marker, m.AllOf | m.AnyOf | m.ExactlyOneOf):
+        name = _ALTERNATIVES[kind]
+        before: tuple[Structural, ...] = getattr(made, name)
+        if before and name != "all_of":
+            raise TypeError(f"{inside} occurs twice; write AllOf({kind.__name__}(...), {kind.__name__}(...))")
+        if not marker.branches:
+            raise TypeError(f"{inside} is empty; write what has to hold")
+        return {name: (*before, *(_branch(node, _together(branch, inside), inside) for branch in marker.branches))}
+    if isinstance(marker, m.Not):
+        if made.not_ is not None:
+            raise TypeError(f"{inside} occurs twice; write AllOf(Not(...), Not(...))")
+        return {"not_": _branch(node, marker.markers, inside)}
+    if isinstance(marker, m.Property):
+        _check_members(node, marker, (marker.name,), where)
+        inner = _branch(node.properties[marker.name], marker.markers, f"{inside}({marker.name!r})")
+        if marker.name in made.properties:
+            raise TypeError(f"{inside}({marker.name!r}) occurs twice; write all of its markers in one")
+        return {"properties": {**made.properties, marker.name: inner}}
+    if isinstance(marker, m.Items):
+        if node.items is None:
+            raise TypeError(f"{inside} needs a list whose items have a type")
+        return {"items": _branch(node.items, marker.markers, inside)}
+    raise TypeError(f"{inside} is no marker of extapi")
+
+
+def _together(branch: m.Branch, where: str) -> Iterable[m.Marker]:
+    markers = (branch,) if isinstance(branch, m.Marker) else branch
+    for marker in markers:
+        if not isinstance(marker, m.Marker):
+            raise TypeError(f"{where} takes markers, and {marker!r} is none; write Required(...), Pattern(...), ...")
+    return markers
+
+
+def _check_type(types: tuple[str, ...], marker: m.Marker, where: str) -> None:
+    kind = type(marker)
+    wanted = _FIELDS[kind][0] if kind in _FIELDS else _TYPES.get(kind, ())
+    if wanted and not set(types) & set(wanted):
+        told = ", ".join(_PYTHON[name] for name in wanted)
+        raise TypeError(
+            f"{where}: {kind.__name__} is for {told}; move it to the part of the annotation that it is about"
+        )
+
+
+def _check_members(node: Structural, marker: m.Marker, names: Iterable[str], where: str) -> None:
+    """What a Struct has no field for can be neither required nor described."""
+    if isinstance(marker, m.Required) and (node.additional_properties is not None or node.preserve_unknown):
+        return
+    for name in names:
+        if name not in node.properties:
+            told = f"its fields are {', '.join(node.properties)} on the wire" if node.properties else "it has no fields"
+            raise TypeError(f"{where}: {type(marker).__name__}: there is no field {name!r}; {told}")
+
+
+def _joined(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *names)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from extapi.api.names import label_value, namespace_name, object_name, path_segment, qualified_name
+from extapi.api.names import label_value, lower, namespace_name, object_name, path_segment, qualified_name
 from extapi.errors import MOST_ERRORS, FieldError, go_quote
 
 _ANNOTATIONS_SIZE = 256 * 1024
@@ -106,7 +106,7 @@ def _annotations(annotations: Mapping[str, str] | None) -> Iterator[FieldError]:
         return
     path = "metadata.annotations"
     # Upper case is allowed in the prefix too, unlike in labels.
-    yield from (FieldError.invalid(path, key, why) for key in annotations for why in qualified_name(key.lower()))
+    yield from (FieldError.invalid(path, key, why) for key in annotations for why in qualified_name(lower(key)))
     size = sum(_size(key) + _size(value) for key, value in annotations.items())
     if size > _ANNOTATIONS_SIZE:
         yield FieldError.too_long(path, _ANNOTATIONS_SIZE)

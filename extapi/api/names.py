@@ -85,6 +85,11 @@ def _made_of(text: str, allowed: bytes) -> bool:
     )
 
 
+def lower(text: str) -> str:
+    """``text`` in lower case, as far as ASCII comes of it as in Go (``strings.ToLower``): the dotted İ is no two characters there."""
+    return text.replace("\u0130", "i").lower()
+
+
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 

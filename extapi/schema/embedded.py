@@ -1,6 +1,7 @@
 """Whole objects inside objects (``x-kubernetes-embedded-resource``): apiVersion, kind and metadata have to make sense.
 
-Source: ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta``; the names in their metadata are not judged.
+Source: ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta`` (coerce, validation). Whether the kind of such an object
+has a namespace is not known: one that is there has to be a namespace's name, and names have to fit into a path.
 """
 
 from __future__ import annotations
@@ -11,15 +12,9 @@ from typing import Any
 
 from extapi.api.metadata import coerce
 from extapi.api.metadata_rules import validate_object_meta
-from extapi.api.names import LABEL_LENGTH, is_dns1035_label
+from extapi.api.names import dns1035_label, lower, path_segment
 from extapi.errors import BadRequest, FieldError
 from extapi.schema.structural import Structural, join, join_key
-
-_KIND_RULE = (
-    "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric "
-    "characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  "
-    "or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
 
 
 def holds_embedded(node: Structural) -> bool:
@@ -90,13 +85,20 @@ def _identity(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(at, value, "must not be empty")
         elif key == "apiVersion" and value.count("/") > 1:
             yield FieldError.invalid(at, value, f"unexpected GroupVersion string: {value}")
-        elif key == "kind" and not (len(value) <= LABEL_LENGTH and is_dns1035_label(value.lower())):
-            yield FieldError.invalid(at, value, _KIND_RULE)
+        elif key == "kind" and (problems := dns1035_label(lower(value))):
+            told = f"may have mixed case, but should otherwise match: {','.join(problems)}"
+            yield FieldError.invalid(at, value, told)
 
 
 def _metadata(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
-    """What is wrong with labels, annotations, owners and finalizers; a default may hold what no client could send."""
-    metadata, _ = coerce(obj.get("metadata"), drop_malformed=True)
-    judged = {key: value for key, value in metadata.items() if key not in {"generateName", "namespace"}}
-    for error in validate_object_meta({"metadata": {**judged, "name": "any"}}, namespaced=False):
+    if "metadata" not in obj:
+        return
+    try:
+        metadata, _ = coerce(obj["metadata"])
+    except BadRequest as error:  # made by a default, a conversion or a plugin: what clients send was coerced before
+        yield FieldError.invalid(join(path, "metadata"), obj["metadata"], error.message)
+        return
+    named = {**metadata, "name": metadata.get("name") or "fakename"}
+    errors = validate_object_meta({"metadata": named}, namespaced="namespace" in metadata, name_rule=path_segment)
+    for error in errors:
         yield replace(error, path=join(path, error.path))

@@ -51,8 +51,11 @@ def validator(structural: Structural) -> Validate:
         lists = list(islice(validate_lists(obj, structural), MOST_ERRORS))
         if lists and (old is None or not any(True for _ in validate_lists(old, structural))):
             found += lists
-        found += islice(validate_embedded(obj, structural), MOST_ERRORS)
-        return found
+        embedded = list(islice(validate_embedded(obj, structural), MOST_ERRORS))
+        if embedded and old is not None:
+            before = {error.text() for error in islice(validate_embedded(old, structural), MOST_ERRORS)}
+            embedded = [error for error in embedded if error.text() not in before]
+        return found + embedded
 
     return run
 

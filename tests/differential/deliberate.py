@@ -266,7 +266,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("create: dry with a revision",),
         ("content.metadata.resourceVersion",),
     ),
-    Deliberate("members of quoted objects are sorted", ("create: controllers",), CAUSES, code=422),
+    Deliberate("members of quoted objects are sorted", ("create: controllers", "schema: inner 83"), CAUSES, code=422),
     Deliberate(
         MANAGED,
         ("update: status wrong in the main resource", "delete: held, timestamp"),

@@ -8,6 +8,33 @@ from tests.differential.cases import cases
 from tests.differential.side import Step, get, merge, post, probe
 
 STRICT = "?fieldValidation=Strict"
+EMBEDDED: list[Any] = [
+    {},
+    *({"name": name} for name in ("", ".", "..", "...", "a/b", "a%b", "/%", "x" * 300, "\u00e4", None, 1)),
+    *({"generateName": name} for name in ("", ".", "..", "a/", "%", "A b-", "-", "x" * 300, None, 1)),
+    *({"namespace": name} for name in ("", "B_", "a", "a.b", "-a", "a-", "x" * 63, "x" * 64, "\u00e4", None, 1, [])),
+    *({"labels": labels} for labels in ({"a b": "c"}, {"a": "c d"}, {"/a": ""}, {"A/b": ""}, {"a/b/c": ""}, {"": ""}, [], "x")),
+    {"labels": {"a": "x" * 64}},
+    *({"annotations": {key: "a b"}} for key in ("a b", "a", "A/b", "/a", "a/", "x" * 64, "\u0130", "\u00e4/b")),
+    {"annotations": {"a": "x" * 262_144}},
+    *({"finalizers": names} for names in (["a"], ["a/b"], ["a b"], ["/a"], ["orphan", "foregroundDeletion"], [""], [None], "a")),
+    *({"ownerReferences": [owner]} for owner in (
+        {}, None, {"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u"}, {"apiVersion": "a/b/c", "kind": "", "name": "a b"},
+        {"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "u"}, {"apiVersion": "v1", "kind": "A", "name": "a", "x": 1},
+    )),
+    {"ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": name, "uid": "u", "controller": True} for name in "ab"]},
+    {"ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u"}] * 2},
+    *({"generation": number} for number in (1, -1, 0, 1.5, "1")),
+    *({"managedFields": [entry]} for entry in (
+        {}, {"operation": "Apply"}, {"operation": "Delete", "manager": "x" * 129, "fieldsType": "X", "subresource": "x" * 257},
+        {"operation": "Update", "manager": "a\nb", "fieldsType": "FieldsV1", "fieldsV1": {"f:a": {}}, "time": "x"},
+    )),
+    *({"creationTimestamp": time} for time in (None, "", "2020-01-01T00:00:00Z", "2020-01-01T00:00:00.5+01:00")),
+    {"deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": -1},
+    {"resourceVersion": "x", "uid": "x y", "selfLink": "/"},
+    {"uid": 1},
+]  # fmt: skip
+"""What may and what may not stand in the metadata of an object inside of another one."""
 VALUES: dict[str, list[Any]] = {
     "size": [0, 1, 100, 101, -5, 1.5, 2.0, 1e2, "1", None, True, [], {}, 2**53, 2**63, -(2**63) - 1, 1e30],
     "text": ["a", "ab", "x" * 8, "x" * 9, "äöü", "😀😀", "", 1, None, True, ["ab"], {"a": "b"}],
@@ -86,6 +113,14 @@ VALUES: dict[str, list[Any]] = {
         [],
         {"apiVersion": "v1", "kind": "A", "metadata": None, "x": None},
         {"apiVersion": "v1", "kind": "A", "metadata": {"name": "A b"}},
+        *({"apiVersion": "v1", "kind": "A", "metadata": metadata} for metadata in EMBEDDED),
+        *({"apiVersion": version, "kind": "A"} for version in ("", "/", "a/", "/v1", "v1/", "a b", "//", "v1 ")),
+        *(
+            {"apiVersion": "v1", "kind": kind}
+            for kind in ("a" * 63, "A" * 64, "-", "1a", "Ab.c", "\u0130b", "\u212ab", "\u00e4")
+        ),
+        {"apiVersion": None, "kind": None},
+        {"apiVersion": "v1", "kind": "A", "metadata": {"name": "a/b", "namespace": "C", "labels": {"-": "-"}}},
     ],
     "deep": [
         {},

@@ -8,6 +8,7 @@ import pytest
 
 from extapi.errors import BadRequest
 from extapi.schema.embedded import coerce_embedded, holds_embedded, validate_embedded
+from extapi.schema.program import Schema
 from extapi.schema.structural import from_openapi
 
 INNER = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
@@ -80,13 +81,73 @@ def test_wrong_types_are_refused_in_the_words_of_a_running_1_36_3(inner: Any, me
     assert raised.value.message == message
 
 
-def test_labels_are_judged_and_names_are_not() -> None:
+LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
+    "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+DNS1035 = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and "
+    "end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+@pytest.mark.parametrize(
+    ("inner", "texts"),
+    [
+        (pod(namespace="B_"), [f'spec.inner.metadata.namespace: Invalid value: "B_": {LABEL}']),
+        (pod(namespace="a.b"), ['spec.inner.metadata.namespace: Invalid value: "a.b": must not contain dots']),
+        (pod(name="a/b"), ["spec.inner.metadata.name: Invalid value: \"a/b\": may not contain '/'"]),
+        (pod(name=".."), ["spec.inner.metadata.name: Invalid value: \"..\": may not be '..'"]),
+        (pod(generateName="%"), ["spec.inner.metadata.generateName: Invalid value: \"%\": may not contain '%'"]),
+        (pod(generateName=".."), []),
+        (pod(name="A b", generateName="E f", namespace="c"), []),
+        (pod(), []),
+        ({"apiVersion": "v1", "kind": "\u0130\u212a"}, []),
+        (
+            {"apiVersion": "v1", "kind": "A" * 64},
+            [
+                (
+                    f'spec.inner.kind: Invalid value: "{"A" * 64}": may have mixed case, but should otherwise match: '
+                    "must be no more than 63 characters"
+                )
+            ],
+        ),
+        (
+            {"apiVersion": "v1", "kind": "1"},
+            [f'spec.inner.kind: Invalid value: "1": may have mixed case, but should otherwise match: {DNS1035}'],
+        ),
+        (
+            {},
+            ["spec.inner.apiVersion: Required value", "spec.inner.kind: Required value"],
+        ),
+    ],
+)
+def test_names_and_namespaces_are_judged(inner: Any, texts: list[str]) -> None:
+    """``validateEmbeddedResource``; each of these is also asked of a running kube-apiserver (``tests/differential``)."""
     node = from_openapi(SHAPES["spec.inner"])
-    bad = around("spec.inner", pod(name="A b", namespace="C d", generateName="E f", labels={"a": "c d"}))
+    assert [error.text() for error in validate_embedded(around("spec.inner", inner), node)] == texts
+
+
+def test_labels_are_judged() -> None:
+    node = from_openapi(SHAPES["spec.inner"])
+    bad = around("spec.inner", pod(name="A b", labels={"a": "c d"}))
     assert [error.path for error in validate_embedded(bad, node)] == ["spec.inner.metadata.labels"]
-    assert list(validate_embedded(around("spec.inner", pod(name="A b")), node)) == []
 
 
-def test_malformed_metadata_that_no_client_sent_breaks_nothing() -> None:
+def test_malformed_metadata_that_no_client_sent_is_told() -> None:
+    """A default, a conversion or a plugin may have made it; what clients send is coerced before."""
     node = from_openapi(SHAPES["spec.inner"])
-    assert list(validate_embedded(around("spec.inner", pod(labels={"a": 1})), node)) == []
+    (error,) = validate_embedded(around("spec.inner", pod(labels={"a": 1})), node)
+    assert error.text() == (
+        'spec.inner.metadata: Invalid value: {"labels":{"a":1}}: '
+        "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
+    )
+
+
+def test_what_was_wrong_before_may_stay() -> None:
+    """Objects may have been stored before a field was marked, or before a rule was known."""
+    validate = Schema(from_openapi(SHAPES["list[0]"])).validate
+    old = {"list": [pod(namespace="B_")], "status": {}}
+    assert validate({"list": [pod(namespace="B_")], "status": {"ready": True}}, old) == []
+    assert [error.path for error in validate({"list": [pod(namespace="C_")]}, old)] == ["list[0].metadata.namespace"]
+    assert [error.path for error in validate(old)] == ["list[0].metadata.namespace"]

@@ -10,7 +10,6 @@ import base64
 import binascii
 import datetime as dt
 import ipaddress
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import accumulate
@@ -34,6 +33,8 @@ _SPACE = " \t\n\f\r"
 _SPACES = frozenset(_SPACE)
 _NO_SPACE_OR_DASH = str.maketrans("", "", f"{_SPACE}-")
 _NO_DIGITS = bytes(set(range(256)) - set(digits.encode()))
+_IN_LABEL = frozenset(f"{ascii_letters}{digits}-$+<=>^`|~")
+"""ASCII in the labels of host names: letters, digits, the dash, and what Unicode calls symbols."""
 _IN_UNIT = frozenset(f"{ascii_letters}\u00b5")
 _UNITS = {"ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk"}
 _UNIT_PREFIXES = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
@@ -215,10 +216,6 @@ def _byte(text: str) -> bool:
     return True
 
 
-def _symbol(char: str) -> bool:
-    return unicodedata.category(char)[0] in "LS" or char in "0123456789"
-
-
 def _host_name(text: str) -> bool:
     """RFC 1034 labels, letters and symbols of any script; a single label, or several before a top level of letters."""
     if len(text) > 255 or len(text.encode("utf-8", "surrogatepass")) > 255:
@@ -229,11 +226,39 @@ def _host_name(text: str) -> bool:
         return _fits_label(top) and "-" not in top[:1] + top[2:]
     if not all(_fits_label(label) and label[0] != "-" != label[-1] for label in labels):
         return False
-    return len(top) >= 2 and _fits_label(top) and all(unicodedata.category(char)[0] == "L" for char in top)
+    return len(top) >= 2 and _fits_label(top) and _characters().letters(top)
 
 
 def _fits_label(text: str) -> bool:
-    return 0 < len(text.encode("utf-8", "surrogatepass")) <= 63 and all(char == "-" or _symbol(char) for char in text)
+    return 0 < len(text.encode("utf-8", "surrogatepass")) <= 63 and _characters().of_labels(text)
+
+
+class _Characters:
+    """Which characters a host name may have: by tables of Unicode 15.0, as Go's are, whatever those of Python are."""
+
+    def __init__(self) -> None:
+        self._of_labels = matcher(r"^[-a-zA-Z0-9\p{S}\p{L}]+$")
+        self._letters = matcher(r"^[a-zA-Z\p{L}]+$")
+        # RE2 knows Unicode 15.1, which has added these.
+        self._newer = matcher(r"[\x{2FFC}-\x{2FFF}\x{31EF}\x{2EBF0}-\x{2EE5D}]")
+
+    def of_labels(self, text: str) -> bool:
+        """Letters, symbols, digits and dashes."""
+        if text.isascii():
+            return _IN_LABEL.issuperset(text)
+        return self._of_labels(text) and not self._newer(text)
+
+    def letters(self, text: str) -> bool:
+        """Letters only."""
+        if text.isascii():
+            return text.isalpha()
+        return self._letters(text) and not self._newer(text)
+
+
+@cache
+def _characters() -> _Characters:
+    """Compiled for the first host name."""
+    return _Characters()
 
 
 def _isbn10(text: str) -> bool:

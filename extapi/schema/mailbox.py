@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import binascii
 import ipaddress
+from collections.abc import Callable, Mapping
 from string import hexdigits, printable
+from typing import Final, NamedTuple
 
 _WHITE = frozenset(" \t")
 _HIDDEN = frozenset(map(chr, range(0x80))) - frozenset(printable.strip())
@@ -87,7 +89,9 @@ class _Reader:
             self._at = start
         else:
             self._skip_space()
-            if self._take("(") and any(map(_in_unknown_charset, self._comment().replace("\t", " ").split(" "))):
+            if self._take("(") and not all(
+                _encoded(word).known for word in self._comment().replace("\t", " ").split(" ")
+            ):
                 raise _NoAddress
             return 1
         if self._peek() != "<":
@@ -170,29 +174,38 @@ class _Reader:
         self._at = end + 1
 
     def _phrase(self) -> None:
-        """A display name: words, of which the first has to be right. A wrong one after it ends the phrase."""
-        words = 0
+        """A display name: words, of which the first has to be right. A wrong one after it ends the phrase.
+
+        Encoded words are held back until another word comes or the phrase ends, so that those next to each other become one.
+        Until then they do not count, and no comment may follow; and one without text never counts.
+        """
+        words, held = 0, False
         while True:
             if words:
                 self._skip_comments()
             self._skip_space()
             if not self._peek():
                 return
-            if not self._word():
-                if words:
+            encoded = self._word()
+            if encoded is None:
+                if words or held:
                     return
                 raise _NoAddress
-            words += 1
+            if encoded.inside:
+                held = held or encoded.text
+            else:
+                words += 1
 
-    def _word(self) -> bool:
-        """Read a word of a display name; whether it is right. Of an encoded one in an unknown charset nothing is left."""
+    def _word(self) -> _Encoded | None:
+        """Read a word of a display name, and whether it is an encoded one; None if it is wrong. Then it may have been read."""
         try:
             if self._peek() == '"':
                 self._quoted()
-                return True
-            return not _in_unknown_charset(self._atom())
+                return _PLAIN
+            word = _encoded(self._atom())
         except _NoAddress:
-            return False
+            return None
+        return word if word.known else None
 
     def _skip_comments(self) -> None:
         self._skip_space()
@@ -221,16 +234,29 @@ class _Reader:
         raise _NoAddress
 
 
-def _in_unknown_charset(word: str) -> bool:
-    """Whether it is an encoded word (RFC 2047) in a charset that Go does not know; any other word is just text."""
+class _Encoded(NamedTuple):
+    """What is to be known of a word by RFC 2047."""
+
+    inside: bool
+    """Whether it is an encoded word; any other is just text."""
+    known: bool = True
+    """Whether Go knows its charset."""
+    text: bool = True
+    """Whether anything is encoded in it."""
+
+
+_PLAIN = _Encoded(inside=False)
+
+
+def _encoded(word: str) -> _Encoded:
+    """What an atom is to ``mime.WordDecoder``."""
     if len(word) < 8 or not word.startswith("=?") or not word.endswith("?=") or word.count("?") != 4:
-        return False
+        return _PLAIN
     charset, encoding, text = word[2:-2].split("?")
-    if not charset or charset.lower() in _KNOWN_CHARSETS:
-        return False
-    if encoding in {"B", "b"}:
-        return _is_base64(text)
-    return encoding in {"Q", "q"} and _is_quoted_printable(text)
+    readable = _ENCODINGS.get(encoding)
+    if not charset or readable is None or not readable(text):
+        return _PLAIN
+    return _Encoded(inside=True, known=charset.casefold() in _KNOWN_CHARSETS, text=bool(text.strip("\r\n")))
 
 
 def _is_base64(text: str) -> bool:
@@ -248,3 +274,11 @@ def _is_quoted_printable(text: str) -> bool:
         return False
     _, *escapes = text.split("=")
     return all(len(each) > 1 and not each[:2].strip(hexdigits) for each in escapes)
+
+
+_ENCODINGS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "B": _is_base64,
+    "b": _is_base64,
+    "Q": _is_quoted_printable,
+    "q": _is_quoted_printable,
+}

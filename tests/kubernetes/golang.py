@@ -34,8 +34,13 @@ def informer() -> Path:
     return program("informer", "the informer of the tests")
 
 
+def formats() -> Path:
+    """kube-apiserver's own judgement of strings by the formats of schemas."""
+    return program("formats", "the formats of the tests")
+
+
 if __name__ == "__main__":
     try:
-        print(informer())  # noqa: T201 - a command's output
+        print(informer(), formats())  # noqa: T201 - a command's output
     except DevFailure as failure:
         sys.exit(f"error: {failure}")

@@ -105,6 +105,74 @@ def test_refused(name: str, text: str) -> None:
     assert not check(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.com#frag",
+        "http://a%41",
+        "http://%20/",
+        "http://h\\x/",
+        "http://h`/",
+        "http://{h}/",
+        "http://a|b/",
+        "http://a^b/",
+        "http://[fe80::1%en0]/",
+        "http://[::1]a/",
+    ],
+)
+def test_what_a_host_must_not_hold(text: str) -> None:
+    """Each was asked of ``net/url.ParseRequestURI`` (``tests/differential/formats.py``), as those below were."""
+    check = string_format("uri")
+    assert check is not None
+    assert not check(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("uri", text) for text in ("http://h:65536", "http://a/ b", "/ b", "/`{|}^", "http://a/`{|}^")),
+        ("hostname", "a-"),
+        ("email", "=?utf-8?q?x?= y(c) <a@b>"),
+        ("email", "=?utf-8?q?x?= =?utf-8?q?y?= <a@b>"),
+        ("email", "=?utf-8?q??= x <a@b>"),
+        ("email", "=?u\u017f-ascii?q?x?= <a@b>"),
+    ],
+)
+def test_what_go_lets_pass(name: str, text: str) -> None:
+    check = string_format(name)
+    assert check is not None
+    assert check(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["=?utf-8?q?x?=(c)y <a@b>", "=?utf-8?q?x?= (c) <a@b>", "=?utf-8?q??= <a@b>", "=?x?b?YQ==?= <a@b>"]
+)
+def test_encoded_words_that_go_refuses(text: str) -> None:
+    """``net/mail`` skips comments after a word that is not encoded only, and an encoded word without text is none."""
+    check = string_format("email")
+    assert check is not None
+    assert not check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("\U00031350", True),
+        ("a.\U00031350b", True),
+        ("\U0001fae8.com", True),
+        ("\U0001fae8b.\U0001fae8b", False),
+        ("\U0002ebf0", False),
+        ("a.\U0002ebf0b", False),
+        ("\u2ffc", False),
+    ],
+)
+def test_host_names_have_the_letters_and_symbols_of_unicode_15_0(text: str, fits: bool) -> None:
+    """As Go's, whatever version of Unicode the interpreter knows: 3.11 knows 14.0, 3.13 knows 15.1."""
+    check = string_format("hostname")
+    assert check is not None
+    assert check(text) is fits
+
+
 @pytest.mark.parametrize("name", RECORDED)
 def test_kube_apiserver_says_the_same(name: str) -> None:
     check = string_format(name)

@@ -63,6 +63,10 @@ class Version:
     deprecated: bool | str = False
     columns: Sequence[Column] | None = None
     """Overrides the kind's columns."""
+    served: bool = True
+    """Whether clients may read and write this version. One that is not served still converts what is stored in it."""
+    selectable: Sequence[str] | None = None
+    """Overrides the kind's selectable fields."""
 
 
 class Strategy:
@@ -157,7 +161,7 @@ class Native:
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-_PATH = re.compile(r"(\.[A-Za-z_][A-Za-z0-9_]*)+")
+_PATH = re.compile(r"(\.[A-Za-z0-9_$-]+)+")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -219,6 +223,8 @@ class Kind:
             yield f"{where}: has no versions"
         if self.storage not in self.versions:
             yield f"{where}: storage version {self.storage!r} is none of {', '.join(self.versions)}"
+        if self.versions and not self.served_versions():
+            yield f"{where}: none of its versions is served; take the kind out of its group instead"
         for name, version in self.versions.items():
             if not _LABEL.fullmatch(name):
                 yield f"{where}: version {name!r} is not a lower-case DNS label"
@@ -234,7 +240,7 @@ class Kind:
                 yield f"{where}: column {column.name}: type must be one of boolean,date,integer,number,string"
             if bool(column.json_path) == (column.cell is not None):
                 yield f"{where}: column {column.name}: needs either json_path or cell"
-        for path in self.selectable:
+        for path in dict.fromkeys(path for name in self.versions for path in self.selectable_of(name)):
             if not _PATH.fullmatch(path) or path.startswith(".metadata"):
                 yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, and not of metadata"
         for name, subresource in self.subresources.items():
@@ -255,6 +261,15 @@ class Kind:
         columns = self.columns if own is None else own
         return columns or (Column("Age", ".metadata.creationTimestamp", "date"),)
 
+    def selectable_of(self, version: str) -> Sequence[str]:
+        """The selectable fields of a version: its own, else the kind's."""
+        own = self.versions[version].selectable
+        return self.selectable if own is None else own
+
+    def served_versions(self) -> list[str]:
+        """The names of the versions that clients may use, in the order in which they were declared."""
+        return [name for name, version in self.versions.items() if version.served]
+
 
 @dataclass(frozen=True)
 class Group:
@@ -268,7 +283,7 @@ class Group:
         """``preferred``: the version that clients use when they do not ask for one; by default the best in kube order."""
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "kinds", tuple(kinds))
-        versions = by_priority({version for kind in kinds for version in kind.versions})
+        versions = by_priority({version for kind in kinds for version in kind.served_versions()})
         problems = []
         # The core group has no name; it is Kubernetes' own.
         if name and (not _SUBDOMAIN.fullmatch(name) or "." not in name):
@@ -286,8 +301,8 @@ class Group:
         object.__setattr__(self, "preferred", preferred or versions[0])
 
     def versions_by_priority(self) -> list[str]:
-        """All versions of the group: the preferred one first, the others in kube order."""
-        rest = by_priority({version for kind in self.kinds for version in kind.versions} - {self.preferred})
+        """All served versions of the group: the preferred one first, the others in kube order."""
+        rest = by_priority({version for kind in self.kinds for version in kind.served_versions()} - {self.preferred})
         return [self.preferred, *rest]
 
 

@@ -68,7 +68,11 @@ def expected_groups(api: Api) -> tuple[ExpectedGroup, ...]:
             group.versions_by_priority(),
             [
                 ExpectedKind(
-                    kind.name, kind.plural, "" if kind.serves is not None else kind.storage, list(kind.versions)
+                    kind.name,
+                    kind.plural,
+                    "" if kind.serves is not None else kind.storage,
+                    list(kind.versions),
+                    [name for name, version in kind.versions.items() if not version.served],
                 )
                 for kind in group.kinds
             ],

@@ -139,12 +139,16 @@ class AccountFacts:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedKind:
-    """A kind of ``--app``. ``storage``: the version it is stored in; empty for one that stores nothing."""
+    """A kind of ``--app``. ``storage``: the version it is stored in; empty for one that stores nothing.
+
+    ``versions`` are all that the app has, also those in ``unserved``, which it reads from its store only.
+    """
 
     name: str
     plural: str
     storage: str
     versions: Sequence[str]
+    unserved: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

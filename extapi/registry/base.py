@@ -156,13 +156,15 @@ class Resource(Protocol):
     list_kind: str
     namespaced: bool
     subresource: str
-    selectable: tuple[str, ...]
-    """The fields that field selectors may name."""
     native: Native | None
     """What the kind has of Kubernetes' own kinds; None: it behaves as a custom resource."""
 
     def api_version(self, at: Place) -> str:
         """What a body must say for apiVersion, and an answer says."""
+        ...
+
+    def selectable(self, at: Place) -> tuple[str, ...]:
+        """The fields that field selectors may name."""
         ...
 
     def accept(self, at: Place, obj: Obj) -> list[str]:

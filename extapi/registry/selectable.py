@@ -24,7 +24,9 @@ class Selectable:
     __slots__ = ("_paths",)
 
     def __init__(self, kind: Kind, version: str, structural: Structural) -> None:
-        self._paths = {path.removeprefix("."): path.removeprefix(".").split(".") for path in kind.selectable}
+        self._paths = {
+            path.removeprefix("."): path.removeprefix(".").split(".") for path in kind.selectable_of(version)
+        }
         for name, steps in self._paths.items():
             found: Structural | None = structural
             for step in steps:
@@ -42,9 +44,9 @@ class Selectable:
         return self.values(msgspec.json.decode(value))
 
 
-def selectable(kind: Kind) -> tuple[str, ...]:
+def selectable(kind: Kind, version: str) -> tuple[str, ...]:
     """All fields that selectors may name. Kinds of Kubernetes itself that have none of their own have both common ones."""
-    own = tuple(path.removeprefix(".") for path in kind.selectable)
+    own = tuple(path.removeprefix(".") for path in kind.selectable_of(version))
     both = kind.scope is NAMESPACED or (kind.native is not None and not own)
     return (*COMMON, *own) if both else ("metadata.name", *own)
 

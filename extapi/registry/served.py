@@ -172,7 +172,7 @@ def _deprecation(kind: Kind, group: str, name: str) -> str:
         return deprecated
     better = [
         other
-        for other in by_priority(kind.versions)
+        for other in by_priority(kind.served_versions())
         if not kind.versions[other].deprecated and version_priority(other) < version_priority(name)
     ]
     text = f"{group_version(group, name)} {kind.name} is deprecated"

@@ -56,12 +56,16 @@ class StoredObject:
         self.kind = kind.kind.name
         self.list_kind = kind.kind.list_kind
         self.namespaced = kind.namespaced
-        self.selectable = selectable(kind.kind)
+        self._selectable = {version: selectable(kind.kind, version) for version in kind.versions}
         self.native = kind.kind.native
 
     def api_version(self, at: Place) -> str:
         """See :class:`extapi.registry.base.Resource`."""
         return self._store.kind.versions[at.version].api_version
+
+    def selectable(self, at: Place) -> tuple[str, ...]:
+        """See :class:`extapi.registry.base.Resource`."""
+        return self._selectable[at.version]
 
     def accept(self, at: Place, obj: Obj) -> list[str]:
         """See :class:`extapi.registry.base.Resource`."""

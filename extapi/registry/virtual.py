@@ -40,12 +40,16 @@ class _Virtual:
         self.kind = kind.kind.name
         self.list_kind = kind.kind.list_kind
         self.namespaced = path.namespaced
-        self.selectable = selectable(kind.kind)
+        self._selectable = {version: selectable(kind.kind, version) for version in kind.versions}
         self.native = path.kind.native
 
     def api_version(self, at: Place) -> str:
         """See :class:`extapi.registry.base.Resource`."""
         return self._kind.versions[self._spoken(at)].api_version
+
+    def selectable(self, at: Place) -> tuple[str, ...]:
+        """See :class:`extapi.registry.base.Resource`."""
+        return self._selectable[self._spoken(at)]
 
     def accept(self, at: Place, obj: Obj) -> list[str]:
         """See :class:`extapi.registry.base.Resource`."""

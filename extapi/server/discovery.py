@@ -78,7 +78,7 @@ def _api_group(group: Group) -> dict[str, Any]:
 
 
 def _served(group: Group, version: str) -> list[Kind]:
-    return sorted((kind for kind in group.kinds if version in kind.versions), key=lambda kind: kind.plural)
+    return sorted((kind for kind in group.kinds if version in kind.served_versions()), key=lambda kind: kind.plural)
 
 
 def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
             entry["shortNames"] = list(kind.short_names)
         if kind.categories:
             entry["categories"] = list(kind.categories)
-        if kind.serves is None:
+        if kind.serves is None and kind.versions[kind.storage].served:
             entry["storageVersionHash"] = storage_version_hash(group.name, kind.storage, kind.name)
         resources.append(entry)
         for name, endpoint in _subresources(group.name, version, kind.plural, endpoints):

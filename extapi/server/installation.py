@@ -48,9 +48,9 @@ class Installation:
             self._install(kind, _subresource(kind, store, name, subresource), without=subresource.without)
 
     def _install(self, kind: ServedKind, resource: Resource, *, without: frozenset[str] = frozenset()) -> None:
-        for name, version in kind.versions.items():
+        for name in kind.kind.served_versions():
             where = (kind.group, name, kind.kind.plural, resource.subresource)
-            self.endpoints[where] = endpoint(resource, name, version.warning, without=without)
+            self.endpoints[where] = endpoint(resource, name, kind.versions[name].warning, without=without)
 
 
 def _subresource(kind: ServedKind, store: Store | None, name: str, subresource: Subresource) -> Resource:

@@ -24,7 +24,9 @@ class OpenAPI:
     """All OpenAPI documents; version 2 in protobuf as well."""
 
     def __init__(self, groups: Sequence[Group], kinds: Sequence[ServedKind], endpoints: Endpoints) -> None:
-        published = [_published(kind, version, endpoints) for kind in kinds for version in kind.versions.values()]
+        published = [
+            _published(kind, kind.versions[name], endpoints) for kind in kinds for name in kind.kind.served_versions()
+        ]
         self._v2 = Swagger(openapi_v2(published))
         self._v3 = {
             f"apis/{group.name}/{version}" if group.name else f"api/{version}": Document(

@@ -27,7 +27,7 @@ def query(target: Target[Resource], options: ListOptions) -> Query:
     """What to select; a name in the path joins the field selector (spec F14)."""
     selectors = target.call.selectors
     labels, fields = selectors.labels, selectors.fields
-    selectable = target.resource.selectable
+    selectable = target.resource.selectable(target.at)
     supported(fields, selectable, native=selectable == COMMON and target.resource.native is not None)
     if target.name:
         wanted = fields.exact("metadata.name")

@@ -94,7 +94,7 @@ def _answer(each: Registration, reference: ServiceReference, reading: Reading, f
 def _resources(each: Registration, reading: Reading, group: ExpectedGroup) -> Finding:
     """Whether the running server has the resources of the app's version."""
     served = _names(reading)
-    wanted = {kind.plural for kind in group.kinds if each.version in kind.versions}
+    wanted = {kind.plural for kind in group.kinds if each.version in {*kind.versions} - {*kind.unserved}}
     if served == wanted:
         return ok(RESOURCES, each.subject, f"those of the app: {', '.join(sorted(wanted))}")
     missing, further = ", ".join(sorted(wanted - served)), ", ".join(sorted(served - wanted))

@@ -59,6 +59,14 @@ def test_names_are_derived_as_kubernetes_does(name: str, singular: str, plural: 
             {"versions": {"v1": Version(Object, to_hub=same)}},
             "kind Probe: version v1 has to_hub or from_hub, but the kind has no hub type",
         ),
+        (
+            {"versions": {"v1": Version(Object, served=False)}},
+            "kind Probe: none of its versions is served; take the kind out of its group instead",
+        ),
+        (
+            {"versions": {"v1": Version(Object, selectable=[".spec[0]"])}},
+            "kind Probe: selectable '.spec[0]' must be a path of names such as .spec.color, and not of metadata",
+        ),
         ({"columns": [Column("A")]}, "kind Probe: column A: needs either json_path or cell"),
         ({"columns": [Column("A", ".a", cell=len)]}, "kind Probe: column A: needs either json_path or cell"),
         (
@@ -83,6 +91,24 @@ def test_columns_of_a_version_the_kind_or_an_age() -> None:
     assert kind(versions=versions, columns=[ours]).columns_of("v1") == [ours]
     assert kind(versions=versions, columns=[ours]).columns_of("v2") == [mine]
     assert kind().columns_of("v1") == (Column("Age", ".metadata.creationTimestamp", "date"),)
+
+
+def test_selectable_fields_of_a_version_or_the_kind() -> None:
+    versions = {
+        "v1": Version(Object),
+        "v2": Version(Object, selectable=[".a.dash-ed"]),
+        "v3": Version(Object, selectable=[]),
+    }
+    made = kind(versions=versions, selectable=[".b"])
+    assert [list(made.selectable_of(name)) for name in versions] == [[".b"], [".a.dash-ed"], []]
+
+
+def test_versions_that_are_not_served_are_of_no_group() -> None:
+    made = kind(versions={"v2": Version(Object, served=False), "v1": Version(Object), "v1beta1": Version(Object)})
+    assert made.served_versions() == ["v1", "v1beta1"]
+    assert Group("example.com", made).versions_by_priority() == ["v1", "v1beta1"]
+    with pytest.raises(ValueError, match=r"^group example\.com: preferred version 'v2' is none of v1, v1beta1$"):
+        Group("example.com", made, preferred="v2")
 
 
 def test_versions_are_in_kube_order_unless_one_is_preferred() -> None:

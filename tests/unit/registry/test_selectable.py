@@ -111,6 +111,28 @@ def test_values_are_those_of_the_version_of_the_request(server: InMemoryServer) 
     assert found(server, "spec.color=red", ALPHAS) == []
 
 
+def test_a_version_may_have_fields_of_its_own() -> None:
+    """``selectableFields`` of a version of a CRD: others are refused there, and known in the other version."""
+    dashed = {"type": "object", "properties": {"dash-ed": {"type": "string"}, "plain": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"spec": dashed}}
+    versions = {
+        "v1": Version(schema),
+        "v2": Version(schema, selectable=[".spec.dash-ed"]),
+        "v3": Version(schema, selectable=[]),
+    }
+    with serve(Api(Group(GROUP, Kind("Car", storage="v1", versions=versions, selectable=[".spec.plain"])))) as server:
+        make(server, "a", {"dash-ed": "x", "plain": "y"})
+        make(server, "b", {"dash-ed": "y", "plain": "x"})
+        newer, newest = CARS.replace("/v1/", "/v2/"), CARS.replace("/v1/", "/v3/")
+        assert found(server, "spec.plain=y") == found(server, "spec.dash-ed=x", newer) == ["a"]
+        for path, selector in ((CARS, "spec.dash-ed=x"), (newer, "spec.plain=y"), (newest, "spec.plain=y")):
+            refused = failure(server.request("GET", path, {"fieldSelector": selector}))
+            assert refused["message"] == f"field label not supported: {selector.partition('=')[0]}"
+        watch = server.watch(newer, {"watch": "true", "fieldSelector": "spec.dash-ed=y"})
+        server.advance(1)
+        assert [obj["metadata"]["name"] for _, obj in watch.events] == ["b"]
+
+
 def test_pages_and_old_revisions_are_selected_too(server: InMemoryServer) -> None:
     before = server.request("GET", CARS).json()["metadata"]["resourceVersion"]
     server.request("PATCH", f"{CARS}/b", {}, MERGE, {"spec": {"color": "red"}})

@@ -161,7 +161,7 @@ class Native:
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-_PATH = re.compile(r"(\.[A-Za-z0-9_$-]+)+")
+_PATH = re.compile(r"(\.[A-Za-z0-9_-]+)+")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 

@@ -21,6 +21,9 @@ def wire_name(field: str) -> str | None:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
+_Field: type[Any] = type(msgspec.field())
+
+
 def _copied(value: Any) -> Any:
     """A default for one object alone. ``copy.deepcopy`` would do, at ten times the cost on each conversion."""
     if isinstance(value, msgspec.Struct):
@@ -43,9 +46,10 @@ class KeywordOnly(msgspec.StructMeta):
         """A class, keyword-only unless it says otherwise."""
         config.setdefault("kw_only", True)
         for field in namespace.get("__annotations__", {}):
-            default = namespace.get(field)
+            given = namespace.get(field)
+            default, wire = (given.default, given.name) if isinstance(given, _Field) else (given, None)
             if isinstance(default, msgspec.Struct) or (isinstance(default, list | dict) and default):
-                namespace[field] = msgspec.field(default_factory=partial(_copied, default))
+                namespace[field] = msgspec.field(default_factory=partial(_copied, default), name=wire)
         made: KeywordOnly = super().__new__(mcls, name, bases, namespace, **config)
         return made
 

@@ -22,7 +22,7 @@ import msgspec
 from extapi.api.markers import IntOrString, Marker, Rule
 from extapi.api.types import Object, ObjectMeta
 from extapi.schema.check import check
-from extapi.schema.marking import mark
+from extapi.schema.marking import mark, mark_metadata
 from extapi.schema.structural import MISSING, Structural
 
 _META = frozenset({"api_version", "kind", "metadata"})
@@ -55,7 +55,7 @@ _OTHERWISE = "write str, int, float, bool, list[...], dict[str, ...], Literal[..
 
 
 def compile_type(cls: type[Object]) -> Structural:
-    """The structural schema of a kind's type. apiVersion, kind and metadata are implicit and stay out.
+    """The structural schema of a kind's type. apiVersion, kind and metadata are implicit and stay out, but for rules on names.
 
     A field without a default is required. A Python default becomes the schema's ``default``, except None, empty
     containers, and a default for ``status`` at the root: those make the field optional. The default of a Struct becomes
@@ -89,9 +89,11 @@ class _Compiler:
         properties: dict[str, Structural] = {}
         required: list[str] = []
         for info in _fields(cls):
-            if root and info.name in _META:
-                continue
             where = f"{cls.__name__}.{info.name}"
+            if root and info.name in _META:
+                if info.name == "metadata" and (rules := _metadata(info.type, where)) is not None:
+                    properties["metadata"] = rules
+                continue
             node = self.annotation(info.type, where)
             default = _default(info, node, where)
             if root and info.name == "status" and isinstance(default, dict):
@@ -161,6 +163,14 @@ class _Compiler:
         if value in {Any, object}:
             return _SCALARS[dict]
         return Structural(type="object", additional_properties=self.annotation(value, f"{where}[]"))
+
+
+def _metadata(hint: Any, where: str) -> Structural | None:
+    """What an author's annotation says of names; None: nothing. All other metadata is the server's."""
+    if get_origin(hint) is not Annotated:
+        return None
+    markers = [marker for extra in get_args(hint)[1:] if (marker := _marker(extra, where)) is not None]
+    return mark_metadata(markers, where) if markers else None
 
 
 def _marker(extra: Any, where: str) -> Marker | None:

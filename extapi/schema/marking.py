@@ -69,6 +69,7 @@ _ALTERNATIVES: Final[Mapping[type[m.Marker], str]] = {
     m.AnyOf: "any_of",
     m.ExactlyOneOf: "one_of",
 }
+_NAMES: Final = frozenset({"name", "generateName"})
 _ONLY_INSIDE: Final = (m.Property, m.Items)
 _OF_STRUCTURE: Final = frozenset(_SETS.keys() | {m.Description, m.Default}) - {m.Minimum, m.Maximum, m.Required}
 """Markers that say something of the structure: no value breaks them."""
@@ -84,6 +85,25 @@ def mark(node: Structural, marker: m.Marker, where: str) -> Structural:
     if kind is m.PreserveUnknown and node.additional_properties is not None:
         raise TypeError(f"{where}: PreserveUnknown keeps values of any type; write it on dict[str, Any]")
     return dataclasses.replace(node, **_changes(node, node, marker, where))
+
+
+def mark_metadata(markers: Iterable[m.Marker], where: str) -> Structural:
+    """The schema of ``metadata`` at the root: rules on ``name`` and ``generateName``, of which alone a schema may speak.
+
+    Raises ``TypeError`` for any other marker.
+    """
+    properties: dict[str, Structural] = {}
+    for marker in markers:
+        if not isinstance(marker, m.Property) or marker.name not in _NAMES:
+            raise TypeError(
+                f"{where}: a schema says nothing of metadata but the names; write Property('name', ...) or "
+                "Property('generateName', ...), and other rules in Strategy.validate"
+            )
+        node = properties.get(marker.name, Structural(type="string"))
+        for inner in marker.markers:
+            node = mark(node, inner, f"{where}: Property({marker.name!r})")
+        properties[marker.name] = node
+    return Structural(type="object", properties=properties)
 
 
 def _branch(node: Structural, markers: Iterable[m.Marker], where: str) -> Structural:

@@ -48,7 +48,7 @@ def plane(
     tls = tls_of(keys.certificate("cluster-ca"), signed, directory)
     with second.running(control_plane, "tests.differential.twin:api", directory) as server:
         for kind in KINDS:
-            for version in kind.versions:
+            for version in kind.served_versions():
                 path = f"/apis/{THEIRS}/{version}/{kind.plural}"
                 until(partial(_served, control_plane, path))
         yield Plane(control_plane.cluster.port, tls, server.port)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.differential import creating, deleting, numbers, patching, reading, routing, schemas, updating, watching
+from tests.differential import (
+    creating,
+    deleting,
+    dial,
+    numbers,
+    patching,
+    reading,
+    routing,
+    schemas,
+    updating,
+    watching,
+)
 from tests.differential.cases import Case
 
 MODULES = {
@@ -15,6 +26,7 @@ MODULES = {
     "schema": schemas,
     "watch": watching,
     "number": numbers,
+    "dial": dial,
 }
 
 

@@ -1,4 +1,4 @@
-"""Two kinds with something of everything, served twice: by us, and by kube-apiserver as custom resources.
+"""Some kinds with something of everything, served twice: by us, and by kube-apiserver as custom resources.
 
 The custom resource definitions are made of the schemas that the Python types are compiled to, so that both sides enforce
 the same rules. ``extapi serve tests.differential.twin:api`` serves ours.
@@ -38,6 +38,7 @@ from extapi import (
 )
 from extapi.api.definition import NAMESPACED
 from extapi.schema.compile import compile_type
+from tests.differential.dial import DIAL
 
 OURS = "ours.differential.test"
 THEIRS = "kube.differential.test"
@@ -129,7 +130,7 @@ PROBE = Kind(
     columns=COLUMNS,
 )
 BEACON = Kind("Beacon", scope=CLUSTER, storage="v1", versions={"v1": Version(Beacon)}, status=False)
-KINDS = (PROBE, BEACON)
+KINDS = (PROBE, BEACON, DIAL)
 
 api = Api(Group(OURS, *KINDS))
 
@@ -162,12 +163,13 @@ def _version(kind: Kind, name: str) -> dict[str, Any]:
     assert isinstance(version.type, type)
     return {
         "name": name,
-        "served": True,
+        "served": version.served,
         "storage": name == kind.storage,
         "deprecated": bool(version.deprecated),
         "schema": {"openAPIV3Schema": compile_type(version.type).to_openapi()},
         "subresources": {"status": {}} if kind.status else {},
         "additionalPrinterColumns": [_column(column) for column in kind.columns_of(name)],
+        "selectableFields": [{"jsonPath": path} for path in kind.selectable_of(name)],
     }
 
 

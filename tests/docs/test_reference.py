@@ -11,6 +11,7 @@ import extapi
 from extapi import errors
 from extapi.certs.command import certs
 from extapi.manifests.command import manifests
+from extapi.schema.structural import KEYWORDS
 from tests.docs import tables
 from tests.docs.samples import ROOT
 
@@ -39,6 +40,12 @@ def test_the_options_of_manifests() -> None:
 
 def test_the_markers() -> None:
     assert tables.rows_of(REFERENCE / "types.md", "Markers") == tables.marker_rows()
+
+
+def test_every_keyword_of_a_schema_has_its_place_in_types() -> None:
+    rows = tables.rows_of(REFERENCE / "types.md", "What a CustomResourceDefinition can say")
+    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    assert sorted(told) == sorted(KEYWORDS)
 
 
 def test_the_promise_has_every_name_once() -> None:

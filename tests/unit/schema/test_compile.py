@@ -10,11 +10,14 @@ from typing import Annotated, Any, Literal, NewType
 import msgspec
 import pytest
 
+from extapi import Api, Column, Group, Kind, Version
 from extapi.api import markers as m
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.compile import compile_type
 from extapi.schema.program import Schema
 from extapi.schema.structural import from_openapi
+from extapi.testing import serve
+from extapi.testing.roundtrip import check_round_trip
 
 Percent = NewType("Percent", int)
 
@@ -219,6 +222,86 @@ def test_python_defaults(annotation: Any, default: Any, wire: Any) -> None:
 )
 def test_none_and_empty_containers_only_make_optional(annotation: Any, default: Any) -> None:
     assert "default" not in one(annotation, default=default)
+
+
+class Odd(Struct):
+    the_key: str = msgspec.field(default="x", name="the-key")
+
+
+class OddSpec(Struct):
+    dash_ed: str = msgspec.field(name="dash-ed", default="d")
+    inside: Odd = msgspec.field(name="in side", default=Odd(the_key="y"))
+    items: Annotated[list[Odd], m.ListMap("the-key")] = msgspec.field(name="x/items", default=[Odd(), Odd(the_key="z")])
+    needed: int = msgspec.field(name="Needed")
+
+
+class OddThing(Object):
+    spec: OddSpec
+
+
+def test_a_field_may_have_any_name_on_the_wire() -> None:
+    key = {"type": "object", "properties": {"the-key": {"type": "string", "default": "x"}}}
+    assert compile_type(OddThing).to_openapi()["properties"]["spec"] == {
+        "type": "object",
+        "required": ["Needed"],
+        "properties": {
+            "dash-ed": {"type": "string", "default": "d"},
+            "in side": key | {"default": {"the-key": "y"}},
+            "x/items": {
+                "type": "array",
+                "default": [{}, {"the-key": "z"}],
+                "items": key,
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["the-key"],
+            },
+            "Needed": INT,
+        },
+    }
+
+
+def test_names_on_the_wire_go_through_errors_columns_selectors_and_conversion() -> None:
+    """A differential twin (``tests/differential/dial.py``) has such fields too."""
+
+    class Other(Object):
+        spec: OddSpec
+
+    versions = {
+        "v1": Version(OddThing),
+        "v2": Version(Other, to_hub=lambda o: OddThing(spec=o.spec), from_hub=lambda o: Other(spec=o.spec)),
+    }
+    columns = [
+        Column("A", ".spec.dash-ed"),
+        Column("B", ".spec['in side'].the-key"),
+        Column("C", ".spec['x/items'][*].the-key"),
+    ]
+    kind = Kind(
+        "Odd",
+        storage="v1",
+        hub=OddThing,
+        versions=versions,
+        columns=columns,
+        selectable=[".spec.dash-ed", ".spec.Needed"],
+    )
+    check_round_trip(kind)
+    with serve(Api(Group("odd.example.com", kind))) as server:
+        path = "/apis/odd.example.com/{}/namespaces/default/odds"
+        thing = {"apiVersion": "odd.example.com/v1", "kind": "Odd", "metadata": {"name": "a"}}
+        refused = server.request("POST", path.format("v1"), body=thing | {"spec": {"dash-ed": 1, "in side": {}}})
+        assert [cause["field"] for cause in refused.json()["details"]["causes"]] == ["spec.dash-ed", "spec.Needed"]
+        made = server.request("POST", path.format("v1"), body=thing | {"spec": {"Needed": 1, "dashEd": "x"}})
+        assert made.headers["warning"] == '299 - "unknown field \\"spec.dashEd\\""'
+        spec = {
+            "Needed": 1,
+            "dash-ed": "d",
+            "in side": {"the-key": "y"},
+            "x/items": [{"the-key": "x"}, {"the-key": "z"}],
+        }
+        assert made.json()["spec"] == spec
+        query = {"fieldSelector": "spec.dash-ed=d,spec.Needed=1"}
+        assert [item["spec"] for item in server.request("GET", path.format("v2"), query).json()["items"]] == [spec]
+        table = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
+        (row,) = server.request("GET", path.format("v2"), {}, table).json()["rows"]
+        assert row["cells"] == ["a", "d", "y", "x,z"]
 
 
 def test_a_default_marker_makes_optional() -> None:

@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 import pytest
 
+from extapi import Api, Group, Kind, Version
 from extapi.api import markers as m
-from extapi.api.types import Object, Struct
+from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.check import check
 from extapi.schema.compile import compile_type
 from extapi.schema.program import Schema
 from extapi.schema.structural import from_openapi
+from extapi.testing import serve
 
 
 class Image(Struct):
@@ -164,3 +166,69 @@ def test_they_hold(annotation: Any, good: list[Any], bad: list[Any]) -> None:
 def test_what_has_no_place_is_refused(annotation: Any, text: str) -> None:
     with pytest.raises(TypeError, match=text):
         compile_type(thing(annotation))
+
+
+def named(*markers: Any) -> type[Object]:
+    return type(
+        "Thing", (Object,), {"__annotations__": {"metadata": Annotated[ObjectMeta, *markers]}, "metadata": ObjectMeta()}
+    )
+
+
+def test_rules_on_names_are_those_of_a_manifest() -> None:
+    made = compile_type(
+        named(
+            m.Property("name", m.MaxLength(8), m.Not(m.Pattern("^bad"))),
+            m.Property("generateName", m.Pattern("^ok")),
+            "x",
+        )
+    )
+    names = {
+        "name": {"type": "string", "maxLength": 8, "not": {"pattern": "^bad"}},
+        "generateName": {"type": "string", "pattern": "^ok"},
+    }
+    ready = from_openapi({"type": "object", "properties": {"metadata": {"type": "object", "properties": names}}})
+    assert check(ready) == []
+    assert made == ready
+    assert [
+        error.text() for error in Schema(made).validate({"metadata": {"name": "bad-and-long", "generateName": "no"}})
+    ] == [
+        '<nil>: Invalid value: "": "metadata.name" must not validate the schema (not)',
+        "metadata.name: Too long: may not be more than 8 bytes",
+        "metadata.generateName: Invalid value: \"no\": metadata.generateName in body should match '^ok'",
+    ]
+
+
+def test_an_annotation_without_markers_says_nothing_of_metadata() -> None:
+    assert "metadata" not in compile_type(named("a foreign annotation")).properties
+
+
+def test_a_generated_name_is_judged_as_it_was_made() -> None:
+    """The rule on ``name`` holds for what the server has made of ``generateName`` (observed on 1.36.3)."""
+    kind = Kind("Thing", storage="v1", versions={"v1": Version(named(m.Property("name", m.MaxLength(8))))})
+    with serve(Api(Group("names.example.com", kind))) as server:
+        path = "/apis/names.example.com/v1/namespaces/default/things"
+        body = {"apiVersion": "names.example.com/v1", "kind": "Thing"}
+        assert server.request("POST", path, body=body | {"metadata": {"generateName": "abc"}}).status == 201
+        refused = server.request("POST", path, body=body | {"metadata": {"generateName": "abcd"}})
+        assert refused.status == 422
+        (cause,) = refused.json()["details"]["causes"]
+        assert (cause["field"], cause["reason"]) == ("metadata.name", "FieldValueTooLong")
+        assert server.request("GET", f"{path}").json()["items"][0]["metadata"]["name"].startswith("abc")
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [m.Description("x"), m.MaxProperties(3), m.Property("labels", m.MaxProperties(3)), m.Required("name"), m.AllOf()],
+)
+def test_a_schema_says_nothing_else_of_metadata(marker: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"Thing.metadata: a schema says nothing of metadata but the names; write Property\("
+    ):
+        compile_type(named(marker))
+
+
+def test_rules_on_names_stand_on_the_type_of_names() -> None:
+    with pytest.raises(TypeError, match=r"Thing.metadata: Property\('name'\): Minimum is for int"):
+        compile_type(named(m.Property("name", m.Minimum(1))))
+    with pytest.raises(ValueError, match=r"must not be set in top-level metadata"):
+        compile_type(named(m.Property("name", m.Default("x"))))

@@ -34,8 +34,9 @@ async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
         if lost:
             what = ", ".join(f"{count} in {version}" for version, count in lost.items())
             raise UnknownStoredVersion(
-                f"the store holds objects of {qualified(kind.kind.name, kind.group)} in versions that this server does not serve: "
-                f"{what}; serve these versions again, read and rewrite the objects, then drop the versions"
+                f"the store holds objects of {qualified(kind.kind.name, kind.group)} in versions that this server does not have: "
+                f"{what}; declare these versions again (with served=False, if no client should use them), read and rewrite the "
+                "objects, then drop the versions"
             )
         wanted = [version for version in recorded if version not in unknown]
         if kind.kind.storage not in wanted:

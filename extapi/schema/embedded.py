@@ -99,6 +99,6 @@ def _metadata(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
         yield FieldError.invalid(join(path, "metadata"), obj["metadata"], error.message)
         return
     named = {**metadata, "name": metadata.get("name") or "fakename"}
-    errors = validate_object_meta({"metadata": named}, namespaced="namespace" in metadata, name_rule=path_segment)
-    for error in errors:
-        yield replace(error, path=join(path, error.path))
+    namespaced = "namespace" in metadata
+    for broken in validate_object_meta({"metadata": named}, namespaced=namespaced, name_rule=path_segment):
+        yield replace(broken, path=join(path, broken.path))

@@ -177,7 +177,8 @@ def _fields() -> dict[str, tuple[Step, ...]]:
     return made
 
 
-FIRST = (make(dial("one", **{"dash-ed": "x", "Odd_name": 1, "word": "word"})), make(dial("two", Odd_name=2)))
+ONE: dict[str, Any] = {"dash-ed": "x", "Odd_name": 1, "word": "word"}
+FIRST = (make(dial("one", **ONE)), make(dial("two", Odd_name=2)))
 SELECTED = (
     "spec.dash-ed=x",
     "spec.dash-ed!=x",

@@ -8,12 +8,18 @@ from tests.differential.cases import cases
 from tests.differential.side import Step, get, merge, post, probe
 
 STRICT = "?fieldValidation=Strict"
+
+
+def _each(field: str, *values: Any) -> list[dict[str, Any]]:
+    return [{field: value} for value in values]
+
+
 EMBEDDED: list[Any] = [
     {},
-    *({"name": name} for name in ("", ".", "..", "...", "a/b", "a%b", "/%", "x" * 300, "\u00e4", None, 1)),
-    *({"generateName": name} for name in ("", ".", "..", "a/", "%", "A b-", "-", "x" * 300, None, 1)),
-    *({"namespace": name} for name in ("", "B_", "a", "a.b", "-a", "a-", "x" * 63, "x" * 64, "\u00e4", None, 1, [])),
-    *({"labels": labels} for labels in ({"a b": "c"}, {"a": "c d"}, {"/a": ""}, {"A/b": ""}, {"a/b/c": ""}, {"": ""}, [], "x")),
+    *_each("name", "", ".", "..", "...", "a/b", "a%b", "/%", "x" * 300, "\u00e4", None, 1),
+    *_each("generateName", "", ".", "..", "a/", "%", "A b-", "-", "x" * 300, None, 1),
+    *_each("namespace", "", "B_", "a", "a.b", "-a", "a-", "x" * 63, "x" * 64, "\u00e4", None, 1, []),
+    *_each("labels", {"a b": "c"}, {"a": "c d"}, {"/a": ""}, {"A/b": ""}, {"a/b/c": ""}, {"": ""}, [], "x"),
     {"labels": {"a": "x" * 64}},
     *({"annotations": {key: "a b"}} for key in ("a b", "a", "A/b", "/a", "a/", "x" * 64, "\u0130", "\u00e4/b")),
     {"annotations": {"a": "x" * 262_144}},

@@ -60,8 +60,10 @@ def _store(facts: Facts, stored: StoredVersions) -> Iterator[Finding]:
                 CHECK,
                 subject,
                 saw=saw,
-                wrong=f"{', '.join(sorted(lost))} is not served any more: extapi serve refuses to start on this store",
-                do="serve these versions again, read and rewrite the objects (kubectl get, kubectl replace), then drop the versions",
+                wrong=f"{', '.join(sorted(lost))} is not served any more: extapi serve refuses to start on this store"
+                + ("" if facts.expected else ", unless the app has it with served=False (--app tells)"),
+                do="declare these versions again (served=False is enough), read and rewrite the objects (kubectl get, "
+                "kubectl replace), then drop the versions",
             )
         else:
             yield ok(CHECK, subject, saw)

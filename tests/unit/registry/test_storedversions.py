@@ -81,7 +81,7 @@ def test_a_version_that_objects_are_in_cannot_be_dropped(store: MemoryBackend) -
     for number in range(3):
         add(store, f"old-{number}", "v1")
     add(store, "new", "v2")
-    with pytest.raises(UnknownStoredVersion, match=r"Thing\.g\.example\.com .*: 3 in v1; serve these versions again"):
+    with pytest.raises(UnknownStoredVersion, match=r"Thing\.g\.example\.com .*: 3 in v1; declare these versions again"):
         now(check_stored_versions(store, kind("v2", "v2")))
     assert recorded(store) == ["v1"]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from extapi.api import markers as m
+from extapi.api.declaration import DeclarationError
 from extapi.schema.structural import Structural
 
 _NUMBERS: Final = ("integer", "number")
@@ -76,26 +77,28 @@ _OF_STRUCTURE: Final = frozenset(_SETS.keys() | {m.Description, m.Default}) - {m
 
 
 def mark(node: Structural, marker: m.Marker, where: str) -> Structural:
-    """``node`` with what ``marker`` says. Raises ``TypeError`` where it does not belong; ``where``: Class.field."""
+    """``node`` with what ``marker`` says. Raises :class:`DeclarationError` where it does not belong; ``where``: Class.field."""
     kind = type(marker)
     if isinstance(marker, _ONLY_INSIDE):
         name = kind.__name__
-        raise TypeError(f"{where}: {name} stands alone; write AllOf({name}(...)), or mark the field that it is about")
+        raise DeclarationError(
+            f"{where}: {name} stands alone; write AllOf({name}(...)), or mark the field that it is about"
+        )
     _check_type(node.types, marker, where)
     if kind is m.PreserveUnknown and node.additional_properties is not None:
-        raise TypeError(f"{where}: PreserveUnknown keeps values of any type; write it on dict[str, Any]")
+        raise DeclarationError(f"{where}: PreserveUnknown keeps values of any type; write it on dict[str, Any]")
     return dataclasses.replace(node, **_changes(node, node, marker, where))
 
 
 def mark_metadata(markers: Iterable[m.Marker], where: str) -> Structural:
     """The schema of ``metadata`` at the root: rules on ``name`` and ``generateName``, of which alone a schema may speak.
 
-    Raises ``TypeError`` for any other marker.
+    Raises :class:`DeclarationError` for any other marker.
     """
     properties: dict[str, Structural] = {}
     for marker in markers:
         if not isinstance(marker, m.Property) or marker.name not in _NAMES:
-            raise TypeError(
+            raise DeclarationError(
                 f"{where}: a schema says nothing of metadata but the names; write Property('name', ...) or "
                 "Property('generateName', ...), and other rules in Strategy.validate"
             )
@@ -112,7 +115,7 @@ def _branch(node: Structural, markers: Iterable[m.Marker], where: str) -> Struct
     for marker in markers:
         kind = type(marker)
         if kind in _OF_STRUCTURE:
-            raise TypeError(f"{where}: {kind.__name__} cannot stand inside; write it beside")
+            raise DeclarationError(f"{where}: {kind.__name__} cannot stand inside; write it beside")
         if node.types:
             _check_type(node.types, marker, where)
         made = dataclasses.replace(made, **_changes(made, node, marker, where))
@@ -126,6 +129,8 @@ def _changes(made: Structural, node: Structural, marker: m.Marker, where: str) -
         _, name, source = _FIELDS[kind]
         return {name: getattr(marker, source)}
     if isinstance(marker, m.Required):
+        if not marker.names or not all(isinstance(name, str) for name in marker.names):
+            raise DeclarationError(f"{where}: Required takes names; write Required('a', 'b')")
         _check_members(node, marker, marker.names, where)
     if kind in _SETS:
         return _SETS[kind](marker, made)
@@ -134,32 +139,34 @@ def _changes(made: Structural, node: Structural, marker: m.Marker, where: str) -
         name = _ALTERNATIVES[kind]
         before: tuple[Structural, ...] = getattr(made, name)
         if before and name != "all_of":
-            raise TypeError(f"{inside} occurs twice; write AllOf({kind.__name__}(...), {kind.__name__}(...))")
+            raise DeclarationError(f"{inside} occurs twice; write AllOf({kind.__name__}(...), {kind.__name__}(...))")
         if not marker.branches:
-            raise TypeError(f"{inside} is empty; write what has to hold")
+            raise DeclarationError(f"{inside} is empty; write what has to hold")
         return {name: (*before, *(_branch(node, _together(branch, inside), inside) for branch in marker.branches))}
     if isinstance(marker, m.Not):
         if made.not_ is not None:
-            raise TypeError(f"{inside} occurs twice; write AllOf(Not(...), Not(...))")
+            raise DeclarationError(f"{inside} occurs twice; write AllOf(Not(...), Not(...))")
         return {"not_": _branch(node, marker.markers, inside)}
     if isinstance(marker, m.Property):
         _check_members(node, marker, (marker.name,), where)
         inner = _branch(node.properties[marker.name], marker.markers, f"{inside}({marker.name!r})")
         if marker.name in made.properties:
-            raise TypeError(f"{inside}({marker.name!r}) occurs twice; write all of its markers in one")
+            raise DeclarationError(f"{inside}({marker.name!r}) occurs twice; write all of its markers in one")
         return {"properties": {**made.properties, marker.name: inner}}
     if isinstance(marker, m.Items):
         if node.items is None:
-            raise TypeError(f"{inside} needs a list whose items have a type")
+            raise DeclarationError(f"{inside} needs a list whose items have a type")
         return {"items": _branch(node.items, marker.markers, inside)}
-    raise TypeError(f"{inside} is no marker of extapi")
+    raise DeclarationError(f"{inside} is no marker of extapi")
 
 
 def _together(branch: m.Branch, where: str) -> Iterable[m.Marker]:
     markers = (branch,) if isinstance(branch, m.Marker) else branch
     for marker in markers:
         if not isinstance(marker, m.Marker):
-            raise TypeError(f"{where} takes markers, and {marker!r} is none; write Required(...), Pattern(...), ...")
+            raise DeclarationError(
+                f"{where} takes markers, and {marker!r} is none; write Required(...), Pattern(...), ..."
+            )
     return markers
 
 
@@ -168,7 +175,7 @@ def _check_type(types: tuple[str, ...], marker: m.Marker, where: str) -> None:
     wanted = _FIELDS[kind][0] if kind in _FIELDS else _TYPES.get(kind, ())
     if wanted and not set(types) & set(wanted):
         told = ", ".join(_PYTHON[name] for name in wanted)
-        raise TypeError(
+        raise DeclarationError(
             f"{where}: {kind.__name__} is for {told}; move it to the part of the annotation that it is about"
         )
 
@@ -180,7 +187,7 @@ def _check_members(node: Structural, marker: m.Marker, names: Iterable[str], whe
     for name in names:
         if name not in node.properties:
             told = f"its fields are {', '.join(node.properties)} on the wire" if node.properties else "it has no fields"
-            raise TypeError(f"{where}: {type(marker).__name__}: there is no field {name!r}; {told}")
+            raise DeclarationError(f"{where}: {type(marker).__name__}: there is no field {name!r}; {told}")
 
 
 def _joined(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:

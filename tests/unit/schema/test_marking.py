@@ -8,6 +8,7 @@ import pytest
 
 from extapi import Api, Group, Kind, Version
 from extapi.api import markers as m
+from extapi.api.declaration import DeclarationError
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.check import check
 from extapi.schema.compile import compile_type
@@ -152,6 +153,8 @@ def test_they_hold(annotation: Any, good: list[Any], bad: list[Any]) -> None:
             Annotated[Source, m.AnyOf(m.Required("gut"))],
             "Thing.field: AnyOf: Required: there is no field 'gut'; its fields are kind, git, image, ports on the wire",
         ),
+        (Annotated[dict[str, str], m.Required()], r"Thing.field: Required takes names; write Required\('a', 'b'\)"),
+        (Annotated[dict[str, str], m.Required(("a",))], "Thing.field: Required takes names"),  # type: ignore[arg-type]  # what an author may write
         (Annotated[Source, m.Required("gut")], "Thing.field: Required: there is no field 'gut'"),
         (Annotated[Source, m.Not(m.Property("x"))], "Thing.field: Not: Property: there is no field 'x'"),
         (Annotated[dict[str, str], m.Not(m.Property("x"))], "Thing.field: Not: Property: .*; it has no fields"),
@@ -164,7 +167,7 @@ def test_they_hold(annotation: Any, good: list[Any], bad: list[Any]) -> None:
     ],
 )
 def test_what_has_no_place_is_refused(annotation: Any, text: str) -> None:
-    with pytest.raises(TypeError, match=text):
+    with pytest.raises(DeclarationError, match=text):
         compile_type(thing(annotation))
 
 
@@ -222,13 +225,13 @@ def test_a_generated_name_is_judged_as_it_was_made() -> None:
 )
 def test_a_schema_says_nothing_else_of_metadata(marker: Any) -> None:
     with pytest.raises(
-        TypeError, match=r"Thing.metadata: a schema says nothing of metadata but the names; write Property\("
+        DeclarationError, match=r"Thing.metadata: a schema says nothing of metadata but the names; write Property\("
     ):
         compile_type(named(marker))
 
 
 def test_rules_on_names_stand_on_the_type_of_names() -> None:
-    with pytest.raises(TypeError, match=r"Thing.metadata: Property\('name'\): Minimum is for int"):
+    with pytest.raises(DeclarationError, match=r"Thing.metadata: Property\('name'\): Minimum is for int"):
         compile_type(named(m.Property("name", m.Minimum(1))))
     with pytest.raises(ValueError, match=r"must not be set in top-level metadata"):
         compile_type(named(m.Property("name", m.Default("x"))))

@@ -11,6 +11,7 @@ import extapi
 from extapi import errors
 from extapi.certs.command import certs
 from extapi.manifests.command import manifests
+from extapi.schema.formats import _FORMATS
 from extapi.schema.structural import KEYWORDS
 from tests.docs import tables
 from tests.docs.samples import ROOT
@@ -46,6 +47,15 @@ def test_every_keyword_of_a_schema_has_its_place_in_types() -> None:
     rows = tables.rows_of(REFERENCE / "types.md", "What a CustomResourceDefinition can say")
     told = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
     assert sorted(told) == sorted(KEYWORDS)
+
+
+def test_the_formats() -> None:
+    text = (REFERENCE / "types.md").read_text(encoding="utf-8")
+    sentence = re.search(
+        r"^The formats of strings that are enforced: (.*?), as kube-apiserver", text, re.MULTILINE | re.DOTALL
+    )
+    assert sentence is not None
+    assert {name.replace("-", "") for name in re.findall(r"`([^`]+)`", sentence[1])} == _FORMATS.keys()
 
 
 def test_the_promise_has_every_name_once() -> None:

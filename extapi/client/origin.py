@@ -150,6 +150,8 @@ class Origin:
             except (network.ConnectError, network.DNSLookupError, network.TimeoutError, ValueError) as error:
                 first = first or error
                 continue
+            except network.ConnectingCancelledError as error:
+                raise CancelledError from error  # as of every other Deferred; this one has an error of its own
             wire: Wire = protocol.wrappedProtocol
             return wire
         raise TransportError(self.sentence(first)) from first

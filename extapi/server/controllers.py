@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from extapi.api.user import User
 from extapi.client.clock import Clock, sleep
@@ -125,21 +126,45 @@ class Controllers:
 
     async def _keep(self, controller: Controller) -> None:
         delay = FIRST_DELAY
+        short_lives = 0
         while True:
             began = self._context.clock.seconds()
             context = self._context.own()
+            error: Exception | None = None
             try:
                 await controller.run(context)
             except CancelledError:
                 raise
-            except Exception:  # noqa: BLE001 - a controller is an author's code: whatever it raises, the server goes on
-                self._log.failure("controller {controller} failed and is started again", controller=_name(controller))
+            except Exception as raised:  # noqa: BLE001 - a controller is an author's code: whatever it raises, the server goes on
+                error = raised
             finally:
                 context.stop()  # else what it followed would stay, with all its objects
             if self._context.clock.seconds() - began > LAST_DELAY:
-                delay = FIRST_DELAY
+                delay, short_lives = FIRST_DELAY, 0
+            short_lives += 1
+            self._tell(controller, error, delay, short_lives)
             await self._context.sleep(delay)
             delay = min(delay * 2, LAST_DELAY)
+
+    def _tell(self, controller: Controller, error: Exception | None, delay: float, times: int) -> None:
+        """Log why a controller is started again: that it has returned is a mistake as well, and a quiet one."""
+        details = {
+            "component": f"controller {_name(controller)}",
+            "controller": _name(controller),
+            "delay": delay,
+            "often": "" if times == 1 else f" {times} times in a row",
+        }
+        if error is None:
+            self._log.warn(
+                "controller {controller} ended{often}: its run() returned, and should go on until it is cancelled; it is "
+                "started again in {delay} s",
+                **details,
+            )
+        else:
+            failure: Any = Failure
+            self._log.failure(
+                "controller {controller} failed{often} and is started again in {delay} s", failure(error), **details
+            )
 
     def stop(self) -> None:
         """Cancel all of them; the informers of plugins end as well."""

@@ -6,6 +6,7 @@ Never holds bodies or headers: those who log say what they log.
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
@@ -20,6 +21,15 @@ LONGEST = 2048
 """Characters of a text that a client has chosen, such as a URI; a request may have a million of them."""
 LONGEST_EVENT = 16 * 1024
 """Characters of the text of any other event, and of its traceback."""
+
+_LEVELS = (
+    (logging.CRITICAL, "critical"),
+    (logging.ERROR, "error"),
+    (logging.WARNING, "warning"),
+    (logging.INFO, "info"),
+    (0, "debug"),
+)
+"""From which number of :mod:`logging` on an event is called so: there may be others between."""
 
 _encode_in_order = msgspec.json.Encoder(enc_hook=str).encode
 _encode = msgspec.json.Encoder(enc_hook=str, order="deterministic").encode
@@ -39,6 +49,9 @@ def configure_logs(stream: BinaryIO) -> None:
         cache_logger_on_first_use=True,
     )
     globalLogBeginner.beginLoggingTo([cast("ILogObserver", _observe)], redirectStandardIO=False, discardBuffer=True)
+    root = logging.getLogger()
+    if not root.handlers:  # an author who has chosen handlers wants those
+        root.addHandler(_StandardLibrary())
 
 
 class AccessLog:
@@ -95,7 +108,35 @@ def _observe(event: Any) -> None:
     if level < LogLevel.info:
         return
     failure = event.get("log_failure")
-    details = {"traceback": _cut(failure.getTraceback(), LONGEST_EVENT)} if failure is not None else {}
+    details = {}
+    if failure is not None:
+        details["traceback"] = _traceback(failure.value, failure.getTracebackObject())
+    if "component" in event:
+        details["component"] = str(event["component"])
     name = {LogLevel.warn: "warning", LogLevel.critical: "critical"}.get(level, level.name)
     logger = structlog.get_logger()
     getattr(logger, name)(_cut(formatEvent(event), LONGEST_EVENT), source=event.get("log_namespace", ""), **details)
+
+
+class _StandardLibrary(logging.Handler):
+    """Takes what :mod:`logging` is told, by an author's code or a library."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write it as an event of our own."""
+        try:
+            text = record.getMessage()
+        except Exception as error:  # noqa: BLE001 - a text that does not fit its arguments is no reason to fail elsewhere
+            text = f"{record.msg!r} ({type(error).__name__}: {error})"
+        error = record.exc_info[1] if record.exc_info else None
+        details = {"traceback": _traceback(error, error.__traceback__)} if error is not None else {}
+        level = next(name for least, name in _LEVELS if record.levelno >= least)
+        getattr(structlog.get_logger(), level)(_cut(text, LONGEST_EVENT), source=record.name, **details)
+
+
+def _traceback(error: BaseException, frames: Any) -> str:
+    """As Python prints it, with the causes, which Twisted leaves out. If it is too long, its ends tell most."""
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    if len(text) <= LONGEST_EVENT:
+        return text
+    half = LONGEST_EVENT // 2
+    return f"{text[:half]}\n... ({len(text)} characters)\n{text[-half:]}"

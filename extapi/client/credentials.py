@@ -25,6 +25,10 @@ class CredentialsError(Exception):
     """There are no usable credentials; the text names the file or variable and what is wrong with it."""
 
 
+class NotInCluster(CredentialsError):
+    """This process does not run in a pod of a cluster (``rest.ErrNotInCluster``)."""
+
+
 class TokenSource(Protocol):
     """Where the Authorization header comes from."""
 
@@ -105,14 +109,17 @@ class Credentials:
 
 
 def in_cluster(clock: Clock, environ: Mapping[str, str], root: Path = SERVICE_ACCOUNT) -> Credentials:
-    """The credentials of the pod this process runs in (``rest.InClusterConfig``). Raises :class:`CredentialsError`.
+    """The credentials of the pod this process runs in (``rest.InClusterConfig``).
 
     ``environ`` has ``KUBERNETES_SERVICE_HOST`` and ``KUBERNETES_SERVICE_PORT``, and may name a proxy; ``root`` holds
     the mounted files.
+
+    :raises NotInCluster: there is no pod around it.
+    :raises CredentialsError: the pod's credentials cannot be read.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
-        raise CredentialsError(
+        raise NotInCluster(
             "unable to load in-cluster configuration, "
             "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
         )

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from extapi.controlplane.options import Options
+from extapi.listener.deadline import parse_duration
 from extapi.storage.url import parse_url
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -27,6 +28,13 @@ def _storage(_context: click.Context, _option: click.Parameter, url: str) -> str
 
 def _names(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for value in values for name in value.split(",") if name)
+
+
+def _duration(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,6 +53,9 @@ def _names(_context: click.Context, _option: click.Parameter, values: tuple[str,
 @click.option("--requestheader-allowed-names", multiple=True, callback=_names, help="Common names of front proxies.")
 @click.option("--service-account-key-file", type=_FILE, required=True, help="Private EC key that signs tokens.")
 @click.option("--service-account-issuer", required=True, help="Who issues the tokens.")
+@click.option(
+    "--request-timeout", default="1m0s", show_default=True, callback=_duration, help="How long a request may take."
+)
 def control_plane(**flags: Any) -> None:
     """Run a local control plane for development, until SIGTERM. It is no cluster, and listens on loopback only."""
     from extapi.controlplane.process import Process  # noqa: PLC0415 - mistakes and --help answer at once

@@ -21,3 +21,5 @@ class Options:
     requestheader_allowed_names: tuple[str, ...]
     service_account_key_file: Path
     service_account_issuer: str
+    request_timeout: float
+    """Seconds that a request may take, unless it is a watch."""

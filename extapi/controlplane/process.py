@@ -29,7 +29,7 @@ from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
 from extapi.controlplane.bootstrap import Bootstrap
 from extapi.controlplane.options import Options
-from extapi.listener.service import OnFinished
+from extapi.listener.service import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.controllers import Context
 from extapi.server.generic import Server
@@ -143,7 +143,13 @@ class Process:
             pool=reactor.getThreadPool(),
         )
         self._serving = Serving(
-            server, reactor, tls=tls, interface=LOOPBACK, port=options.secure_port, access_log=access_log
+            server,
+            reactor,
+            tls=tls,
+            interface=LOOPBACK,
+            port=options.secure_port,
+            access_log=access_log,
+            limits=Limits(request=options.request_timeout),
         )
 
     async def run(self) -> int:

@@ -161,7 +161,8 @@ class Exchange:
             return
         target = self.head.target.decode("ascii")
         self._log.failure("the handler failed on {method} {target}", failure, method=self.head.method, target=target)
-        self._respond(text_response(500, PANIC))
+        describe = self.connection.service.describe
+        self._respond(text_response(500, PANIC if describe is None else f"{PANIC} {describe(failure.value)}"))
 
     def _broken(self, failure: Failure) -> None:
         """Something in writing the answer failed: the peer must not take what it got for all."""

@@ -16,7 +16,7 @@ from extapi.listener.acceptor import Acceptor, bind
 from extapi.listener.call import Handler
 from extapi.listener.connection import Connection
 from extapi.listener.crowd import superfluous
-from extapi.listener.service import Limits, OnFinished, Service
+from extapi.listener.service import Describe, Limits, OnFinished, Service
 from extapi.listener.tls import ServingCertificate
 
 GRACE = 60.0
@@ -44,6 +44,7 @@ class Listener:
         limits: Limits | None = None,
         on_died: Callable[[BaseException], None] | None = None,
         on_finished: OnFinished | None = None,
+        describe: Describe | None = None,
     ) -> None:
         self._reactor = reactor
         self._tls = tls
@@ -51,7 +52,7 @@ class Listener:
         self._port = port
         self._adopt = adopt
         self._on_died = on_died
-        self._service = Service(reactor, handler, limits or Limits(), on_finished)
+        self._service = Service(reactor, handler, limits or Limits(), on_finished, describe)
         self._acceptor: Acceptor | None = None
 
     @property

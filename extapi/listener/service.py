@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 OnFinished = Callable[[Call, int, int, float], None]
 """``(call, status, bytes of body, seconds)``. Status 0: the peer was gone before an answer was there."""
+Describe = Callable[[BaseException], str]
+"""What an answer says of the error of a handler. Without one it says nothing: that is for the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Service:
     handler: Handler
     limits: Limits = field(default_factory=Limits)
     on_finished: OnFinished | None = None
+    describe: Describe | None = None
     writer: HeadWriter = field(default_factory=HeadWriter)
     draining: bool = False
     """The end is near: a connection stays open only for what has begun, or may be on its way."""

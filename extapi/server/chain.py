@@ -12,6 +12,7 @@ from extapi.authorization.base import Authorizer
 from extapi.authorization.impersonation import Impersonation
 from extapi.authorization.stage import Authorization
 from extapi.listener.call import Handler
+from extapi.listener.service import Describe
 from extapi.server.compression import Compression
 from extapi.server.failure import Failures
 from extapi.server.inflight import InFlight
@@ -31,6 +32,7 @@ def build_chain(
     compression: Compression,
     reads: int,
     writes: int,
+    describe: Describe | None = None,
 ) -> Handler:
     """All stages after the listener. ``settings``: whose headers authentication takes off a request."""
     handler: Handler = router  # 5. what to do
@@ -46,6 +48,6 @@ def build_chain(
         allow=Authentication(allowed, authenticator, settings),
     )
     handler = shutdown.stage(handler)
-    handler = Failures(handler)
+    handler = Failures(handler, describe)
     handler = Warnings(handler)
     return compression.stage(handler)

@@ -62,21 +62,33 @@ def serve(target: str, **raw: Any) -> None:
         for problem in problems:
             click.echo(f"Error: {problem}", err=True)
         sys.exit(1)
-    sys.exit(_run(api, options))
+    sys.exit(_run(api, options, target))
 
 
-def _run(api: Api, options: ServerOptions) -> int:
+def _run(api: Api, options: ServerOptions, target: str) -> int:
     """Start the process. Imports stand here, so that ``--help`` and mistakes answer at once."""
     import structlog  # noqa: PLC0415
 
-    from extapi.client.credentials import CredentialsError  # noqa: PLC0415
+    from extapi.client.credentials import CredentialsError, NotInCluster  # noqa: PLC0415
     from extapi.listener.service import OnFinished  # noqa: PLC0415
     from extapi.server.lifecycle import Process  # noqa: PLC0415
     from extapi.server.reactor import run_process  # noqa: PLC0415
 
+    describe = None
+    if options.development:
+        from extapi.server.development import AuthorsCode, pass_over_breakpoints  # noqa: PLC0415
+
+        describe = AuthorsCode.of(target).describe
+        pass_over_breakpoints()
+
     def process(reactor: Any, access_log: OnFinished) -> Process:
         for notice in options.notices():
             structlog.get_logger("extapi.server").warning(notice)
-        return Process(api, options, reactor, access_log)
+        try:
+            return Process(api, options, reactor, access_log, describe=describe)
+        except NotInCluster as error:
+            raise CredentialsError(
+                f"{error}: give --kubeconfig, or run in a pod. To try the API without a cluster: extapi dev {target}"
+            ) from error
 
     return run_process(process, (CredentialsError,))

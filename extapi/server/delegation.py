@@ -55,7 +55,7 @@ class Cluster:
             try:
                 credentials = self._credentials(path)
             except CredentialsError as error:
-                raise CredentialsError(f"failed to get {what}: {error}") from error
+                raise type(error)(f"failed to get {what}: {error}") from error
             self._transports[path] = HttpTransport(self._reactor, credentials)
         return ClusterClient(self._transports[path], user_agent=USER_AGENT)
 

@@ -13,6 +13,7 @@ from extapi.codec.negotiation import Negotiated, negotiate
 from extapi.codec.strictjson import encode, encode_pretty
 from extapi.errors import ApiError, NotAcceptable
 from extapi.listener.call import Call, Handler, Response
+from extapi.listener.service import Describe
 from extapi.storage.base import Unavailable
 
 _FALLBACK = Negotiated("json", None, pretty=True)
@@ -22,14 +23,15 @@ _FALLBACK = Negotiated("json", None, pretty=True)
 class Failures:
     """Runs its successor; what that raises as :class:`ApiError` becomes the answer.
 
-    What an author's code raised behind an error of ours goes to the log only. What is no ApiError at all goes on to the
-    listener, which logs it.
+    What an author's code raised behind an error of ours goes to the log only, unless ``describe`` puts it into words. What
+    is no ApiError at all goes on to the listener, which logs it.
     """
 
     _log = Logger()
 
-    def __init__(self, successor: Handler) -> None:
+    def __init__(self, successor: Handler, describe: Describe | None = None) -> None:
         self._successor = successor
+        self._describe = describe
 
     async def __call__(self, call: Call) -> Response:
         """The successor's answer, or the Status of its error."""
@@ -43,11 +45,13 @@ class Failures:
                 self._log.error("{text} {why}", text=error.message, why=str(cause))
             elif error.code >= 500 and cause is not None:
                 self._log.error("{text}", text=error.message, log_failure=_failure(cause))
+                if self._describe is not None:
+                    return failure(call, error, why=self._describe(cause))
             return failure(call, error)
 
 
-def failure(call: Call, error: ApiError) -> Response:
-    """The answer that says ``error``."""
+def failure(call: Call, error: ApiError, *, why: str = "") -> Response:
+    """The answer that says ``error``, and ``why`` behind its message. The error may be raised again: it stays as it is."""
     form = _form(call)
     headers = [("Content-Type", form.content_type)]
     if error.retry_after:
@@ -55,6 +59,8 @@ def failure(call: Call, error: ApiError) -> Response:
     if isinstance(error, NotAuthorized | BadImpersonation):
         headers.append(("X-Content-Type-Options", "nosniff"))
     status = error.status()
+    if why:
+        status["message"] = f"{error.message}: {why}"
     if form.format == "yaml":
         from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
 

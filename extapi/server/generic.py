@@ -17,6 +17,7 @@ from extapi.authentication.loopback import APISERVER
 from extapi.authentication.settings import Settings
 from extapi.authorization.base import Authorizer
 from extapi.listener.call import Handler
+from extapi.listener.service import Describe
 from extapi.registry.served import ServedKind
 from extapi.registry.storedversions import check_stored_versions
 from extapi.server.chain import build_chain
@@ -42,7 +43,8 @@ class Server:
     ``builtin``: admission plugins that come before the author's, and what only wants to be started with them.
     ``checks``: health checks of those around it. ``secret``: proves in-process calls to ``authenticator``. ``front``:
     wraps what answers authorized requests, for paths that are answered elsewhere, such as those of an aggregator.
-    ``reauthorize``: seconds after which an open watch is judged again.
+    ``reauthorize``: seconds after which an open watch is judged again. ``describe``: what the answer to a request says of
+    an unexpected error; for development only.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Server:
         writes: int = 200,
         reauthorize: float = PERIOD,
         random: Random | None = None,
+        describe: Describe | None = None,
     ) -> None:
         self._backend = backend = ProbedBackend(backend, reactor)
         self._reactor = reactor
@@ -97,6 +100,7 @@ class Server:
             compression=Compression(reactor, pool),
             reads=reads,
             writes=writes,
+            describe=describe,
         )
         self._transport = LoopbackTransport(self.handler, reactor, secret)
         self.context = Context(self._transport, reactor, self._random)

@@ -14,7 +14,7 @@ from extapi.api.definition import Api
 from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
 from extapi.listener.selfsigned import self_signed
-from extapi.listener.service import Limits, OnFinished
+from extapi.listener.service import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.delegation import Cluster, Delegation
 from extapi.server.generic import Server
@@ -30,7 +30,16 @@ NAMESPACES = ResourceName("", "v1", "namespaces")
 class Process:
     """One server process: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then."""
 
-    def __init__(self, api: Api, options: ServerOptions, reactor: Any, access_log: OnFinished) -> None:
+    def __init__(
+        self,
+        api: Api,
+        options: ServerOptions,
+        reactor: Any,
+        access_log: OnFinished,
+        *,
+        describe: Describe | None = None,
+    ) -> None:
+        """``describe``: what the answer to a request says of an unexpected error; for development only."""
         self._log = structlog.get_logger("extapi.server")
         self._random = Random()  # noqa: S311 - for names and delays, nothing secret
         certificate, key = options.tls_cert_file, options.tls_private_key_file
@@ -75,6 +84,7 @@ class Process:
             writes=options.writes,
             reauthorize=options.watch_reauthorize,
             random=self._random,
+            describe=describe,
         )
         self._serving = Serving(
             server,
@@ -85,6 +95,7 @@ class Process:
             limits=Limits(request=options.request_timeout),
             access_log=access_log,
             delay=options.shutdown_delay,
+            describe=describe,
         )
 
     async def run(self) -> int:

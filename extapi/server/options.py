@@ -73,6 +73,7 @@ FLAGS: Sequence[Flag] = (
     Flag("audit-log-maxage", "366", "Days to keep old files of --audit-log-path; without effect as that is."),
     Flag("audit-log-maxbackup", "100", "Old files of --audit-log-path to keep; without effect as that is."),
     Flag("audit-log-maxsize", "100", "Megabytes of a file of --audit-log-path; without effect as that is."),
+    Flag("development", "false", "Tell clients the error, file and line where the author's code failed. Only where all clients are developers; extapi dev sets it.", boolean=True),
 )  # fmt: skip
 
 
@@ -117,6 +118,7 @@ class ServerOptions:
     storage: str = "memory:"
     etcd_servers: tuple[str, ...] = ()
     audit_log_path: str = ""
+    development: bool = False
 
     def notices(self) -> Iterable[str]:
         """What is better said at start: flags that are accepted without effect, and what lets in more than is needed."""
@@ -127,6 +129,8 @@ class ServerOptions:
                 "--requestheader-allowed-names is empty: any certificate of --requestheader-client-ca-file may speak for any "
                 "user. Give the common name of kube-apiserver's --proxy-client-cert-file"
             )
+        if self.development:
+            yield "--development: clients are told the errors, files and lines of the code that serves them"
         if self.audit_log_path:
             # In the words of k8s.io/apiserver (pkg/server/options/audit.go), where it is given no policy either.
             yield "--audit-log-path: No audit policy file provided, no events will be recorded for log backend"
@@ -215,6 +219,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         storage=read.text("storage"),
         etcd_servers=read.several("etcd-servers"),
         audit_log_path=read.text("audit-log-path"),
+        development=bool(raw["development"]),
     )
     for flag in ("audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize"):
         read.number(flag, 0, 2**31 - 1)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import resource
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Protocol
 
 import click
@@ -27,6 +29,9 @@ from extapi.server.watchdog import Watchdog
 from extapi.storage.file import UnusableFile
 
 _EXPECTED = (BundleError, LookupFailed, BindError, CertificateError, UnknownStoredVersion, UnusableFile, ValueError)
+
+_STOPPED = frozenset({"dispatch_line", "dispatch_call", "dispatch_return", "dispatch_exception", "interaction"})
+"""What of :mod:`bdb` and :mod:`pdb` runs while the program does not; beneath a whole program it is ``run``."""
 
 
 class Stoppable(Protocol):
@@ -69,7 +74,11 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
         click.echo(f"Error: {error}", err=True)
         return 1
 
-    def stop(*_: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _is_at_prompt(frame):
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt  # the debugger's own: it stays at its prompt
+            os._exit(1)  # nothing else can end it, and the store is safe from that
         if statuses or stopping:
             sys.exit(1)  # a second signal does not wait (spec H15)
         stopping.append(True)
@@ -88,6 +97,15 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
     for mistake in mistakes:  # the last words, after what Twisted says at the end
         click.echo(f"Error: {mistake}", err=True)
     return statuses[0] if statuses else 1
+
+
+def _is_at_prompt(frame: FrameType | None) -> bool:
+    """Whether a debugger has stopped the program: the reactor does not go on before somebody has typed something."""
+    while frame is not None:
+        if frame.f_globals.get("__name__") in {"bdb", "pdb"} and frame.f_code.co_name in _STOPPED:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _allow_many_files() -> None:

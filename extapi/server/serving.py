@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 
 from extapi.authentication.settings import Settings
 from extapi.listener.listener import Listener
-from extapi.listener.service import Limits, OnFinished
+from extapi.listener.service import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.generic import Server
 
@@ -35,7 +35,8 @@ def name_authorities(tls: ServingCertificate, settings: Settings) -> None:
 class Serving:
     """Serves ``server`` over TLS: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then.
 
-    ``delay``: seconds to go on serving after :meth:`stop`, with readiness off.
+    ``delay``: seconds to go on serving after :meth:`stop`, with readiness off. ``describe``: what the answer to a request
+    says of an unexpected error; for development only.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Serving:
         access_log: OnFinished,
         limits: Limits | None = None,
         delay: float = 0.0,
+        describe: Describe | None = None,
     ) -> None:
         self._log = structlog.get_logger("extapi.server")
         self._server = server
@@ -65,6 +67,7 @@ class Serving:
             limits=limits or Limits(),
             on_died=self._died,
             on_finished=access_log,
+            describe=describe,
         )
 
     async def run(self) -> int:

@@ -15,6 +15,7 @@ FLAGS = {
     "--proxy-client-cert-file",
     "--proxy-client-key-file",
     "--requestheader-allowed-names",
+    "--request-timeout",
     "--requestheader-client-ca-file",
     "--secure-port",
     "--service-account-issuer",

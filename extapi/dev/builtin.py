@@ -6,6 +6,8 @@ nothing of the control plane itself, which is a process of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from extapi.dev.access import FRONT_PROXY_USER, ISSUER, Access
 from extapi.dev.certificates import Certificates
 from extapi.dev.directory import StateDirectory
@@ -23,11 +25,16 @@ class BuiltinCluster(Access):
         certificates: Certificates,
         processes: Processes,
         durable: bool = True,
+        flags: Sequence[str] = (),
     ) -> None:
-        """:param durable: whether objects are kept in DIR; tests need not survive a restart."""
+        """:param durable: whether objects are kept in DIR; tests need not survive a restart.
+
+        :param flags: further ones; one that is given twice counts as the last.
+        """
         super().__init__(state=state, port=port, certificates=certificates)
         self._processes = processes
         self._durable = durable
+        self._further = flags
 
     def start(self) -> None:
         """Start it; returns when ``/readyz`` says ok.
@@ -71,4 +78,5 @@ class BuiltinCluster(Access):
             f"--proxy-client-key-file={key(FRONT_PROXY_USER)}",
             f"--service-account-issuer={ISSUER}",
             f"--service-account-key-file={key('service-account')}",
+            *self._further,
         ]

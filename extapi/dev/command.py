@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import shlex
 import shutil
@@ -14,18 +15,20 @@ from typing import Any
 
 import click
 
-from extapi.dev import certificates, extension, forking, ports, registration, signals, users
+from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, title, users
 from extapi.dev.build import programs
 from extapi.dev.builtin import BuiltinCluster
 from extapi.dev.cluster import Cluster
+from extapi.dev.console import Console
 from extapi.dev.directory import StateDirectory, opened, write_secret
 from extapi.dev.failure import DevFailure
 from extapi.dev.kube import KubeError
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
+from extapi.server.development import AuthorsCode
 from extapi.server.loading import load_api
 
-_WATCH_INTERVAL = 0.2
+_WATCH_INTERVAL = 0.1
 _SHARED = {
     "builtin": ("extapi.controlplane.process", "extapi.server.lifecycle", "extapi.server.reactor"),
     "kube": ("extapi.server.lifecycle", "extapi.server.reactor"),
@@ -47,6 +50,7 @@ class Options:
     serve_port: int
     storage: str | None
     control_plane: str
+    foreground: bool
 
 
 @click.command()
@@ -70,6 +74,11 @@ class Options:
     default="builtin",
     show_default=True,
     help="Which control plane: builtin is in Python and starts at once; kube is the real one, compiled on first use.",
+)
+@click.option(
+    "--foreground",
+    is_flag=True,
+    help="Give the extension server this terminal, so that breakpoint() works in the API's code.",
 )
 @click.option("--user", metavar="NAME", help="Print a kubeconfig for this user of what runs in DIR, and exit.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="A group of --user; may be repeated.")
@@ -103,17 +112,33 @@ def _run(options: Options, stop: signals.Stop) -> None:
     with opened(options.directory) as state:
         port = ports.choose(options.port, "--port")
         serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
-        fork = forking.prepare(_SHARED[options.control_plane])
-        processes = Processes(state.logs, fork=fork, private=[state.lock], meanwhile=stop.check)
-        try:
-            _start(replace(options, port=port, serve_port=serve_port), state, groups, processes)
-            click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
-            while True:
-                processes.check()
-                time.sleep(_WATCH_INTERVAL)
-        finally:
-            processes.stop()
-            state.port.unlink(missing_ok=True)
+        title.set_name("extapi dev")
+        screen = terminal.standard_error()
+        console = Console(screen, AuthorsCode.of(options.target))
+
+        def meanwhile() -> None:
+            stop.check()
+            console.show()
+
+        processes = Processes(
+            state.logs,
+            fork=forking.prepare(_SHARED[options.control_plane]),
+            private=[state.lock],
+            meanwhile=meanwhile,
+            follow=console.follow,
+            waiting=screen.status,
+        )
+        with terminal.kept() if options.foreground else contextlib.nullcontext(), console.until_the_end():
+            try:
+                _start(replace(options, port=port, serve_port=serve_port), state, groups, processes)
+                console.starting = False
+                click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
+                while True:
+                    processes.check()
+                    time.sleep(_WATCH_INTERVAL)
+            finally:
+                processes.stop()
+                state.port.unlink(missing_ok=True)
 
 
 def _load(target: str) -> list[GroupVersions]:
@@ -131,13 +156,16 @@ def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersio
     found = programs(click.echo) if options.control_plane == "kube" else None
     keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
     cluster: Cluster | BuiltinCluster
+    flags = [f"--request-timeout={extension.DEBUGGING}"] if options.foreground else []
     if found is None:
         click.echo(_NO_CLUSTER)
         click.echo("starting the control plane")
-        cluster = BuiltinCluster(state=state, port=options.port, certificates=keys, processes=processes)
+        cluster = BuiltinCluster(state=state, port=options.port, certificates=keys, processes=processes, flags=flags)
     else:
         click.echo("starting etcd and kube-apiserver")
-        cluster = Cluster(state=state, port=options.port, programs=found, certificates=keys, processes=processes)
+        cluster = Cluster(
+            state=state, port=options.port, programs=found, certificates=keys, processes=processes, flags=flags
+        )
     cluster.start()
     write_secret(state.port, f"{options.port}\n")
     try:
@@ -150,10 +178,11 @@ def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersio
             kubeconfig=cluster.write_kubeconfig("extension-client"),
             certificates=keys,
             processes=processes,
+            foreground=options.foreground,
         )
         click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))
         registration.register(cluster.client, groups, port=options.serve_port, ca=keys.certificate("serving-ca"))
-        extension.wait_available(cluster.client, groups, processes)
+        extension.wait_available(cluster.client, groups, processes, foreground=options.foreground)
         # Last, so that it never finds an API that does not answer yet.
         if not cluster.start_controller_manager():
             click.echo("no kube-controller-manager among the prebuilt programs: nothing is garbage collected")

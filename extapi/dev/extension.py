@@ -15,6 +15,10 @@ from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions, unavailable
 
+DEBUGGING = "1h0m0s"
+"""How long a request may take, in each server on its way, where somebody may stop at it with a debugger."""
+_DAY = 24 * 60 * 60
+
 
 def start(
     target: str,
@@ -25,6 +29,7 @@ def start(
     certificates: Certificates,
     processes: Processes,
     flags: Sequence[str] = (),
+    foreground: bool = False,
 ) -> None:
     """Start ``extapi serve`` and wait until it says that it is ready.
 
@@ -32,6 +37,7 @@ def start(
     :param storage: the URL of its store.
     :param kubeconfig: its identity towards kube-apiserver.
     :param flags: further ones of ``extapi serve``; one that is given twice counts as the last.
+    :param foreground: it has our terminal, and somebody may hold it up with a debugger.
     :raises DevFailure: it cannot be started, ended, or is not ready in time.
     """
     command = [
@@ -45,18 +51,30 @@ def start(
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         f"--storage={storage}",
+        "--development",
+        *((f"--request-timeout={DEBUGGING}",) if foreground else ()),
         *flags,
     ]
-    processes.start_python("extension-server", "extapi", command)
+    processes.start_python("extension-server", "extapi", command, foreground=foreground)
     client = KubeClient(port, ca=certificates.certificate("serving-ca"))
     processes.wait_until(
-        lambda: client.problem("/readyz"), "the extension server to be ready", seconds=60, interval=0.03
+        lambda: client.problem("/readyz"),
+        "the extension server to be ready",
+        seconds=_DAY if foreground else 60,
+        interval=0.03,
     )
 
 
-def wait_available(client: KubeClient, groups: Sequence[GroupVersions], processes: Processes) -> None:
-    """Wait until kube-apiserver serves every version.
+def wait_available(
+    client: KubeClient, groups: Sequence[GroupVersions], processes: Processes, *, foreground: bool = False
+) -> None:
+    """Wait until kube-apiserver serves every version; :func:`start` says what ``foreground`` is.
 
     :raises DevFailure: a process ended, or a version is not available in time.
     """
-    processes.wait_until(lambda: unavailable(client, groups), "the API to be available", seconds=60, interval=0.03)
+    processes.wait_until(
+        lambda: unavailable(client, groups),
+        "the API to be available",
+        seconds=_DAY if foreground else 60,
+        interval=0.03,
+    )

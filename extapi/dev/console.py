@@ -72,6 +72,10 @@ class Source:
         if last:
             self._tell_left_out()
 
+    def close(self) -> None:
+        """Read no more."""
+        self._tail.close()
+
     def _take(self, line: bytes, *, starting: bool) -> None:
         entry = _entry(line)
         if entry is None:
@@ -177,7 +181,10 @@ class Console:
             self.show()
             for source in self._sources:
                 source.read(self._clock(), starting=self.starting, last=True)
-            self.show()
+                while source.pending and self._terminal.has_room():
+                    self._terminal.line(source.pending.popleft())
+                source.close()
+            self._sources.clear()
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:

@@ -15,8 +15,6 @@ from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions, unavailable
 
-DEBUGGING = "1h0m0s"
-"""How long a request may take, in each server on its way, where somebody may stop at it with a debugger."""
 _DAY = 24 * 60 * 60
 
 
@@ -51,8 +49,6 @@ def start(
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         f"--storage={storage}",
-        "--development",
-        *((f"--request-timeout={DEBUGGING}",) if foreground else ()),
         *flags,
     ]
     processes.start_python("extension-server", "extapi", command, foreground=foreground)

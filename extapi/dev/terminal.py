@@ -59,8 +59,9 @@ class Terminal:
         for text, style in parts:
             shown = visible(text[: left + 1])
             if len(shown) > left:
-                shown = f"{shown[:left]}..."
-            left = max(left - len(shown), 0)
+                texts.append(f"{shown[:left]}...")
+                break
+            left -= len(shown)
             texts.append(f"\x1b[{STYLES[style]}m{shown}\x1b[0m" if self._colour and style and shown else shown)
         self._write("".join(texts) + "\n")
 

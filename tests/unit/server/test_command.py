@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -63,3 +68,22 @@ def test_a_boolean_flag_that_is_neither() -> None:
     result = CliRunner().invoke(serve, ["extapi.pizza:api", "--authentication-skip-lookup=maybe"])
     assert result.exit_code == 2
     assert "Invalid value for '--authentication-skip-lookup'" in result.stderr
+
+
+def test_without_a_cluster_it_says_how_to_try_without_one(tmp_path: Path) -> None:
+    """A newcomer's first idea."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+    result = subprocess.run(
+        [sys.executable, "-m", "extapi", "serve", "extapi.pizza:api", "--secure-port=0", f"--cert-dir={tmp_path}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=60,
+    )
+    assert result.returncode == 1
+    assert result.stderr == (
+        "Error: failed to get delegated authentication kubeconfig: unable to load in-cluster configuration, "
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined: give --kubeconfig, or run in a pod. "
+        "To try the API without a cluster: extapi dev extapi.pizza:api\n"
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 
 from extapi import Context, Informer, NotFound, Review
 from extapi.api.user import User
@@ -33,6 +34,36 @@ def test_a_controller_that_fails_is_run_again_later_and_later() -> None:
     pauses = [later - earlier for earlier, later in zip(failing.times, failing.times[1:], strict=False)]
     assert pauses[:7] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     assert set(pauses[7:]) == {60.0}
+
+
+class Ending:
+    """Returns each time it is run."""
+
+    async def run(self, context: Context) -> None:
+        """Do nothing."""
+
+
+def test_what_a_controller_does_wrong_is_told_each_time() -> None:
+    """That one has returned is as bad as an error, and nobody would notice."""
+    logged: list[dict[str, Any]] = []
+    observer = cast("ILogObserver", logged.append)
+    globalLogPublisher.addObserver(observer)
+    try:
+        with serve(shop(controllers=[Failing(), Ending()])) as server:
+            server.clock.advance(0.5)
+    finally:
+        globalLogPublisher.removeObserver(observer)
+    told = [(event["component"], formatEvent(event)) for event in logged if "component" in event]
+    ended = "its run() returned, and should go on until it is cancelled; it is started again in"
+    assert told == [
+        ("controller Failing", "controller Failing failed and is started again in 0.5 s"),
+        ("controller Ending", f"controller Ending ended: {ended} 0.5 s"),
+        ("controller Failing", "controller Failing failed 2 times in a row and is started again in 1.0 s"),
+        ("controller Ending", f"controller Ending ended 2 times in a row: {ended} 1.0 s"),
+    ]
+    failures = [event["log_failure"] for event in logged if "component" in event and "log_failure" in event]
+    assert [str(failure.value) for failure in failures] == ["the author's mistake"] * 2
+    assert all(failure.getTracebackObject() is not None for failure in failures)
 
 
 class Rarely:

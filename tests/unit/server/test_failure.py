@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
+from twisted.internet.defer import Deferred
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, Decision, Verdict
-from extapi.errors import ServerTimeout
+from extapi.errors import InternalError, ServerTimeout
+from extapi.listener.call import Call, Handler, Peer, Response
+from extapi.listener.requestinfo import request_info
+from extapi.server.development import AuthorsCode
+from extapi.server.failure import Failures
+from extapi.server.loopback import BodyBytes
 from extapi.storage.base import Unavailable
 from extapi.testing import serve
 from tests.unit.verbs.sample import GROUP, V1, WIDGETS, Shop, failure, shop, widget
@@ -64,6 +71,32 @@ def test_why_an_authors_code_failed_is_logged_and_not_told(shop_served: Shop) ->
     assert b"a secret" not in answer.body
     (event,) = [event for event in logged if "log_failure" in event]
     assert str(event["log_failure"].value) == "a secret"
+
+
+def test_on_a_development_server_it_is_told_as_well() -> None:
+    error = InternalError("conversion failed")
+
+    async def fail(_: Call) -> Response:
+        try:
+            int("no number")
+        except ValueError as reason:
+            raise error from reason
+        raise AssertionError
+
+    line = fail.__code__.co_firstlineno + 2
+    call = Call("GET", "/x", request_info("GET", "/x", {}), {}, {}, BodyBytes(b""), Peer(), "id", 0.0, 60.0)
+    for _ in range(2):  # one that is kept with what could not be converted is raised again and again
+        answers: list[Response] = []
+        Deferred.fromCoroutine(told(Failures(fail, AuthorsCode().describe), call)).addCallback(answers.append)
+        assert isinstance(answers[0].body, bytes)
+        assert json.loads(answers[0].body)["message"] == (
+            "conversion failed: ValueError: invalid literal for int() with base 10: 'no number' "
+            f"(File 'tests/unit/server/test_failure.py', line {line}, in {fail.__qualname__})"
+        )
+
+
+async def told(handler: Handler, call: Call) -> Response:
+    return await handler(call)
 
 
 def test_a_store_in_trouble_is_logged_without_a_traceback(shop_served: Shop) -> None:

@@ -40,11 +40,64 @@ except ValueError:
 """
 
 
+STANDARD_LIBRARY = """
+import logging
+import sys
+from twisted.logger import Logger
+from extapi.server.logs import configure_logs
+
+configure_logs(sys.stdout.buffer)
+log = logging.getLogger("mine.oven")
+log.info("not wanted, unless the author says so")
+log.setLevel(logging.DEBUG)
+log.info("%d degrees", 300)
+log.log(35, "between")
+log.critical("bad %d", "arguments")
+try:
+    raise ValueError("the reason")
+except ValueError:
+    log.exception("it failed")
+try:
+    try:
+        raise ValueError("the cause")
+    except ValueError as error:
+        raise KeyError("what came of it") from error
+except KeyError:
+    Logger("things").failure("it failed", component="controller Cook")
+"""
+
+
+def test_what_logging_is_told_goes_the_same_way() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", STANDARD_LIBRARY], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stderr == ""
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(line["level"], line["event"], line["source"]) for line in lines[:4]] == [
+        ("info", "300 degrees", "mine.oven"),
+        ("warning", "between", "mine.oven"),
+        ("critical", "'bad %d' (TypeError: %d format: a real number is required, not str)", "mine.oven"),
+        ("error", "it failed", "mine.oven"),
+    ]
+    assert lines[3]["traceback"].endswith("ValueError: the reason\n")
+    assert "ValueError: the cause" in lines[4]["traceback"]
+    assert lines[4]["traceback"].endswith("KeyError: 'what came of it'\n")
+    assert lines[4]["component"] == "controller Cook"
+
+
+def test_an_author_who_has_chosen_handlers_keeps_them() -> None:
+    program = STANDARD_LIBRARY.replace("\nconfigure", "\nlogging.basicConfig(stream=sys.stderr)\nconfigure").split(
+        "log.log"
+    )[0]
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert (result.stdout, result.stderr) == ("", "INFO:mine.oven:300 degrees\n")
+
+
 LONG_EVENTS = """
 log = Logger("things")
 log.info("refused {what}", what="x" * 1_000_000)
 try:
-    raise ValueError("y" * 1_000_000)
+    raise ValueError("y" * 1_000_000 + " at the end")
 except ValueError:
     log.failure("it failed")
 """
@@ -114,6 +167,8 @@ def test_long_events_are_cut() -> None:
     refused, failed = [json.loads(line) for line in result.stdout.splitlines()[1:]]
     assert len(refused["event"]) < 17_000
     assert len(failed["traceback"]) < 17_000
+    assert failed["traceback"].startswith("Traceback (most recent call last):\n")
+    assert failed["traceback"].endswith("yyy at the end\n")
 
 
 def test_a_request_is_one_line_without_headers_or_body() -> None:

@@ -1,0 +1,87 @@
+"""A process with a debugger in it, which holds up the reactor as long as somebody thinks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pseudoterminal import Terminal
+from tests.waiting import until
+
+PROGRAM = """
+from twisted.internet.defer import Deferred
+from extapi.server.reactor import run_process
+
+class Process:
+    def __init__(self):
+        self.over = Deferred()
+
+    async def run(self):
+        breakpoint()
+        print("went on", flush=True)
+        return await self.over
+
+    def stop(self):
+        self.over.callback(0)
+
+raise SystemExit(run_process(lambda reactor, log: Process()))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_ctrl_c_at_a_debuggers_prompt_stays_there(program: Path, tmp_path: Path) -> None:
+    terminal = Terminal([sys.executable, str(program)], tmp_path, PYTHONPATH=str(Path.cwd()))
+    try:
+        terminal.expect("(Pdb) ")
+        terminal.type("\x03")
+        terminal.expect("--KeyboardInterrupt--")
+        terminal.expect("(Pdb) ")
+        terminal.type("c\n")
+        terminal.expect("went on")
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.status() == 0
+    finally:
+        terminal.close()
+
+
+def test_who_is_told_to_end_at_a_debuggers_prompt_ends(program: Path, tmp_path: Path) -> None:
+    terminal = Terminal([sys.executable, str(program)], tmp_path, PYTHONPATH=str(Path.cwd()))
+    try:
+        terminal.expect("(Pdb) ")
+        ended: list[int] = []
+
+        def told() -> bool:
+            # Told until it has ended: what comes before the prompt waits for input is seen with the next one only.
+            os.kill(terminal.pid, signal.SIGTERM)
+            pid, status = os.waitpid(terminal.pid, os.WNOHANG)
+            ended.append(status)
+            return pid != 0
+
+        until(told)
+        assert os.waitstatus_to_exitcode(ended[-1]) == 1
+    finally:
+        terminal.close()
+
+
+def test_a_program_that_a_debugger_runs_as_a_whole_ends_as_ever(program: Path, tmp_path: Path) -> None:
+    """The debugger's frames are below all others then."""
+    program.write_text(PROGRAM.replace("breakpoint()", "pass"))
+    terminal = Terminal([sys.executable, "-m", "pdb", str(program)], tmp_path, PYTHONPATH=str(Path.cwd()))
+    try:
+        terminal.expect("(Pdb) ")
+        terminal.type("c\n")
+        terminal.expect("went on")
+        os.kill(terminal.pid, signal.SIGTERM)
+        terminal.expect("The program exited via sys.exit(). Exit status: 0")
+    finally:
+        terminal.close()

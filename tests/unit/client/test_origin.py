@@ -174,6 +174,16 @@ def test_a_request_that_is_cancelled_ends_its_connection(setting: Setting) -> No
     setting.turning.until(lambda: setting.connections[0].closed)
 
 
+def test_a_request_that_is_cancelled_while_it_connects_is_cancelled_like_any_other(setting: Setting) -> None:
+    """Twisted's own error for it would be logged as a defect by whoever asked."""
+    origin = setting.origin()
+    results: list[Any] = []
+    asking = Deferred.fromCoroutine(origin.ask("GET", GET))
+    asking.addErrback(lambda failure: results.append(failure.type))
+    asking.cancel()
+    assert results == [CancelledError]
+
+
 def test_a_closed_origin_connects_no_more(setting: Setting) -> None:
     origin = setting.origin()
     origin.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -164,3 +165,71 @@ def test_a_child_of_ours_that_does_not_end_leaves_its_stacks_in_its_log(tmp_path
     processes.stop(seconds=0)
     assert " in occupied" in child.log.read_text()
     assert not lives(child.process.pid)
+
+
+def test_a_wait_that_takes_long_is_told_until_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("extapi.dev.processes.PATIENCE", 0.02)
+    told: list[str] = []
+    Processes(tmp_path, waiting=told.append).wait_until(
+        lambda: None if len(told) >= 2 else "not yet", "kube-apiserver to be ready", seconds=60, interval=0.01
+    )
+    assert told == ["waiting for kube-apiserver to be ready: 0 s"] * 2 + [""]
+
+
+def test_a_short_wait_is_not_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    Processes(tmp_path, waiting=told.append).wait_until(lambda: None, "nothing", seconds=60)
+    assert told == [""]
+
+
+def test_a_program_whose_output_is_shown_is_not_quoted_when_it_ends(tmp_path: Path) -> None:
+    followed: list[tuple[str, Path]] = []
+    processes = Processes(tmp_path, follow=lambda name, log: followed.append((name, log)))
+    child = processes.start_python("version", "platform", [])
+    child.process.wait(30)
+    with pytest.raises(DevFailure, match=f"^version ended with status 0; its log is {re.escape(str(child.log))}$"):
+        processes.check()
+    assert followed == [("version", child.log)]
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_a_program_in_the_foreground_has_our_streams_and_our_group(tmp_path: Path, fork: bool) -> None:
+    """In a process of its own: its standard streams are the ones that count."""
+    (tmp_path / "told.py").write_text(
+        "import os, signal, sys\nprint(input(), os.getpgrp() == os.getpgid(os.getppid()))\n"
+        "print(sorted(s.name for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])))\nprint('bad', file=sys.stderr)"
+    )
+    script = f"""
+from pathlib import Path
+from extapi.dev.processes import Processes
+child = Processes(Path("log"), fork={fork}).start_python("told", "told", [], foreground=True)
+raise SystemExit(child.process.wait(30))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        input="typed\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{Path.cwd()}{os.pathsep}{tmp_path}"},
+    )
+    assert result.stdout == "typed True\n['SIGHUP', 'SIGINT']\n"
+    assert result.stderr == ""
+    assert (tmp_path / "log" / "told.log").read_text() == "bad\n"
+
+
+def test_a_program_in_the_foreground_that_does_not_end_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deaf.py").write_text(
+        "import signal, time\nfor s in (signal.SIGTERM, signal.SIGALRM): signal.signal(s, signal.SIG_IGN)\n"
+        "open('deaf', 'w').write('yes\\n')\ntime.sleep(60)"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    processes = Processes(tmp_path / "log")
+    child = processes.start_python("deaf", "deaf", [], foreground=True)
+    wait_for_file(processes, tmp_path / "deaf")
+    processes.stop(seconds=0)
+    assert child.process.poll() == -signal.SIGKILL

@@ -161,8 +161,9 @@ class Exchange:
             return
         target = self.head.target.decode("ascii")
         self._log.failure("the handler failed on {method} {target}", failure, method=self.head.method, target=target)
-        describe = self.connection.service.describe
-        self._respond(text_response(500, PANIC if describe is None else f"{PANIC} {describe(failure.value)}"))
+        describe, error = self.connection.service.describe, failure.value
+        why = "" if describe is None or error is None else f" {describe(error)}"
+        self._respond(text_response(500, PANIC + why))
 
     def _broken(self, failure: Failure) -> None:
         """Something in writing the answer failed: the peer must not take what it got for all."""

@@ -148,7 +148,7 @@ class Controllers:
 
     def _tell(self, controller: Controller, error: Exception | None, delay: float, times: int) -> None:
         """Log why a controller is started again: that it has returned is a mistake as well, and a quiet one."""
-        details = {
+        details: dict[str, Any] = {
             "component": f"controller {_name(controller)}",
             "controller": _name(controller),
             "delay": delay,

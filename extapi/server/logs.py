@@ -125,8 +125,8 @@ class _StandardLibrary(logging.Handler):
         """Write it as an event of our own."""
         try:
             text = record.getMessage()
-        except Exception as error:  # noqa: BLE001 - a text that does not fit its arguments is no reason to fail elsewhere
-            text = f"{record.msg!r} ({type(error).__name__}: {error})"
+        except Exception as mismatch:  # noqa: BLE001 - a text that does not fit its arguments is no reason to fail elsewhere
+            text = f"{record.msg!r} ({type(mismatch).__name__}: {mismatch})"
         error = record.exc_info[1] if record.exc_info else None
         details = {"traceback": _traceback(error, error.__traceback__)} if error is not None else {}
         level = next(name for least, name in _LEVELS if record.levelno >= least)

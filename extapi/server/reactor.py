@@ -77,6 +77,7 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
     def stop(number: int, frame: FrameType | None) -> None:
         if _is_at_prompt(frame):
             if number == signal.SIGINT:
+                signal.alarm(0)  # the watchdog's
                 raise KeyboardInterrupt  # the debugger's own: it stays at its prompt
             os._exit(1)  # nothing else can end it, and the store is safe from that
         if statuses or stopping:

@@ -206,6 +206,12 @@ def test_the_built_in_one_says_what_it_is_not_and_is_there_in_seconds(state: Pat
         ready = re.match(r"ready after ([\d.]+) s", running.lines[-1])
         assert ready is not None
         assert float(ready[1]) < 10  # 3 on a machine that does nothing else
+        # What ps shows: the name, and the command line of each.
+        assert Path(f"/proc/{running.process.pid}/comm").read_text() == "extapi dev\n"
+        shown = {name: Path(f"/proc/{pid}/cmdline").read_bytes() for name, pid in running.children().items()}
+        assert {name: line.split(b"\0")[0].decode() for name, line in shown.items()} == {
+            name: f"extapi dev: {name}" for name in PROGRAMS["builtin"]
+        }
         addresses = [address for pid in running.children().values() for address in listening(pid)]
         assert len(addresses) == 2
         assert set(addresses) == {"0100007F"}

@@ -148,7 +148,7 @@ def test_what_goes_wrong_is_shown_where_the_author_looks(tmp_path: Path, kubectl
         # What is left out there is in the log.
         log = (tmp_path / ".extapi/dev/log/extension-server.log").read_text()
         [panic] = [json.loads(line) for line in log.splitlines() if "the handler failed" in line]
-        assert "extapi/listener/exchange.py" in panic["traceback"]
+        assert "extapi/verbs/create.py" in panic["traceback"]
         assert "I see print \x1b[2J\n" in log
         begun = time.monotonic()
         kubectl("create", "-f", "-", stdin=oven("flood"))

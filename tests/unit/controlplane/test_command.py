@@ -46,7 +46,9 @@ def test_no_flag_makes_it_listen_elsewhere(tmp_path: Path) -> None:
     assert "No such option '--bind-address'" in result.stderr
 
 
-@pytest.mark.parametrize("missing", sorted(FLAGS - {"--secure-port", "--requestheader-allowed-names"}))
+@pytest.mark.parametrize(
+    "missing", sorted(FLAGS - {"--secure-port", "--requestheader-allowed-names", "--request-timeout"})
+)
 def test_files_and_the_issuer_are_needed(tmp_path: Path, missing: str) -> None:
     result = CliRunner().invoke(control_plane, [flag for flag in flags(tmp_path) if not flag.startswith(missing)])
     assert result.exit_code == 2
@@ -65,3 +67,9 @@ def test_wrong_values_are_usage_errors(tmp_path: Path, changed: dict[str, str], 
     result = CliRunner().invoke(control_plane, flags(tmp_path, **changed))
     assert result.exit_code == 2
     assert problem in " ".join(result.stderr.split())
+
+
+def test_a_timeout_is_a_duration_of_go(tmp_path: Path) -> None:
+    result = CliRunner().invoke(control_plane, flags(tmp_path, request_timeout="soon"))
+    assert result.exit_code == 2
+    assert 'time: invalid duration "soon"' in result.output

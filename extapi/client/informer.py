@@ -14,7 +14,8 @@ from twisted.logger import Logger
 
 from extapi.client.base import TransportError
 from extapi.client.clock import Clock, sleep
-from extapi.client.kube import Client, Obj, ResourceName
+from extapi.client.kube import Client, Obj, ResourceName, items_of
+from extapi.client.watching import one_watch
 from extapi.errors import ApiError, Expired, Gone
 
 PAGE = 500
@@ -22,12 +23,6 @@ PAGE = 500
 
 FIRST_DELAY, LAST_DELAY = 0.8, 30.0
 """Seconds before the first and, doubled each time, before every later try (client-go's Reflector)."""
-
-WATCH_SECONDS = 300
-"""Seconds one watch lasts at least; the server ends it, and it goes on where it was."""
-
-WATCH_GRACE = 30
-"""Seconds beyond that after which a watch that did not end is taken for dead."""
 
 OnChange = Callable[[str, Obj], None]
 """Called with ADDED, MODIFIED or DELETED and the object; for DELETED the last state that is known."""
@@ -149,7 +144,7 @@ class Informer:
             if token:
                 query["continue"] = token
             page = await self._client.list(self._resource, namespace=self._namespace, query=query)
-            for obj in page.get("items") or ():
+            for obj in items_of(page):
                 found[_key(obj)] = obj
             metadata = page.get("metadata") or {}
             token, version = metadata.get("continue", ""), metadata.get("resourceVersion", "")
@@ -167,26 +162,20 @@ class Informer:
 
     async def _watch(self) -> None:
         """One watch, until it ends."""
-        seconds = int(WATCH_SECONDS * (1 + self._jitter()))
-        query = {
-            **self._query,
-            "resourceVersion": self._version,
-            "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(seconds),
-        }
-        began = self._clock.seconds()
-        watch = await self._client.watch(self._resource, namespace=self._namespace, query=query)
-        watchdog = self._clock.callLater(seconds + WATCH_GRACE, watch.close)
-        events = 0
-        try:
-            async for event in watch:
-                events += 1
-                self._failures = 0
-                self._apply(event.type, event.object)
-        finally:
-            if watchdog.active():
-                watchdog.cancel()
-            watch.close()
+        began, events = self._clock.seconds(), 0
+        watch = one_watch(
+            self._client,
+            self._resource,
+            namespace=self._namespace,
+            query=self._query,
+            resource_version=self._version,
+            clock=self._clock,
+            jitter=self._jitter,
+        )
+        async for event in watch:
+            events += 1
+            self._failures = 0
+            self._apply(event.type, event.object)
         # A server that ends every watch at once must not be asked in a tight loop.
         self._failures = 0 if events or self._clock.seconds() - began >= 1 else self._failures + 1
 

@@ -22,6 +22,8 @@ Obj = dict[str, Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 ANSWER = 64 * 1024 * 1024
 """Bytes of an answer, as a rule."""
 
@@ -220,6 +222,20 @@ class Client:
             body=None if obj is None else encode(obj),
             timeout=self._timeout if timeout is None else timeout,
         )
+
+
+def items_of(page: Obj) -> list[Obj]:
+    """The objects of a list, each with its apiVersion and kind.
+
+    kube-apiserver leaves both out in lists of its own kinds: there they are those of the list (client-go does the same:
+    ``unstructuredJSONScheme.decodeToList``).
+    """
+    items: list[Obj] = page.get("items") or []
+    list_kind = page.get("kind")
+    if items and "kind" not in items[0] and isinstance(list_kind, str) and list_kind.endswith("List"):
+        kind = {"apiVersion": page.get("apiVersion", ""), "kind": list_kind.removesuffix("List")}
+        return [{**kind, **item} for item in items]
+    return items
 
 
 def _segment(part: str) -> str:

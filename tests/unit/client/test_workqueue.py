@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+import pytest
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
 from extapi.client.workqueue import FIRST_DELAY, LAST_DELAY, WorkQueue
-from extapi.errors import Conflict
+from extapi.errors import Conflict, TooManyRequests
 
 
 def worker(queue: WorkQueue) -> list[Any]:
@@ -132,3 +133,79 @@ def test_a_key_may_fail_for_days() -> None:
         queue.retry("a")
         clock.advance(LAST_DELAY)
     assert len(got) == 1100
+
+
+class Jobs:
+    """Work that ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.underway: dict[str, Deferred[None]] = {}
+        self.begun: list[str] = []
+        self.cancelled: list[str] = []
+
+    async def work(self, key: str) -> None:
+        assert key not in self.underway
+        self.begun.append(key)
+        mine = self.underway[key] = Deferred(lambda _: self.cancelled.append(key))
+        await mine
+
+    def end(self, key: str) -> None:
+        self.underway.pop(key).callback(None)
+
+
+def test_workers_work_on_several_keys_at_a_time() -> None:
+    queue, jobs = WorkQueue(Clock()), Jobs()
+    Deferred.fromCoroutine(queue.each(jobs.work, workers=2))
+    for key in "abc":
+        queue.add(key)
+    assert jobs.begun == ["a", "b"]
+    jobs.end("b")
+    assert jobs.begun == ["a", "b", "c"]
+
+
+def test_a_key_is_never_worked_on_twice_at_a_time() -> None:
+    queue, jobs = WorkQueue(Clock()), Jobs()
+    Deferred.fromCoroutine(queue.each(jobs.work, workers=3))
+    for key in ("a", "a", "b"):
+        queue.add(key)
+    assert jobs.begun == ["a", "b"]  # the third worker has nothing to do, though there is an "a" again
+    assert len(queue) == 1
+    jobs.end("b")
+    assert jobs.begun == ["a", "b"]
+    jobs.end("a")
+    assert jobs.begun == ["a", "b", "a"]
+
+
+def test_all_workers_end_when_one_is_cancelled() -> None:
+    queue, jobs = WorkQueue(Clock()), Jobs()
+    ended: list[Any] = []
+    running = Deferred.fromCoroutine(queue.each(jobs.work, workers=3))
+    running.addErrback(lambda failure: ended.append(failure.type))
+    queue.add("a")
+    queue.add("b")
+    running.cancel()
+    assert ended == [CancelledError]
+    assert sorted(jobs.cancelled) == ["a", "b"]
+    queue.add("c")
+    assert jobs.begun == ["a", "b"]
+
+
+def test_work_without_workers_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="workers must be at least 1, not 0"):
+        WorkQueue(Clock()).each(lambda _: succeed(None), workers=0).send(None)  # type: ignore[arg-type]  # never called
+
+
+def test_a_key_comes_back_no_sooner_than_the_server_asks_for() -> None:
+    clock, done = Clock(), []
+    queue = WorkQueue(clock)
+
+    async def work(key: str) -> None:
+        done.append((key, clock.seconds()))
+        if len(done) == 1:
+            raise TooManyRequests("later", retry_after=7)
+
+    Deferred.fromCoroutine(queue.each(work))
+    queue.add("a")
+    for _ in range(20):
+        clock.advance(0.5)
+    assert done == [("a", 0.0), ("a", 7.0)]

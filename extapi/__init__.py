@@ -55,7 +55,8 @@ from extapi.api.user import User
 from extapi.client.informer import Informer
 from extapi.client.workqueue import WorkQueue
 from extapi.errors import ApiError, Conflict, FieldError, Forbidden, NotFound
-from extapi.server.controllers import Context, Controller
+from extapi.server.context import Context
+from extapi.server.controllers import Controller
 
 __all__ = [
     "CLUSTER",

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import msgspec
 
+from extapi.api.author import Startable
 from extapi.api.definition import Kind
 from extapi.api.types import Obj
 from extapi.api.user import User
@@ -187,10 +188,4 @@ class Validator(Protocol):
         ...
 
 
-@runtime_checkable
-class Startable(Protocol):
-    """A plugin that needs more than the review: it is started once before the server is ready."""
-
-    async def start(self, context: Any) -> None:
-        """``context.client`` is a client that acts as the server itself."""
-        ...
+__all__ = ["Mutator", "Operation", "Review", "Startable", "Validator"]

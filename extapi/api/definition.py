@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from extapi.api.author import Asked, Plugin, Runner, Serves
 from extapi.api.declaration import DeclarationError
+from extapi.api.policyrule import PolicyRule
 from extapi.api.types import Obj, Object
-from extapi.api.user import User
 from extapi.api.versions import by_priority
 from extapi.errors import FieldError
 
@@ -106,26 +107,13 @@ class Strategy:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A request as an author's methods see it (:attr:`Kind.serves`, :attr:`Subresource.serves`)."""
-
-    user: User
-    version: str
-    """The version that the request speaks."""
-    namespace: str = ""
-    name: str = ""
-    """Of the object in the path; empty for collections."""
-    dry_run: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class Subresource:
     """A path below each object of a kind, besides ``status``. Exactly one of ``field`` and ``serves`` is given."""
 
     field: str = ""
     """A write through the path changes this part of the stored object and nothing else, as ``status`` does with status."""
-    serves: Any = None
+    serves: Serves | None = None
     """Answers itself: an object with methods named as verbs, as :attr:`Kind.serves` has them."""
     group: str = ""
     version: str = ""
@@ -187,7 +175,7 @@ class Kind:
     strategy: Strategy = field(default_factory=Strategy)
     selectable: Sequence[str] = ()
     """JSON paths of fields that field selectors may ask for, such as ``.spec.color`` (``selectableFields`` of a CRD)."""
-    serves: Any = None
+    serves: Serves | None = None
     """Answers for the kind instead of the store: an object with a method for each verb that the kind has.
 
     ``async def create(asked, obj)``, ``get(asked)``, ``list(asked)``, ``update(asked, obj)``, ``delete(asked)``: objects go in and out
@@ -311,19 +299,30 @@ class Api:
     """Everything one server serves: groups of kinds, admission plugins in order, and controllers that run beside."""
 
     groups: Sequence[Group]
-    admission: Sequence[Any]
+    admission: Sequence[Plugin]
     """Mutators and Validators (``extapi.admission.base``), asked in this order."""
-    controllers: Sequence[Any]
+    controllers: Sequence[Runner]
     """Objects with ``async def run(self, context)`` (``extapi.server.controllers``), started once the server serves."""
+    needs: Sequence[PolicyRule]
+    """What the author's code does in the cluster: the server's account is given these rights."""
 
-    def __init__(self, *groups: Group, admission: Sequence[Any] = (), controllers: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        *groups: Group,
+        admission: Sequence[Plugin] = (),
+        controllers: Sequence[Runner] = (),
+        needs: Sequence[PolicyRule] = (),
+    ) -> None:
         object.__setattr__(self, "groups", tuple(groups))
         object.__setattr__(self, "admission", tuple(admission))
         object.__setattr__(self, "controllers", tuple(controllers))
+        object.__setattr__(self, "needs", tuple(needs))
         names = [group.name for group in groups]
         problems = [f"group {name} occurs twice" for name in dict.fromkeys(names) if names.count(name) > 1]
         if not groups:
             problems.append("an Api needs at least one Group")
+        rules: Sequence[Any] = needs
+        problems += [f"needs: {each!r} is no PolicyRule" for each in rules if not isinstance(each, PolicyRule)]
         if problems:
             raise DeclarationError.of(problems)
 

@@ -21,6 +21,12 @@ def format_timestamp(seconds: float) -> str:
     return _written(datetime.fromtimestamp(int(seconds), UTC))
 
 
+def format_micro_timestamp(seconds: float) -> str:
+    """The same with microseconds, as ``meta/v1`` MicroTime is written: ``2006-01-02T15:04:05.000000Z``."""
+    time = datetime.fromtimestamp(seconds, UTC)
+    return f"{_written(time)[:-1]}.{time.microsecond:06}Z"
+
+
 def canonical_timestamp(text: str) -> str:
     """The same time as the API writes it. Raises ValueError as :func:`parse_timestamp`."""
     return _written(parse_timestamp(text))

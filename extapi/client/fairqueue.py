@@ -52,13 +52,16 @@ class FairQueue:
         running: int = RUNNING,
         waiting: int = WAITING,
         patience: float = PATIENCE,
+        reason: str = REASON,
     ) -> None:
+        """``reason``: what those are told who get no turn."""
         self._clock = clock
         self._bucket = TokenBucket(clock, rate=rate, burst=burst)
         self._limit = running
         self._share = max(1, running // SHARE)
         self._longest = waiting
         self._patience = patience
+        self._reason = reason
         # A dict instead of a deque for each flow: whoever gives up leaves from the middle.
         self._flows: OrderedDict[Hashable, dict[Deferred[None], Timer]] = OrderedDict()
         self._refill: Timer | None = None
@@ -83,7 +86,7 @@ class FairQueue:
         if places is None:
             places = self._flows[flow] = {}
         elif len(places) >= self._longest:
-            raise TooManyRequests(REASON, retry_after=1)
+            raise TooManyRequests(self._reason, retry_after=1)
         mine: Deferred[None] = Deferred(lambda _: self._leave(flow, mine))
         places[mine] = self._clock.callLater(self._patience, self._late, flow, mine)
         self._dispatch()
@@ -131,7 +134,7 @@ class FairQueue:
 
     def _late(self, flow: Hashable, mine: Deferred[None]) -> None:
         self._leave(flow, mine)
-        error: Any = TooManyRequests(REASON, retry_after=1)
+        error: Any = TooManyRequests(self._reason, retry_after=1)
         mine.errback(error)
 
     def _leave(self, flow: Hashable, mine: Deferred[None]) -> None:

@@ -31,7 +31,7 @@ from extapi.controlplane.bootstrap import Bootstrap
 from extapi.controlplane.options import Options
 from extapi.listener.service import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
-from extapi.server.controllers import Context
+from extapi.server.context import Context
 from extapi.server.generic import Server
 from extapi.server.health import NamedCheck
 from extapi.server.serving import Serving, name_authorities

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from extapi.api.policyrule import PolicyRule
 from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, title, users
 from extapi.dev.build import programs
 from extapi.dev.builtin import BuiltinCluster
@@ -110,7 +111,7 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
 def _run(options: Options, stop: signals.Stop) -> None:
     """Start everything, then watch it until somebody asks to stop."""
     started = time.monotonic()
-    groups = _load(options.target)
+    groups, needs = _load(options.target)
     with opened(options.directory) as state:
         port = ports.choose(options.port, "--port")
         serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
@@ -132,7 +133,7 @@ def _run(options: Options, stop: signals.Stop) -> None:
         )
         with terminal.kept() if options.foreground else contextlib.nullcontext(), console.until_the_end():
             try:
-                _start(replace(options, port=port, serve_port=serve_port), state, groups, processes)
+                _start(replace(options, port=port, serve_port=serve_port), state, groups, needs, processes)
                 console.starting = False
                 click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
                 while True:
@@ -143,16 +144,22 @@ def _run(options: Options, stop: signals.Stop) -> None:
                 state.port.unlink(missing_ok=True)
 
 
-def _load(target: str) -> list[GroupVersions]:
-    """The groups and versions of the API; all that we need to know of it."""
+def _load(target: str) -> tuple[list[GroupVersions], Sequence[PolicyRule]]:
+    """The groups and versions of the API, and what its code needs in the cluster; all that we need to know of it."""
     try:
         api = load_api(target)
     except ValueError as error:
         raise DevFailure(str(error)) from error
-    return [GroupVersions(group.name, group.versions_by_priority()) for group in api.groups]
+    return [GroupVersions(group.name, group.versions_by_priority()) for group in api.groups], api.needs
 
 
-def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersions], processes: Processes) -> None:
+def _start(
+    options: Options,
+    state: StateDirectory,
+    groups: Sequence[GroupVersions],
+    needs: Sequence[PolicyRule],
+    processes: Processes,
+) -> None:
     """Bring everything up in the order in which it needs each other, telling the user of each step."""
     now = dt.datetime.now(dt.UTC)
     found = programs(click.echo) if options.control_plane == "kube" else None
@@ -171,7 +178,7 @@ def _start(options: Options, state: StateDirectory, groups: Sequence[GroupVersio
     cluster.start()
     write_secret(state.port, f"{options.port}\n")
     try:
-        registration.authorize(cluster.client)
+        registration.authorize(cluster.client, needs)
         click.echo(f"starting the extension server for {options.target}")
         extension.start(
             options.target,

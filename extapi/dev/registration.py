@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extapi.api.policyrule import PolicyRule
 from extapi.dev.certificates import Identities
 from extapi.dev.kube import KubeClient, KubeError
 
@@ -41,12 +42,13 @@ class GroupVersions:
     versions: Sequence[str]
 
 
-def authorize(client: KubeClient) -> None:
+def authorize(client: KubeClient, needs: Sequence[PolicyRule] = ()) -> None:
     """Give the extension server's identity what such a server needs, and nothing else.
 
+    :param needs: what its author's code needs besides.
     :raises KubeError: kube-apiserver refused.
     """
-    for path, obj in _rights():
+    for path, obj in _rights(needs):
         client.apply(path, obj)
 
 
@@ -98,7 +100,7 @@ def first_resources(client: KubeClient, groups: Sequence[GroupVersions]) -> list
     return []
 
 
-def _rights() -> Iterator[tuple[str, dict[str, Any]]]:
+def _rights(needs: Sequence[PolicyRule] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
     """Paths and objects, in the order in which they need each other."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(NAMESPACE)}
     yield f"/api/v1/namespaces/{NAMESPACE}", namespace
@@ -110,14 +112,15 @@ def _rights() -> Iterator[tuple[str, dict[str, Any]]]:
     )
     yield f"{_RBAC_PATH}/clusterrolebindings/extapi-dev:auth-delegator", delegator
     # The CAs and header names under which kube-apiserver proxies to it.
-    role = "extension-apiserver-authentication-reader"
-    reader = _binding("RoleBinding", "extapi-dev:authentication-reader", "kube-system", "Role", role)
+    found = "extension-apiserver-authentication-reader"
+    reader = _binding("RoleBinding", "extapi-dev:authentication-reader", "kube-system", "Role", found)
     yield f"{_RBAC_PATH}/namespaces/kube-system/rolebindings/extapi-dev:authentication-reader", reader
     # NamespaceLifecycle: nothing is created in a namespace that is missing or going away.
     name = "extapi-dev:extension-server"
     rule = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}
-    namespaces = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": _metadata(name), "rules": [rule]}
-    yield f"{_RBAC_PATH}/clusterroles/{name}", namespaces
+    rules = [rule, *(each.to_dict() for each in needs)]
+    role = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": _metadata(name), "rules": rules}
+    yield f"{_RBAC_PATH}/clusterroles/{name}", role
     yield f"{_RBAC_PATH}/clusterrolebindings/{name}", _binding("ClusterRoleBinding", name, None, "ClusterRole", name)
 
 

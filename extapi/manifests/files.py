@@ -93,8 +93,9 @@ def _rights(settings: Settings, api: Api) -> Iterator[File]:
     )
     yield File(
         "server-role.yaml",
-        rights.server_role(settings),
-        "Nothing is created in a namespace that is missing or going away.",
+        rights.server_role(settings, api),
+        "Nothing is created in a namespace that is missing or going away."
+        + (" The other rules are those of Api(needs=[...]), for the server's own code." if api.needs else ""),
     )
     yield File("server-role-binding.yaml", rights.server_role_binding(settings))
     view, edit = rights.view_role(settings, api), rights.edit_role(settings, api)

@@ -38,9 +38,10 @@ def authentication_reader(settings: Settings) -> Obj:
     return _binding(settings, "RoleBinding", "authentication-reader", "Role", role, namespace="kube-system")
 
 
-def server_role(settings: Settings) -> Obj:
-    """What else it reads."""
-    return _role(settings, "server", [{"apiGroups": ("",), "resources": ("namespaces",), "verbs": READ}])
+def server_role(settings: Settings, api: Api) -> Obj:
+    """What else it reads; and what the author's own code does in the cluster, as ``Api(needs=[...])`` says."""
+    namespaces = {"apiGroups": ("",), "resources": ("namespaces",), "verbs": READ}
+    return _role(settings, "server", [namespaces, *(rule.to_dict() for rule in api.needs)])
 
 
 def server_role_binding(settings: Settings) -> Obj:

@@ -31,8 +31,9 @@ from extapi.client.credentials import Credentials, CredentialsError, in_cluster
 from extapi.client.http import HttpTransport
 from extapi.client.kube import Client
 from extapi.client.kubeconfig import load_kubeconfig
+from extapi.client.limited import RateLimitedTransport
 from extapi.server.options import ServerOptions
-from extapi.server.rights import ClusterClient
+from extapi.server.rights import AuthorsClient, ClusterClient
 
 USER_AGENT = "extapi"
 
@@ -50,14 +51,21 @@ class Cluster:
 
         Raises :class:`CredentialsError`; the text names ``what`` the credentials are for.
         """
-        path = path or self._options.kubeconfig
+        return ClusterClient(self._transport(path or self._options.kubeconfig, what), user_agent=USER_AGENT)
+
+    def for_authors(self) -> Client:
+        """The client of ``--kubeconfig`` or the pod for an author's code: within a rate. Raises :class:`CredentialsError`."""
+        transport = self._transport(self._options.kubeconfig, "kubeconfig")
+        return AuthorsClient(RateLimitedTransport(transport, self._reactor), user_agent=USER_AGENT)
+
+    def _transport(self, path: Path | None, what: str) -> HttpTransport:
         if path not in self._transports:
             try:
                 credentials = self._credentials(path)
             except CredentialsError as error:
                 raise type(error)(f"failed to get {what}: {error}") from error
             self._transports[path] = HttpTransport(self._reactor, credentials)
-        return ClusterClient(self._transports[path], user_agent=USER_AGENT)
+        return self._transports[path]
 
     def _credentials(self, path: Path | None) -> Credentials:
         if path is not None:

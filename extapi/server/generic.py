@@ -16,13 +16,15 @@ from extapi.authentication.base import Authenticator
 from extapi.authentication.loopback import APISERVER
 from extapi.authentication.settings import Settings
 from extapi.authorization.base import Authorizer
+from extapi.client.kube import Client
 from extapi.listener.call import Handler
 from extapi.listener.service import Describe
 from extapi.registry.served import ServedKind
 from extapi.registry.storedversions import check_stored_versions
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
-from extapi.server.controllers import Context, Controllers
+from extapi.server.context import Context
+from extapi.server.controllers import Controllers
 from extapi.server.discovery import Discovery
 from extapi.server.health import Health, NamedCheck
 from extapi.server.installation import Installation
@@ -43,8 +45,8 @@ class Server:
     ``builtin``: admission plugins that come before the author's, and what only wants to be started with them.
     ``checks``: health checks of those around it. ``secret``: proves in-process calls to ``authenticator``. ``front``:
     wraps what answers authorized requests, for paths that are answered elsewhere, such as those of an aggregator.
-    ``reauthorize``: seconds after which an open watch is judged again. ``describe``: what the answer to a request says of
-    an unexpected error; for development only.
+    ``reauthorize``: seconds after which an open watch is judged again. ``cluster``: what authors' code reaches as
+    ``context.cluster``. ``describe``: what the answer to a request says of an unexpected error; for development only.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Server:
         writes: int = 200,
         reauthorize: float = PERIOD,
         random: Random | None = None,
+        cluster: Client | None = None,
         describe: Describe | None = None,
     ) -> None:
         self._backend = backend = ProbedBackend(backend, reactor)
@@ -103,7 +106,7 @@ class Server:
             describe=describe,
         )
         self._transport = LoopbackTransport(self.handler, reactor, secret)
-        self.context = Context(self._transport, reactor, self._random)
+        self.context = Context(self._transport, reactor, self._random, cluster)
         """What plugins and controllers are given: informers and a client through the whole chain."""
         self._controllers = Controllers(api.controllers, self.context)
 

@@ -85,6 +85,7 @@ class Process:
             reauthorize=options.watch_reauthorize,
             random=self._random,
             describe=describe,
+            cluster=self._cluster.for_authors(),
         )
         self._serving = Serving(
             server,

@@ -9,10 +9,13 @@ from typing import Any
 
 import structlog
 
+from extapi.api.percent import unescaped_leniently
+from extapi.api.policyrule import PolicyRule
 from extapi.authentication.subject import subject_flag
 from extapi.client.base import Transport
 from extapi.client.kube import Client, Obj, Watch
 from extapi.errors import Forbidden
+from extapi.listener.requestinfo import request_info
 
 _DELEGATOR = (
     "kubectl create clusterrolebinding extension-server:auth-delegator --clusterrole=system:auth-delegator {who}"
@@ -71,6 +74,85 @@ class ClusterClient(Client):
             usually_fixed_by=fix.format(who=subject_flag(str(error))),
             or_else="apply what 'extapi manifests' renders: it has all rights that the server needs",
         )
+
+
+class AuthorsClient(Client):
+    """A client for an author's code that names the rule which RBAC lacks: in the log once, and in each error's notes."""
+
+    def __init__(self, transport: Transport, *, user_agent: str) -> None:
+        super().__init__(transport, user_agent=user_agent)
+        self._log = structlog.get_logger("extapi.server")
+        self._told: set[PolicyRule] = set()
+
+    async def call(self, method: str, path: str, **options: Any) -> Obj:
+        """See :meth:`Client.call`."""
+        try:
+            return await super().call(method, path, **options)
+        except Forbidden as error:
+            self._refused(method, path, error)
+            raise
+
+    async def watch(self, resource: Any, **options: Any) -> Watch:
+        """See :meth:`Client.watch`."""
+        try:
+            return await super().watch(resource, **options)
+        except Forbidden as error:
+            self._refused("WATCH", resource.path(options.get("namespace", "")), error)
+            raise
+
+    def _refused(self, method: str, path: str, error: Forbidden) -> None:
+        rule = missing_rule(method, path, error)
+        if rule is None:
+            return
+        error.add_note(f"The server's account lacks a right in the cluster. {_declared(rule)}")
+        if rule in self._told or len(self._told) >= MOST_RULES:
+            return
+        self._told.add(rule)
+        self._log.error(
+            "a right is missing in the cluster",
+            reason=str(error),
+            fixed_by=_declared(rule),
+            rule=_yaml(rule),
+        )
+
+
+MOST_RULES = 1000
+"""Rules that are told."""
+
+
+def missing_rule(method: str, path: str, error: Forbidden) -> PolicyRule | None:
+    """The rule that would allow a refused request; None if it was not RBAC that refused.
+
+    Admission is 403 too: a quota, a namespace that goes away. An authorizer's refusal says ``User "X" cannot VERB
+    resource "R"`` (``k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.forbiddenMessage``).
+    """
+    text = str(error)
+    if 'User "' not in text or '" cannot ' not in text:
+        return None
+    watches = method == "WATCH"
+    info = request_info("GET" if watches else method, unescaped_leniently(path), {})
+    if not info.is_resource:
+        return None
+    resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    verb = "watch" if watches else info.verb
+    # An informer lists first, and would only then be told that it may not watch.
+    verbs = ("list", "watch") if verb in {"list", "watch"} else (verb,)
+    return PolicyRule(api_groups=[info.group], resources=[resource], verbs=verbs)
+
+
+def _declared(rule: PolicyRule) -> str:
+    lists = ", ".join(f"{name}={list(getattr(rule, name))}" for name in ("api_groups", "resources", "verbs"))
+    lists = lists.replace("'", '"')
+    return (
+        f"Declare it with Api(needs=[PolicyRule({lists})]), and apply what 'extapi manifests' renders then; "
+        "'extapi dev' grants it when it is started again"
+    )
+
+
+def _yaml(rule: PolicyRule) -> str:
+    """As an element of a ClusterRole's ``rules``."""
+    lists = ", ".join(f'"{each}"' for each in rule.api_groups)
+    return f"- apiGroups: [{lists}]\n  resources: [{', '.join(rule.resources)}]\n  verbs: [{', '.join(rule.verbs)}]"
 
 
 def _fix(path: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from twisted.internet.defer import Deferred
@@ -18,7 +18,8 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from extapi.admission.namespaces import NamespaceLifecycle
-from extapi.api.definition import Api
+from extapi.api.definition import Api, Group
+from extapi.api.policyrule import PolicyRule
 from extapi.api.user import User
 from extapi.authentication.loopback import APISERVER, Loopback
 from extapi.authentication.settings import Settings
@@ -29,9 +30,13 @@ from extapi.client.kube import Client
 from extapi.listener.call import Handler
 from extapi.server.generic import Server
 from extapi.server.health import NamedCheck
+from extapi.server.rights import AuthorsClient
 from extapi.server.version import version_info
 from extapi.storage.base import Backend
 from extapi.storage.memory import MemoryBackend
+
+if TYPE_CHECKING:
+    from extapi.testing.cluster import InMemoryCluster
 
 T = TypeVar("T")
 
@@ -130,7 +135,8 @@ class InMemoryServer:
     ``clock``: what time it is, by default one of its own. ``authorizer``: who may do what, by default all. ``checks``:
     more health checks. ``backend``: another store than one in memory. ``random``: where generated names come from.
     ``builtin`` and ``front``: as of :class:`extapi.server.generic.Server`. ``lifecycle``: whether writes are checked against
-    :attr:`namespaces`; not for an API that has namespaces of its own.
+    :attr:`namespaces`; not for an API that has namespaces of its own. ``cluster``: kinds that :attr:`cluster` has besides
+    those of the built-in control plane.
     """
 
     def __init__(
@@ -148,6 +154,7 @@ class InMemoryServer:
         reads: int = 400,
         writes: int = 200,
         random: Random | None = None,
+        cluster: Sequence[Group] = (),
     ) -> None:
         if clock is None:
             clock = Clock()
@@ -155,6 +162,7 @@ class InMemoryServer:
         self.clock = clock
         self.backend = backend or MemoryBackend(clock)
         self.namespaces = Namespaces()
+        self._cluster = _LazyCluster(clock, cluster, api.needs)
         if lifecycle:
             made_up = NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=clock)
             builtin = [made_up, *builtin]
@@ -174,6 +182,7 @@ class InMemoryServer:
             reads=reads,
             writes=writes,
             random=random or Random(1),  # noqa: S311 - the same names in each run of a test
+            cluster=AuthorsClient(self._cluster, user_agent="extapi"),
         )
         self.client = Client(self.server.transport())
         """Acts as the server itself, which may do everything."""
@@ -185,6 +194,16 @@ class InMemoryServer:
     def stop(self) -> None:
         """End controllers, watches and the store."""
         self.run(self.server.stop())
+        self.run(self._cluster.stop())
+
+    @property
+    def cluster(self) -> InMemoryServer:
+        """What an author's code reaches as ``context.cluster``: Kubernetes' own kinds, as the built-in control plane has them.
+
+        Requests of the test may do everything; the author's code has the rights of ``Api(needs=[...])`` and no others.
+        Starts at first use. Knows no garbage collection, and every namespace exists.
+        """
+        return self.run(self._cluster.started())
 
     def acting_as(self, user: User) -> Client:
         """A client that acts as ``user``."""
@@ -247,6 +266,36 @@ class InMemoryServer:
     async def _answer(self, request: Request, user: User) -> Answer:
         reply = await self.server.transport(user).send(request)
         return Answer(reply.status, reply.headers, await reply.read())
+
+
+class _LazyCluster:
+    """The way to a cluster that is made when it is first asked: most tests need none (``extapi.client.base.Transport``)."""
+
+    def __init__(self, clock: Clock, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> None:
+        self._arguments = (clock, groups, needs)
+        self._made: InMemoryCluster | None = None
+
+    async def started(self) -> InMemoryServer:
+        """Its server."""
+        cluster = self._cluster()
+        await cluster.start()
+        return cluster.server
+
+    async def send(self, request: Request) -> Reply:
+        """See :class:`extapi.client.base.Transport`."""
+        return await self._cluster().send(request)
+
+    async def stop(self) -> None:
+        """Stop it, if there is one."""
+        if self._made is not None:
+            await self._made.stop()
+
+    def _cluster(self) -> InMemoryCluster:
+        if self._made is None:
+            from extapi.testing.cluster import InMemoryCluster  # noqa: PLC0415 - it is an InMemoryServer, and a large one
+
+            self._made = InMemoryCluster(*self._arguments)
+        return self._made
 
 
 def _request(

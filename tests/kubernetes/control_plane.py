@@ -160,9 +160,10 @@ def _cluster(
 
 def add_extension_server(control_plane: ControlPlane, target: str) -> ExtensionServer:
     """Run ``extapi serve TARGET`` beside the control plane, registered and available; it ends with it."""
-    groups = [GroupVersions(group.name, group.versions_by_priority()) for group in load_api(target).groups]
+    api = load_api(target)
+    groups = [GroupVersions(group.name, group.versions_by_priority()) for group in api.groups]
     port = ports.choose(0, "--serve-port")
-    registration.authorize(control_plane.client)
+    registration.authorize(control_plane.client, api.needs)
     extension.start(
         target,
         port=port,

@@ -30,7 +30,7 @@ from extapi.errors import ApiError, NotFound
 from extapi.listener.body import NoBody
 from extapi.listener.call import Call, Handler, Peer, RequestInfo, Response
 from extapi.listener.writing import text_response
-from extapi.server.controllers import Context
+from extapi.server.context import Context
 
 REFRESH = 60.0
 """Seconds after which a server is asked again what it serves (spec D12, D14)."""

@@ -145,7 +145,12 @@ def test_mistakes_in_groups_are_named(name: str, kinds: list[Kind], preferred: s
 
 def test_apis_hold_groups_that_differ() -> None:
     group = Group("example.com", kind("Node", scope=CLUSTER))
-    plugin = object()
+
+    class Plugin:
+        async def validate(self, review: object) -> None:
+            """Refuse nothing."""
+
+    plugin = Plugin()
     api = Api(group, Group("other.example.com", kind()), admission=[plugin])
     assert [each.name for each in api.groups] == ["example.com", "other.example.com"]
     assert list(api.admission) == [plugin]

@@ -192,7 +192,7 @@ def test_all_workers_end_when_one_is_cancelled() -> None:
 
 def test_work_without_workers_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="workers must be at least 1, not 0"):
-        WorkQueue(Clock()).each(lambda _: succeed(None), workers=0).send(None)  # type: ignore[arg-type]  # never called
+        WorkQueue(Clock()).each(lambda _: succeed(None), workers=0).send(None)
 
 
 def test_a_key_comes_back_no_sooner_than_the_server_asks_for() -> None:

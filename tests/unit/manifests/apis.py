@@ -20,10 +20,10 @@ class Desk:
 class Shelf:
     """Lends books."""
 
-    async def get(self, _obj: Any, _asked: Any) -> Any:
+    async def get(self, _asked: Any) -> Any:
         return {}
 
-    async def update(self, _obj: Any, change: Any, _asked: Any) -> Any:
+    async def update(self, _asked: Any, change: Any) -> Any:
         return change
 
 

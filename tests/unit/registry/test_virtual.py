@@ -554,7 +554,7 @@ def test_what_a_subresource_speaks_is_a_kind_of_the_versions_of_its_parent_unles
 
 
 def test_what_serves_nothing_is_refused_at_once() -> None:
-    kind = Kind("Book", storage="v1", versions={"v1": Version(BOOK)}, serves=object())
+    kind = Kind("Book", storage="v1", versions={"v1": Version(BOOK)}, serves=object())  # type: ignore[arg-type]  # refused
     with pytest.raises(ValueError, match="kind Book: what serves it has none of the methods create, get, list, update"):
         VirtualResource(ServedKind(kind, GROUP))
 

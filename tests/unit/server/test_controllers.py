@@ -186,7 +186,7 @@ class Asking:
         if review.object.metadata.name == "first":
             assert self.context is not None
             bob = self.context.acting_as(User("bob"))
-            await bob.call("POST", WIDGETS, obj=widget("second"))
+            await bob.create(*WIDGET, widget("second"), namespace="default")
             try:
                 await self.context.get(*WIDGET, "missing", namespace="default")
             except NotFound:

@@ -11,7 +11,7 @@ from extapi.api.user import User
 from extapi.authorization.base import Attributes, Decision, Verdict
 from extapi.client.base import Request
 from extapi.listener.call import Call, Chunk, Handler, Response, Sink
-from extapi.server.controllers import Context
+from extapi.server.context import Context
 from extapi.testing import InMemoryServer, serve
 from tests.unit.server.cluster import REVIEWS, Reviews, TokenReview, cluster
 from tests.unit.verbs.sample import WIDGETS, Plugin, failure, shop, widget

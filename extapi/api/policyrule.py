@@ -1,0 +1,76 @@
+"""What a server needs in its cluster, as RBAC says it: declared by an author in ``Api(needs=[...])``.
+
+Source: ``rbac.authorization.k8s.io/v1`` PolicyRule, without URLs that are no resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from extapi.api.declaration import DeclarationError
+
+ALL = "*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyRule:
+    """The right to all of these ``verbs`` on all of these ``resources``, in every namespace of the cluster.
+
+    ``api_groups``: the core group is the empty string. ``resources``: plural names, subresources as ``pods/status``.
+    ``verbs``: get, list, watch, create, update, patch, delete, deletecollection. ``resource_names``: only objects of these
+    names; no help for create, list and watch. An informer needs list and watch. Raises :class:`DeclarationError`.
+    """
+
+    api_groups: Sequence[str]
+    resources: Sequence[str]
+    verbs: Sequence[str]
+    resource_names: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if problems:
+            raise DeclarationError.of(problems)
+        for name in ("api_groups", "resources", "verbs", "resource_names"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @classmethod
+    def for_events(cls) -> Self:
+        """What ``context.recorder`` needs: events of either group."""
+        return cls(api_groups=["", "events.k8s.io"], resources=["events"], verbs=["create", "patch"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as an element of a ClusterRole's ``rules``."""
+        rule: dict[str, Any] = {"apiGroups": self.api_groups, "resources": self.resources}
+        if self.resource_names:
+            rule["resourceNames"] = self.resource_names
+        return {**rule, "verbs": self.verbs}
+
+    def allows(self, verb: str, group: str, resource: str, name: str = "") -> bool:
+        """Whether the rule is one for this (``rbac/v1/evaluation_helpers.go``). ``resource``: with its subresource."""
+        _, _, subresource = resource.partition("/")
+        resources = {ALL, resource, *([f"*/{subresource}"] if subresource else [])}
+        return (
+            bool({ALL, verb} & set(self.verbs))
+            and bool({ALL, group} & set(self.api_groups))
+            and bool(resources & set(self.resources))
+            and (not self.resource_names or name in self.resource_names)
+        )
+
+    def _problems(self) -> Iterator[str]:
+        for name in ("api_groups", "resources", "verbs", "resource_names"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                yield f"PolicyRule: {name} must be a list of strings, such as [{given!r}]"
+                continue
+            texts = list(given)
+            if not texts and name != "resource_names":
+                yield f"PolicyRule: {name} is empty: the rule would allow nothing"
+            for text in texts:
+                if not isinstance(text, str) or (not text and name != "api_groups"):
+                    yield f"PolicyRule: {name} has {text!r}, which is no name"
+                elif name != "resource_names" and text != text.lower():
+                    yield f"PolicyRule: {name} has {text!r}; names of groups, resources and verbs are in lower case"
+                elif name == "api_groups" and "/" in text:
+                    yield f"PolicyRule: api_groups has {text!r}; a group stands without its version"

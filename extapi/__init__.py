@@ -5,18 +5,28 @@ What stands here is the promise: the names that an author may import. Nothing el
 
 from __future__ import annotations
 
-from extapi.admission.base import Mutator, Operation, Review, Validator
+from extapi.admission.base import Mutator, Operation, Review, Startable, Validator
+from extapi.api.author import Asked, Creater, Deleter, Getter, Lister, Updater
+from extapi.api.conditions import Condition, Conditions, set_condition
 from extapi.api.definition import (
     CLUSTER,
     NAMESPACED,
     Api,
-    Asked,
     Column,
     Group,
     Kind,
     Strategy,
     Subresource,
     Version,
+)
+from extapi.api.fieldtypes import (
+    Duration,
+    IntOrPercent,
+    LabelSelector,
+    QuantityStr,
+    SecretRef,
+    duration_seconds,
+    selector_matches,
 )
 from extapi.api.markers import (
     AllOf,
@@ -49,52 +59,90 @@ from extapi.api.markers import (
     Required,
     Rule,
 )
+from extapi.api.policyrule import PolicyRule
 from extapi.api.quantity import Quantity
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.api.user import User
+from extapi.client.base import TransportError
+from extapi.client.dynamic import DynamicClient
 from extapi.client.informer import Informer
+from extapi.client.recorder import EventRecorder
 from extapi.client.workqueue import WorkQueue
-from extapi.errors import ApiError, Conflict, FieldError, Forbidden, NotFound
+from extapi.errors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    Conflict,
+    Expired,
+    FieldError,
+    Forbidden,
+    Gone,
+    InternalError,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    ServiceUnavailable,
+    Timeout,
+    TooManyRequests,
+)
 from extapi.server.context import Context
 from extapi.server.controllers import Controller
 
 __all__ = [
-    "CLUSTER",
-    "NAMESPACED",
     "AllOf",
+    "AlreadyExists",
     "AnyOf",
     "Api",
     "ApiError",
     "Asked",
     "Atomic",
+    "BadRequest",
+    "CLUSTER",
     "Column",
+    "Condition",
+    "Conditions",
     "Conflict",
     "Context",
     "Controller",
+    "Creater",
     "Default",
+    "Deleter",
     "Description",
+    "Duration",
+    "DynamicClient",
     "EmbeddedResource",
+    "EventRecorder",
     "ExactlyOneOf",
+    "Expired",
     "FieldError",
     "Forbidden",
     "Format",
+    "Getter",
+    "Gone",
     "Group",
     "Informer",
+    "IntOrPercent",
     "IntOrString",
+    "InternalError",
+    "Invalid",
     "Items",
     "Kind",
+    "LabelSelector",
     "ListMap",
     "ListSet",
+    "Lister",
     "MaxItems",
     "MaxLength",
     "MaxProperties",
     "Maximum",
+    "MethodNotAllowed",
     "MinItems",
     "MinLength",
     "MinProperties",
     "Minimum",
     "MultipleOf",
     "Mutator",
+    "NAMESPACED",
     "Not",
     "NotFound",
     "Nullable",
@@ -103,17 +151,29 @@ __all__ = [
     "OneOf",
     "Operation",
     "Pattern",
+    "PolicyRule",
     "PreserveUnknown",
     "Property",
     "Quantity",
+    "QuantityStr",
     "Required",
     "Review",
     "Rule",
+    "SecretRef",
+    "ServiceUnavailable",
+    "Startable",
     "Strategy",
     "Struct",
     "Subresource",
+    "Timeout",
+    "TooManyRequests",
+    "TransportError",
+    "Updater",
     "User",
     "Validator",
     "Version",
     "WorkQueue",
+    "duration_seconds",
+    "selector_matches",
+    "set_condition",
 ]

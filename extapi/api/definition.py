@@ -259,6 +259,10 @@ class Kind:
         return [name for name, version in self.versions.items() if version.served]
 
 
+KUBERNETES_GROUPS = frozenset({"", "apps", "autoscaling", "batch", "policy"})
+"""Groups of Kubernetes itself whose names have no dot; the core group has no name at all. For a cluster that is played."""
+
+
 @dataclass(frozen=True)
 class Group:
     """An API group and its kinds."""
@@ -273,8 +277,7 @@ class Group:
         object.__setattr__(self, "kinds", tuple(kinds))
         versions = by_priority({version for kind in kinds for version in kind.served_versions()})
         problems = []
-        # The core group has no name; it is Kubernetes' own.
-        if name and (not _SUBDOMAIN.fullmatch(name) or "." not in name):
+        if name not in KUBERNETES_GROUPS and (not _SUBDOMAIN.fullmatch(name) or "." not in name):
             problems.append(f"group {name!r}: must be a DNS subdomain with at least one dot")
         if not kinds:
             problems.append(f"group {name}: has no kinds")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from extapi.api.definition import Api
+from extapi.api.definition import KUBERNETES_GROUPS, Api
 from extapi.storage.url import parse_url
 
 PORT = 8443
@@ -152,8 +152,8 @@ def _names(api: Api, settings: Settings) -> Iterator[str]:
         )
     if not _IMAGE.fullmatch(settings.image):
         yield f"--image: {settings.image!r} is not the name of an image, such as registry.example.com/pizza:1"
-    if not all(group.name for group in api.groups):
-        yield f"{settings.target} has kinds of the core group, which no extension server can take over"
+    if any(group.name in KUBERNETES_GROUPS for group in api.groups):
+        yield f"{settings.target} has kinds of one of Kubernetes' own groups, which no extension server can take over"
     if settings.port < 1024:
         yield f"--port: {settings.port} is privileged, and the server does not run as root; clients use the Service's 443"
 

@@ -261,7 +261,7 @@ def test_patches_have_their_types() -> None:
 
     dynamic = DynamicClient(Client(Kubernetes(react)), now(), lambda: 0.0)
     for patch_type in ("merge", "json", "strategic"):
-        dynamic_patch = dynamic.patch(*PODS, "a", {}, patch_type=patch_type)  # type: ignore[arg-type]  # one of them
+        dynamic_patch = dynamic.patch(*PODS, "a", {}, patch_type=patch_type)
         with pytest.raises(StopIteration):
             dynamic_patch.send(None)
     with pytest.raises(StopIteration):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from extapi.api.policyrule import PolicyRule
 from extapi.dev.registration import GroupVersions, authorize, first_resources, register, unavailable
 from tests.unit.dev.servers import Recorder, recorder
 
@@ -65,6 +66,14 @@ def test_the_rights_are_bound_to_the_account_and_are_the_documented_ones(server:
     }
     rules = [rule for obj in server.objects.values() if obj["kind"] == "ClusterRole" for rule in obj["rules"]]
     assert rules == [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}]
+
+
+def test_what_the_api_needs_is_granted_too_and_taken_back_when_it_needs_it_no_more(server: Recorder) -> None:
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/extapi-dev:extension-server"
+    authorize(server.client(), [PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"])])
+    assert {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]} in server.objects[role]["rules"]
+    authorize(server.client())
+    assert [rule["resources"] for rule in server.objects[role]["rules"]] == [["namespaces"]]
 
 
 def test_an_api_is_available_when_each_version_is_and_answers(server: Recorder) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from extapi import PolicyRule
 from extapi.api.definition import Api
 from extapi.manifests.files import kustomization, render
 from extapi.manifests.settings import make_settings
@@ -240,3 +241,21 @@ def test_cert_manager_issues_and_injects() -> None:
         assert annotations == {"cert-manager.io/inject-ca-from": wanted}
     settings = make_settings(pizza, "some.module:api", cert_manager=True)
     assert "secretGenerator" not in yaml.safe_load(kustomization(settings, render(settings, pizza), "x"))
+
+
+def test_what_the_api_needs_is_a_part_of_the_servers_role() -> None:
+    rule = PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get", "create"], resource_names=["tls"])
+    needing = Api(*library.groups, needs=[rule, PolicyRule.for_events()])
+    files = render(make_settings(needing, "some.module:api"), needing)
+    (role,) = [file for file in files if file.name == "server-role.yaml"]
+    assert yaml.safe_load(role.text)["rules"] == [
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["tls"], "verbs": ["get", "create"]},
+        {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
+    ]
+    assert "Api(needs=[...])" in role.why
+    without = {file.name: file.text for file in render(make_settings(library, "some.module:api"), library)}
+    assert "needs" not in without["server-role.yaml"]
+    for file in files:
+        if file is not role:
+            assert file.text == without[file.name]

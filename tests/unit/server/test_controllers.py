@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, cast
 
+import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 
-from extapi import Context, Informer, NotFound, Review
+from extapi import Context, EventRecorder, Forbidden, Informer, NotFound, Review
 from extapi.api.user import User
-from extapi.testing import serve
+from extapi.authorization.base import Attributes, Decision, Verdict
+from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import GROUP, WIDGETS, Shop, shop, widget
 
 WIDGET = (GROUP, "v1", "widgets")
@@ -199,3 +202,53 @@ def test_a_plugin_is_started_with_the_same_context() -> None:
         assert server.request("POST", WIDGETS, body=widget("first"), user=User("alice")).status == 201
         assert server.request("GET", f"{WIDGETS}/second").status == 200
     assert asking.seen == ["alice", "bob", "not found"]
+
+
+def alone(server: InMemoryServer) -> Context:
+    """The context of a server that has no cluster."""
+    return Context(server.server.transport(), server.clock, Random(0))  # noqa: S311 - for delays
+
+
+def test_without_a_cluster_that_is_said() -> None:
+    with serve(shop()) as server:
+        with pytest.raises(RuntimeError, match="this server has no cluster"):
+            alone(server).cluster  # noqa: B018 - asking is enough
+        with pytest.raises(RuntimeError, match="this server has no cluster"):
+            alone(server).recorder("example.com/a")
+
+
+class Following:
+    """Follows everything there is to follow, and fails."""
+
+    def __init__(self) -> None:
+        self.informers: list[Informer] = []
+        self.recorders: list[EventRecorder] = []
+
+    async def run(self, context: Context) -> None:
+        bob = context.acting_as(User("bob"))
+        self.recorders.append(context.recorder("example.com/a"))
+        for client in (context, context.cluster, bob):
+            self.informers.append(client.informer("", "v1", "configmaps"))
+        raise RuntimeError("the author's mistake")
+
+
+def test_informers_of_every_client_end_with_the_run_and_recorders_stay() -> None:
+    following = Following()
+    with serve(shop(controllers=[following])) as server:
+        server.advance(0.6)
+        assert len(following.informers) == 6
+        for informer in following.informers:
+            with pytest.raises(CancelledError):
+                server.run(informer.wait_synced())
+        assert following.recorders[0] is following.recorders[1]
+
+
+def test_who_is_acted_as_has_just_their_rights() -> None:
+    class Nobody:
+        async def authorize(self, user: User, attributes: Attributes) -> Decision:
+            return Decision(Verdict.ALLOW if user.name != "bob" else Verdict.DENY)
+
+    with serve(shop(), authorizer=Nobody()) as server:
+        with pytest.raises(Forbidden):
+            server.run(server.server.context.acting_as(User("bob")).list(*WIDGET))
+        assert server.run(server.server.context.list(*WIDGET)) == []

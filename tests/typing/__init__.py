@@ -1,0 +1,1 @@
+"""What type checkers say of an author's declarations."""

@@ -11,7 +11,7 @@ from extapi import fielderrors
 from extapi.api import requestselectors
 from extapi.authentication import certificates, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
-from extapi.client import fairqueue, origin
+from extapi.client import fairqueue, limited, origin, recorder
 from extapi.codec import jsonpointer, patches, protobuf, strictjson, strictyaml, warnings, wireformat
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
@@ -94,6 +94,11 @@ BOUNDS = {
     f"of {count(tokenreview.ADDRESSES)} addresses",
     "distinct questions to which the cluster tells one user no": f"{subjectaccessreview.REFUSALS}, then "
     f"{subjectaccessreview.REFUSALS_PER_SECOND:g} per second; of {count(subjectaccessreview.USERS)} users",
+    "requests of an author's code to the cluster": f"{limited.QPS:g} per second, {limited.BURST:g} at once; "
+    f"{limited.RUNNING} whose answer has not begun; {count(limited.WAITING)} wait, up to {seconds(limited.PATIENCE)}",
+    "events of a recorder that wait to be written": count(recorder.QUEUED),
+    "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; of "
+    f"{count(recorder.KNOWN)} objects",
     "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
     "watch without `timeoutSeconds`": f"{MIN_SECONDS / 60:g} to {minutes(2 * MIN_SECONDS)}",
     "reviews that open watches wait for": f"{reauthorization.ASKING} at a time",

@@ -5,9 +5,10 @@ Source of the rights: "Set up an extension API server" in the Kubernetes documen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from extapi.api.policyrule import PolicyRule
 from extapi.doctor.facts import Account, Obj, Right, ServiceFacts, member, text
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -22,7 +23,20 @@ CONFIG_MAP = tuple(
 )
 NAMESPACES = tuple(Right(verb, "", "namespaces") for verb in ("get", "list", "watch"))
 RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES)
-"""All that is asked about an account."""
+"""All that is asked about the account of any server."""
+
+
+def needed_rights(rules: Sequence[PolicyRule]) -> tuple[Right, ...]:
+    """The rights that ``Api(needs=[...])`` asks for, one by one."""
+    found = [
+        Right(verb, group, resource, name=name)
+        for rule in rules
+        for group in rule.api_groups
+        for resource in rule.resources
+        for verb in rule.verbs
+        for name in rule.resource_names or ("",)
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def accounts_of(namespace: str, facts: ServiceFacts) -> list[Account]:
@@ -54,7 +68,8 @@ def review_of(account: Account, right: Right) -> dict[str, Any]:
 
     Groups: as kube-apiserver gives them to service accounts (k8s.io/apiserver/pkg/authentication/serviceaccount).
     """
-    attributes = {name: getattr(right, name) for name in ("verb", "group", "resource", "namespace", "name")}
+    attributes = {name: getattr(right, name) for name in ("verb", "group", "namespace", "name")}
+    attributes["resource"], _, attributes["subresource"] = right.resource.partition("/")
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.namespace}", "system:authenticated"]
     return {
         "apiVersion": "authorization.k8s.io/v1",

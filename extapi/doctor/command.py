@@ -134,7 +134,8 @@ def _scope(
     timeout: float,
 ) -> Any:
     """What was asked about. Raises click.BadParameter."""
-    from extapi.doctor.examination import Scope, expected_groups  # noqa: PLC0415 - see above
+    from extapi.doctor.accounts import needed_rights  # noqa: PLC0415 - see above
+    from extapi.doctor.examination import Scope, expected_groups  # noqa: PLC0415
     from extapi.doctor.facts import Account  # noqa: PLC0415
     from extapi.server.loading import load_api  # noqa: PLC0415
     from extapi.storage.url import parse_url  # noqa: PLC0415
@@ -148,7 +149,8 @@ def _scope(
         namespace, _, name = service_account.partition(":")
         account = Account(namespace, name, given=True)
     try:
-        expected = expected_groups(load_api(app)) if app is not None else ()
+        api = load_api(app) if app is not None else None
+        expected = expected_groups(api) if api is not None else ()
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--app") from error
     try:
@@ -158,6 +160,7 @@ def _scope(
     return Scope(
         groups=frozenset([*groups, *(group.name for group in expected)]),
         expected=expected,
+        needs=needed_rights(api.needs) if api is not None else (),
         account=account,
         connect=_address(connect) if connect is not None else None,
         storage=storage or "",

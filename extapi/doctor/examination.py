@@ -51,6 +51,8 @@ class Scope:
     groups: frozenset[str] = frozenset()
     """Empty: every group with a Service."""
     expected: Sequence[ExpectedGroup] = ()
+    needs: Sequence[Right] = ()
+    """What the code of the Api does in the cluster."""
     account: Account | None = None
     connect: Address | None = None
     storage: str = ""
@@ -237,7 +239,7 @@ class _Examination:
     def _account(self, account: Account) -> AccountFacts:
         path = f"/api/v1/namespaces/{quote(account.namespace)}/serviceaccounts/{quote(account.name)}"
         exists = self._cluster.get(path, f"get on serviceaccounts in {account.namespace}")
-        reviews = self._each({right: (account, right) for right in RIGHTS}, self._review)
+        reviews = self._each({right: (account, right) for right in (*RIGHTS, *self._scope.needs)}, self._review)
         return AccountFacts(account, exists, reviews)
 
     def _review(self, asked: tuple[Account, Right]) -> Reading:

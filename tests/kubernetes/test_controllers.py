@@ -14,6 +14,7 @@ from extapi.server.loading import load_api
 from tests.docs.samples import ROOT, write_files
 from tests.kubernetes import second
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
+from tests.kubernetes.doctoring import examine
 from tests.kubernetes.second import SecondServer
 from tests.waiting import until
 
@@ -72,6 +73,19 @@ def test_what_rbac_lacks_is_named_with_the_rule_to_add(sites: SecondServer) -> N
     rule = 'PolicyRule(api_groups=[""], resources=["configmaps"], verbs=["list", "watch"])'
     assert f"Declare it with Api(needs=[{rule}])" in line["fixed_by"]
     assert line["rule"] == '- apiGroups: [""]\n  resources: [configmaps]\n  verbs: [list, watch]'
+
+
+def test_the_doctor_says_it_too(control_plane: ControlPlane, sites: SecondServer) -> None:
+    account = f"{registration.NAMESPACE}:extension-server"
+
+    def found() -> Any:
+        examination = examine(control_plane.kubeconfig, f"--app={TARGET}", f"--service-account={account}")
+        return examination.finding("rights.needs", f"account {account}")
+
+    registration.authorize(control_plane.client)
+    until(lambda: "may not create configmaps" in found()["saw"], seconds=30)
+    registration.authorize(control_plane.client, load_api(TARGET).needs)
+    until(lambda: found()["severity"] == "ok", seconds=30)
 
 
 def test_it_makes_a_config_map_sets_a_condition_and_records_an_event(

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, TOKEN_REVIEWS
-from extapi.doctor.facts import Account, AccountFacts, Facts, Right, member
+from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, RIGHTS, TOKEN_REVIEWS
+from extapi.doctor.facts import Account, AccountFacts, Facts, Reading, Right, member
 from extapi.doctor.finding import Finding, error, ok, unknown
 
 ACCOUNT = "rights.account"
+DECLARED = "rights.needs"
 
 
 class Need(NamedTuple):
@@ -103,9 +104,7 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
         if unread:
             yield unknown(need.check, subject, unread[0].why)
             continue
-        missing = [
-            right for right, reading in readings.items() if member(reading.obj(), "status", "allowed") is not True
-        ]
+        missing = [right for right, reading in readings.items() if not _allowed(reading)]
         if not missing:
             yield ok(need.check, subject, f"may {_told(need.rights)}")
             continue
@@ -115,6 +114,31 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
             yield unknown(need.check, subject, f"{saw}: extapi serve needs it, other servers may not", do=do)
         else:
             yield error(need.check, subject, saw=saw, wrong=need.wrong, do=do)
+    yield from _declared(each, subject)
+
+
+def _declared(each: AccountFacts, subject: str) -> Iterator[Finding]:
+    """What ``Api(needs=[...])`` asks for, where ``--app`` names the Api."""
+    readings = {right: reading for right, reading in each.reviews.items() if right not in RIGHTS}
+    unread = [reading for reading in readings.values() if not reading.found]
+    if unread:
+        yield unknown(DECLARED, subject, unread[0].why)
+        return
+    missing = [right for right, reading in readings.items() if not _allowed(reading)]
+    if missing:
+        yield error(
+            DECLARED,
+            subject,
+            saw="; ".join(f"may not {right.verb} {right.what}" for right in missing),
+            wrong="the Api declares that its code needs this: its controllers and plugins fail with 403",
+            do="kubectl apply what 'extapi manifests' renders: server-role.yaml has these rules",
+        )
+    elif readings:
+        yield ok(DECLARED, subject, "may do in the cluster what the Api needs")
+
+
+def _allowed(reading: Reading) -> bool:
+    return member(reading.obj(), "status", "allowed") is True
 
 
 def _told(rights: Sequence[Right]) -> str:

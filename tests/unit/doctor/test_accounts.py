@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi.doctor.accounts import MOST, RIGHTS, accounts_of, review_of
+from extapi.api.policyrule import PolicyRule
+from extapi.doctor.accounts import MOST, RIGHTS, accounts_of, needed_rights, review_of
 from extapi.doctor.facts import Account, ServiceFacts
 from tests.unit.doctor.healthy import pods, reading, service
 
@@ -45,4 +46,17 @@ def test_a_review_is_asked_as_kube_apiserver_knows_the_account() -> None:
             "namespace": "kube-system",
             "name": "extension-apiserver-authentication",
         },
+    }
+
+
+def test_a_review_of_a_subresource_names_both() -> None:
+    (right,) = needed_rights(
+        [PolicyRule(api_groups=["apps"], resources=["deployments/status"], verbs=["patch"], resource_names=["a"])]
+    )
+    assert review_of(Account("shop", "server"), right)["spec"]["resourceAttributes"] == {
+        "verb": "patch",
+        "group": "apps",
+        "resource": "deployments",
+        "subresource": "status",
+        "name": "a",
     }

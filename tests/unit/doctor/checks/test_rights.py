@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from extapi.doctor.facts import Account
+from extapi.api.policyrule import PolicyRule
+from extapi.doctor.accounts import needed_rights
+from extapi.doctor.facts import Account, AccountFacts
 from extapi.doctor.finding import Severity
 from tests.unit.doctor.healthy import EXPECTED, PLACE, account, forbidden, found, one, reading
 
@@ -83,3 +85,28 @@ def test_an_account_of_two_services_is_named_once() -> None:
     assert one("rights.tokenreviews", accounts={PLACE: [account()], ("shop", "other"): [account()]}).subjects == (
         "account shop:server",
     )
+
+
+def with_needs(*, allowed: bool) -> AccountFacts:
+    """An account about which the rights of an Api were asked, too."""
+    rules = [PolicyRule(api_groups=["", "apps"], resources=["pods/status"], verbs=["get", "patch"])]
+    whole = account()
+    answers = {right: reading({"status": {"allowed": allowed}}) for right in needed_rights(rules)}
+    return replace(whole, reviews={**whole.reviews, **answers})
+
+
+def test_what_the_api_needs_and_its_account_lacks() -> None:
+    finding = one("rights.needs", accounts={PLACE: [with_needs(allowed=False)]})
+    assert finding.severity is Severity.ERROR
+    assert finding.saw == (
+        "may not get pods/status; may not patch pods/status; may not get pods/status.apps; may not patch pods/status.apps"
+    )
+    assert "server-role.yaml" in finding.do
+    assert one("rights.needs", accounts={PLACE: [with_needs(allowed=True)]}).severity is Severity.OK
+    assert found("rights.needs") == []
+
+
+def test_needs_that_may_not_be_asked_about_are_unknown() -> None:
+    whole = with_needs(allowed=True)
+    blind = replace(whole, reviews=dict.fromkeys(whole.reviews, forbidden()))
+    assert one("rights.needs", accounts={PLACE: [blind]}).severity is Severity.UNKNOWN

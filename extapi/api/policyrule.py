@@ -11,8 +11,6 @@ from typing import Any, Self
 
 from extapi.api.declaration import DeclarationError
 
-ALL = "*"
-
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyRule:
@@ -46,17 +44,6 @@ class PolicyRule:
         if self.resource_names:
             rule["resourceNames"] = self.resource_names
         return {**rule, "verbs": self.verbs}
-
-    def allows(self, verb: str, group: str, resource: str, name: str = "") -> bool:
-        """Whether the rule is one for this (``rbac/v1/evaluation_helpers.go``). ``resource``: with its subresource."""
-        _, _, subresource = resource.partition("/")
-        resources = {ALL, resource, *([f"*/{subresource}"] if subresource else [])}
-        return (
-            bool({ALL, verb} & set(self.verbs))
-            and bool({ALL, group} & set(self.api_groups))
-            and bool(resources & set(self.resources))
-            and (not self.resource_names or name in self.resource_names)
-        )
 
     def _problems(self) -> Iterator[str]:
         for name in ("api_groups", "resources", "verbs", "resource_names"):

@@ -46,27 +46,17 @@ class InMemoryCluster:
             builtin=[_Rights(needs), rbac, tokens],
             lifecycle=False,
         )
-        self._started = False
-        self._waiting: list[Deferred[None]] | None = None
+        self._starting: Deferred[None] | None = None
 
     async def start(self) -> None:
         """Start it, once: who comes meanwhile waits."""
-        if self._started:
-            return
-        if self._waiting is not None:
-            waiting: Deferred[None] = Deferred()
-            self._waiting.append(waiting)
-            await waiting
-            return
-        self._waiting = []
-        await self.server.server.start()
-        self._started = True
-        for waiting in self._waiting:
-            waiting.callback(None)
+        if self._starting is None:
+            self._starting = Deferred.fromCoroutine(self.server.server.start())
+        await self._starting
 
     async def stop(self) -> None:
         """Stop it, if it was started."""
-        if self._started:
+        if self._starting is not None:
             await self.server.server.stop()
 
     async def send(self, request: Request) -> Reply:

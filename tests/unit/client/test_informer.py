@@ -246,3 +246,19 @@ def test_a_listener_that_fails_stops_nothing() -> None:
     watch.send("ADDED", _pod("b", 6))
     assert informer.get("ns", "b") is not None
     informer.stop()
+
+
+def test_objects_of_kubernetes_own_lists_have_their_kind() -> None:
+    """kube-apiserver leaves it out there, and an owner reference or an event needs it."""
+    cluster = Cluster()
+    cluster.lists.append(
+        Answer(
+            200, {"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "5"}, "items": [_pod("a", 1)]}
+        )
+    )
+    cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    found = informer.get("ns", "a")
+    assert found is not None
+    assert (found["apiVersion"], found["kind"]) == ("v1", "Pod")

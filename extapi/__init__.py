@@ -89,6 +89,8 @@ from extapi.server.context import Context
 from extapi.server.controllers import Controller
 
 __all__ = [
+    "CLUSTER",
+    "NAMESPACED",
     "AllOf",
     "AlreadyExists",
     "AnyOf",
@@ -97,7 +99,6 @@ __all__ = [
     "Asked",
     "Atomic",
     "BadRequest",
-    "CLUSTER",
     "Column",
     "Condition",
     "Conditions",
@@ -142,7 +143,6 @@ __all__ = [
     "Minimum",
     "MultipleOf",
     "Mutator",
-    "NAMESPACED",
     "Not",
     "NotFound",
     "Nullable",

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+
+import msgspec
 
 __all__ = [
     "LONGEST_PATH",
@@ -63,7 +65,10 @@ _MISSING: Any = object()
 
 @dataclass(frozen=True)
 class FieldError:
-    """One broken rule at one path. Use the constructors named after the types."""
+    """One broken rule at one path. Use the constructors named after the types.
+
+    ``value`` may be any Python value: it is shown as its JSON, and what has none as its ``str`` in quotes.
+    """
 
     type: FieldErrorType
     path: str
@@ -87,9 +92,9 @@ class FieldError:
 
     @classmethod
     def not_supported(cls, path: str, value: Any, supported: Iterable[Any]) -> FieldError:
-        """The value is none of ``supported``, which are printed quoted and in the order given."""
-        texts = ", ".join(go_quote(str(item)) for item in supported)
-        return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"supported values: {texts}")
+        """The value is none of ``supported``, which are printed quoted and in the order given; an ``Enum`` class is its values."""
+        texts = ", ".join(go_quote(_word(item)) for item in supported)
+        return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"supported values: {texts}" if texts else "")
 
     @classmethod
     def forbidden(cls, path: str, detail: str) -> FieldError:
@@ -135,14 +140,63 @@ class FieldError:
 
 
 def _printed(value: Any) -> str:
-    """A value as ``field.Error`` prints it: strings quoted, everything else as JSON."""
+    """A value as ``field.Error.ErrorBody`` prints it: strings quoted, numbers plain, everything else as JSON.
+
+    Never raises: an error that cannot be told would be told as a panic.
+    """
+    if isinstance(value, Enum):
+        return _printed(value.value)
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, float):
         return go_float(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return go_float(value)  # as which Go reads it
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    try:
+        return _json(value)
+    except (TypeError, ValueError, RecursionError):  # keys of several types; objects that hold themselves
+        return go_quote(_text(value))
+
+
+def _json(value: Any) -> str:
+    """Compact JSON with sorted members and the escapes of Go's ``json.Marshal``. Raises as ``json.dumps``."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=_builtin)
+    # Half of a surrogate pair is no character, and would keep the whole answer from being written.
+    return text.translate(_HTML).encode(errors="replace").decode()
+
+
+_HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+
+
+def _builtin(value: Any) -> Any:
+    """What stands for a value that ``json`` does not know: structs, times, bytes, sets and the like as msgspec writes them."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=_json)
+    if is_dataclass(value) and type(value).__str__ is not object.__str__:
+        return _text(value)  # such as a Quantity, whose JSON is its text
+    try:
+        return msgspec.to_builtins(value, order="deterministic", enc_hook=_text)
+    except (TypeError, ValueError, RecursionError):
+        return _text(value)
+
+
+def _text(value: Any) -> str:
+    """The ``str`` of a value of an author's own class, or its type's name."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 -- whatever an author's __str__ raises
+        return f"{type(value).__name__} object"
+
+
+def _word(item: Any) -> str:
+    """One of the supported values as Go's ``fmt.Sprint`` prints it."""
+    if isinstance(item, Enum):
+        item = item.value
+    if isinstance(item, float):
+        return go_float(item)
+    return _json(item) if isinstance(item, bool) or item is None else _text(item)
 
 
 def go_float(number: float) -> str:

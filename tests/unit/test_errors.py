@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import math
+import uuid
 from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum, IntEnum
 from typing import Any
 
 import pytest
 
+from extapi import Object, Quantity, Struct
+from extapi.codec.strictjson import encode_status
 from extapi.errors import (
     AlreadyExists,
     ApiError,
@@ -216,7 +224,12 @@ def test_what_an_answer_tells_is_bounded() -> None:
     [
         (FieldError.invalid("a", "x", "no"), 'a: Invalid value: "x": no', "FieldValueInvalid"),
         (FieldError.invalid("", None, ""), "<nil>: Invalid value: null", "FieldValueInvalid"),
-        (FieldError.invalid("a", {"b": [1, "<é>"]}, ""), 'a: Invalid value: {"b":[1,"<é>"]}', "FieldValueInvalid"),
+        # As Go's json.Marshal has it, which escapes for HTML.
+        (
+            FieldError.invalid("a", {"b": [1, "<é>&\u2028"]}, ""),
+            r'a: Invalid value: {"b":[1,"\u003cé\u003e\u0026\u2028"]}',
+            "FieldValueInvalid",
+        ),
         (FieldError.invalid("a", True, ""), "a: Invalid value: true", "FieldValueInvalid"),
         (FieldError.type_invalid("a", "x", "no"), 'a: Invalid value: "x": no', "FieldValueTypeInvalid"),
         (FieldError.required("a", "must"), "a: Required value: must", "FieldValueRequired"),
@@ -225,6 +238,7 @@ def test_what_an_answer_tells_is_bounded() -> None:
             'a: Unsupported value: "x": supported values: "b", "c"',
             "FieldValueNotSupported",
         ),
+        (FieldError.not_supported("a", "x", []), 'a: Unsupported value: "x"', "FieldValueNotSupported"),
         (FieldError.forbidden("a", "no"), "a: Forbidden: no", "FieldValueForbidden"),
         (FieldError.duplicate("a[1]", "x"), 'a[1]: Duplicate value: "x"', "FieldValueDuplicate"),
         (FieldError.too_long("a", 5), "a: Too long: may not be more than 5 bytes", "FieldValueTooLong"),
@@ -235,6 +249,107 @@ def test_what_an_answer_tells_is_bounded() -> None:
 def test_field_errors_read_as_in_go(error: FieldError, text: str, reason: str) -> None:
     assert error.text() == text
     assert error.type.reason == reason
+
+
+class Color(Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+class Part(Struct):
+    name: str = "x"
+    color: Color | None = None
+    made: dt.datetime | None = None
+
+
+class Whole(Object):
+    spec: Part = Part()
+
+
+class Own:
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        if not self.text:
+            raise RuntimeError("the author's mistake")
+        return self.text
+
+
+NOON = dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC)
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        # What field.Error of k8s.io/apimachinery v0.36.3 prints for the same values in Go.
+        (Color.RED, '"red"'),
+        (Quantity.parse("1500m"), '"1500m"'),
+        ([Quantity.parse("1500m")], '["1500m"]'),
+        (b"abc", '"YWJj"'),
+        (NOON, '"2020-01-01T12:00:00Z"'),
+        (Part(name="a", color=Color.GREEN, made=NOON), '{"color":"green","made":"2020-01-01T12:00:00Z","name":"a"}'),
+        # What Go has no type for: JSON as well, and the text of what has none.
+        (Level.LOW, "1"),
+        ({"level": [Level.LOW, Color.RED]}, '{"level":[1,"red"]}'),
+        (Whole(spec=Part(name="a")), '{"metadata":{},"spec":{"name":"a"}}'),
+        (dt.date(2020, 1, 2), '"2020-01-02"'),
+        (uuid.UUID(int=1), '"00000000-0000-0000-0000-000000000001"'),
+        (Decimal("1.50"), '"1.50"'),
+        ({3, 1, 2}, "[1,2,3]"),
+        (frozenset({"b", Color.RED, 1}), '["b","red",1]'),
+        ((1, None), "[1,null]"),
+        (10**30, "1e+30"),
+        (math.nan, "NaN"),
+        ("\ud800", r'"\ud800"'),
+        (["\ud800"], '["?"]'),
+        (Own("mine"), '"mine"'),
+        ([Own("mine")], '["mine"]'),
+        (Own(), '"Own object"'),
+        (ValueError("bad"), '"bad"'),
+        (HOLDS_ITSELF, '"[[...]]"'),
+        ({1: 2, "a": 3}, "\"{1: 2, 'a': 3}\""),
+    ],
+)
+def test_any_value_of_python_is_told(value: Any, shown: str) -> None:
+    """An error that cannot be told would be a 500 in place of the 422."""
+    for error, text in (
+        (FieldError.invalid("a", value, "no"), f"Invalid value: {shown}: no"),
+        (FieldError.type_invalid("a", value, "no"), f"Invalid value: {shown}: no"),
+        (FieldError.duplicate("a", value), f"Duplicate value: {shown}"),
+        (FieldError.not_found("a", value), f"Not found: {shown}"),
+        (FieldError.not_supported("a", value, ["b"]), f'Unsupported value: {shown}: supported values: "b"'),
+    ):
+        assert error.body() == text
+        answered = Invalid.of("Probe", "example.com", "p", [error])
+        assert answered.message == f'Probe.example.com "p" is invalid: a: {text}'
+        assert answered.status()["details"]["causes"][0]["message"] == text
+        assert json.loads(encode_status(answered.status())) == answered.status()
+
+
+def test_supported_values_are_told_as_they_stand_in_json() -> None:
+    error = FieldError.not_supported("a", Color.RED, Color)
+    assert error.body() == 'Unsupported value: "red": supported values: "red", "green"'
+    error = FieldError.not_supported("a", 9, (Level.LOW, 2, 2.5, True, None))
+    assert error.body() == 'Unsupported value: 9: supported values: "1", "2", "2.5", "true", "null"'
+
+
+def test_a_status_is_written_in_the_order_of_gos_fields() -> None:
+    """``metav1.Status``, ``StatusDetails`` and ``StatusCause``; clients of Kubernetes compare such texts."""
+    causes = [StatusCause("R", "<m>", "f")]
+    error = Conflict("why", name="n", group="g", kind="k", uid="u", causes=causes, retry_after=1)
+    assert encode_status(error.status()) == (
+        b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"why","reason":"Conflict",'
+        b'"details":{"name":"n","group":"g","kind":"k","uid":"u",'
+        b'"causes":[{"reason":"R","message":"\\u003cm\\u003e","field":"f"}],"retryAfterSeconds":1},"code":409}'
+    )
+    assert b'"message":"\xef\xbf\xbd"' in encode_status(BadRequest("\udc00").status())
 
 
 @pytest.mark.parametrize(

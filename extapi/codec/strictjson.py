@@ -40,6 +40,8 @@ __all__ = [
     "decode_stored",
     "encode",
     "encode_pretty",
+    "encode_status",
+    "indented",
     "is_deeper",
     "join",
     "split_resource_version",
@@ -262,7 +264,24 @@ def _escaped(data: bytes) -> bytes:
 
 def encode_pretty(obj: Any) -> bytes:
     """JSON indented by two spaces, without a newline at the end, as ``json.MarshalIndent`` (spec G7)."""
-    return msgspec.json.format(encode(obj), indent=2)
+    return indented(encode(obj))
+
+
+def encode_status(status: dict[str, Any]) -> bytes:
+    """As :func:`encode`, but the members keep their order: kube-apiserver writes a ``Status`` from a Go struct, not from a map.
+
+    Never fails on text: half of a surrogate pair, which an author's code may have put into a message, becomes U+FFFD.
+    """
+    try:
+        data = _quick_encoder.encode(status)
+    except UnicodeEncodeError:
+        data = _quick_encoder.encode(_repaired(status))
+    return _escaped(data)
+
+
+def indented(data: bytes) -> bytes:
+    """Compact JSON, indented by two spaces."""
+    return msgspec.json.format(data, indent=2)
 
 
 def decode_stored(data: bytes) -> Any:

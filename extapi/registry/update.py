@@ -69,14 +69,16 @@ async def _attempt(
 
 
 def _carry_part(part: str, obj: Obj, old: Obj) -> None:
-    """Take all but one field from the stored object (spec E73)."""
-    before, after = old["metadata"], obj["metadata"]
-    revision = after.get("resourceVersion", "")
-    uid = after.get("uid", "")
+    """Take all but one field from the stored object, and whatever the request says of metadata (spec E73).
+
+    A uid that a PUT names was compared before, as a precondition; that of a PATCH counts as little as its labels.
+    Source: ``statusStrategy.PrepareForUpdate`` of ``apiextensions-apiserver/pkg/registry/customresource``.
+    """
+    revision = obj["metadata"].get("resourceVersion", "")
     new = obj.get(part)
     obj.clear()
     obj.update(old)
-    obj["metadata"] = {**before, "resourceVersion": revision, "uid": uid or before.get("uid", "")}
+    obj["metadata"] = {**old["metadata"], "resourceVersion": revision}
     obj.pop(part, None)
     if new is not None:
         obj[part] = new

@@ -10,7 +10,7 @@ from twisted.python.failure import Failure
 from extapi.authorization.impersonation import BadImpersonation
 from extapi.authorization.refusal import NotAuthorized
 from extapi.codec.negotiation import Negotiated, negotiate
-from extapi.codec.strictjson import encode, encode_pretty
+from extapi.codec.strictjson import encode_status, indented
 from extapi.errors import ApiError, NotAcceptable
 from extapi.listener.call import Call, Handler, Response
 from extapi.listener.service import Describe
@@ -66,7 +66,8 @@ def failure(call: Call, error: ApiError, *, why: str = "") -> Response:
 
         body = encode_yaml(status)
     else:
-        body = encode_pretty(status) if form.pretty else encode(status) + b"\n"
+        body = encode_status(status)
+        body = indented(body) if form.pretty else body + b"\n"
     return Response(error.code, headers, body)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extapi.codec.strictjson import encode
+from extapi.codec.strictjson import encode_status
 from extapi.errors import ServiceUnavailable
 from extapi.listener.call import Call, Handler, Response
 
@@ -33,6 +33,6 @@ class Shutdown:
                 ("X-Content-Type-Options", "nosniff"),
                 ("Retry-After", "1"),
             ]
-            return Response(503, headers, encode(error.status()) + b"\n")
+            return Response(503, headers, encode_status(error.status()) + b"\n")
 
         return refuse_late

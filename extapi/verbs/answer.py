@@ -5,7 +5,7 @@ Lists leave in pieces of at most 64 KiB: a large one is never joined (spec E26, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from extapi.codec.negotiation import ALL_TRANSFORMS, Negotiated, negotiate
 from extapi.codec.options import include_object
 from extapi.codec.partial import partial, partial_list
-from extapi.codec.strictjson import encode, encode_pretty
+from extapi.codec.strictjson import encode, encode_status, indented
 from extapi.codec.tables import row, row_object, table
 from extapi.errors import NotAcceptable
 from extapi.listener.call import PIECE, Response
@@ -85,7 +85,7 @@ def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing
 def status_answer(accepted: Negotiated, details: dict[str, Any]) -> Response:
     """The Status of a success; tables and metadata of it do not exist (spec E47, M11)."""
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-    return _answer(200, accepted, _formatted(accepted, status))
+    return _answer(200, accepted, _formatted(accepted, status, encode_status))
 
 
 def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, metadata: dict[str, Any]) -> Response:
@@ -163,12 +163,13 @@ def _rows(target: Target[Resource], items: Iterable[Rendering], version: str) ->
         yield row(columns.render(item.cells(), now), shown)
 
 
-def _formatted(accepted: Negotiated, content: Any) -> bytes:
+def _formatted(accepted: Negotiated, content: Any, encoder: Callable[[Any], bytes] = encode) -> bytes:
     if accepted.format == "yaml":
         from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
 
         return encode_yaml(content)
-    return encode_pretty(content) if accepted.pretty else encode(content) + b"\n"
+    body = encoder(content)
+    return indented(body) if accepted.pretty else body + b"\n"
 
 
 def _answer(status: int, accepted: Negotiated, body: bytes | list[bytes]) -> Response:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from twisted.logger import Logger
 
-from extapi.codec.strictjson import encode
+from extapi.codec.strictjson import encode, encode_status
 from extapi.errors import ApiError, InternalError
 from extapi.watch.entry import Entry
 
@@ -83,7 +83,7 @@ def frame(kind: str, encoded: bytes) -> bytes:
 
 def error_event(error: ApiError) -> bytes:
     """The event that ends a watch with a Status; the same in all forms (spec F8, F20)."""
-    return frame("ERROR", encode(error.status()))
+    return frame("ERROR", encode_status(error.status()))
 
 
 def render(renderer: Renderer, occurrence: Occurrence, *, first: bool = False) -> bytes:

@@ -91,6 +91,8 @@ class Neutral:
             shown["causes"].sort(key=json.dumps)
         if shown.get("kind") == "APIResourceList" and "resources" in shown:
             shown["resources"].sort(key=lambda resource: resource["name"])
+        if shown.get("kind") == "Status" or path in {("details",), ("details", "causes")}:
+            shown["<members>"] = list(value)  # in the order of Go's fields, not in that of the alphabet
         if shown.get("kind") == "Status":
             shown["message"] = _unordered(shown.get("message", ""))
         return shown

@@ -61,6 +61,11 @@ CASES = cases(
         "merge metadata away": merge("/one", {"metadata": None}),
         "merge metadata text": merge("/one", {"metadata": "x"}),
         "merge uid": merge("/one", {"metadata": {"uid": "x"}}),
+        "status, another uid": merge("/one/status", {"metadata": {"uid": "x"}, "status": {"seen": 1}}),
+        "status, another uid, JSON": json_patch(
+            "/one/status", ("replace", "/metadata/uid", "x"), ("add", "/status", {"seen": 1})
+        ),
+        "status, bad metadata": merge("/one/status", {"metadata": {"labels": {"a b": "c d"}}, "status": {"seen": 1}}),
         "merge uid away": merge("/one", {"metadata": {"uid": None}}),
         "merge the right revision": merge("/two", {"metadata": {"resourceVersion": "{rv}"}, "spec": {"size": 3}}),
         "merge a wrong revision": merge("/two", {"metadata": {"resourceVersion": "1"}, "spec": {"size": 3}}),

@@ -55,6 +55,18 @@ def test_its_own_resource_version_counts(shop_served: Shop) -> None:
     assert put_status(shop_served, {**created, "status": {"ready": False}}).status == 422
 
 
+def test_a_patch_that_names_another_uid_changes_status_only(shop_served: Shop) -> None:
+    """E73: a patch is no precondition, and what it says of metadata does not count (observed on 1.36.3)."""
+    created = shop_served.create()
+    patch = {"metadata": {"uid": "other", "labels": {"a b": "c d"}}, "status": {"ready": True}}
+    answer = shop_served.merge(patch, subresource="/status")
+    assert answer.status == 200
+    changed = answer.json()
+    assert changed["status"] == {"ready": True}
+    assert changed["metadata"]["uid"] == created["metadata"]["uid"]
+    assert "labels" not in changed["metadata"]
+
+
 def test_its_uid_is_a_precondition(shop_served: Shop) -> None:
     created = shop_served.create()
     created["metadata"]["uid"] = "other"

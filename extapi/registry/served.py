@@ -88,14 +88,40 @@ class ServedKind:
         """Prune and default in place, after something other than a client made or changed the object."""
         return self.versions[version].schema.coerce(obj)
 
+    def complete(self, obj: Obj, version: str) -> None:
+        """Fill in, in place, what is as by default in an object that was a hub object until now, and left out therefore.
+
+        Where there is no hub, hub objects are of the storage version's type, and another version may have other defaults.
+        """
+        if self.kind.hub is None and self.converter.hub is not None and version != self.kind.storage:
+            self.versions[self.kind.storage].schema.default(obj)
+
+    def _shape_converted(self, obj: Obj, version: str) -> None:
+        """Bring into shape, in place, what has just been converted to ``version``.
+
+        An author's function leaves out what is as by default. Where there is none, what is missing stays so: a version's
+        defaults are for what clients write in it, and for what is stored in it. Source: ``schemaCoercingConverter`` of
+        ``apiextensions-apiserver/pkg/apiserver``; ``versioning.codec.Decode`` fills in defaults before it converts.
+        """
+        if self.kind.hub is not None:
+            self.settle(obj, version)
+        else:
+            schema = self.versions[version].schema
+            schema.prune(obj)
+            schema.drop_nulls(obj)
+
     def to_stored(self, obj: Obj, version: str) -> bytes:
-        """The bytes for the store: converted to the storage version, defaulted there, without resourceVersion.
+        """The bytes for the store: converted to the storage version, without resourceVersion.
 
         Raises an :class:`InternalError` for what only an author's code can have made, since clients' bodies are checked.
         """
         stored = self.converter.convert(obj, version, self.kind.storage)
         if version != self.kind.storage:
-            self.settle(stored, self.kind.storage)
+            self._shape_converted(stored, self.kind.storage)
+        return self.to_bytes(stored, version)
+
+    def to_bytes(self, stored: Obj, version: str) -> bytes:
+        """The bytes of an object in the version that it has; ``version``: in which it was, for errors."""
         try:
             value = encode(stored)
             # An object cannot be nested deeper than it has brackets; few have as many.
@@ -122,18 +148,22 @@ class ServedKind:
         self._log.error("{text}", text=unsound.message)  # here, as the cache keeps some for its readers
         return unsound
 
+    def stored_in(self, value: bytes) -> str:
+        """The version in which an object is stored."""
+        return _version_of(decode_stored(value))
+
     def from_stored(self, value: bytes, version: str) -> Obj:
-        """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, defaulted again.
+        """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, brought into shape.
 
         What cannot be converted raises the converter's :class:`extapi.errors.InternalError`.
         """
         obj: Obj = decode_stored(value)
-        stored_in = obj["apiVersion"].rpartition("/")[2]
+        stored_in = _version_of(obj)
         self.settle(obj, stored_in)
         if stored_in != version:
             obj = self.converter.convert(obj, stored_in, version)
             self.check(obj, f"the conversion to {version}")
-            self.settle(obj, version)
+            self._shape_converted(obj, version)
         return obj
 
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
@@ -161,6 +191,11 @@ class ServedKind:
         if obj["kind"] != self.kind.name:
             errors.append(FieldError.invalid("kind", obj["kind"], f"must be {self.kind.name}"))
         return errors + self.versions[version].schema.validate(obj, old)
+
+
+def _version_of(obj: Obj) -> str:
+    version: str = obj["apiVersion"].rpartition("/")[2]
+    return version
 
 
 def _deprecation(kind: Kind, group: str, name: str) -> str:

@@ -25,13 +25,29 @@ def default(obj: dict[str, Any], structural: Structural) -> None:
 
 def defaulter(structural: Structural) -> Fill:
     """:func:`default` for one schema, compiled."""
-    return _object(structural)
+    return _object(structural, has_default)
 
 
-def _fill(node: Structural) -> Fill | None:
+def null_dropper(structural: Structural) -> Fill:
+    """The first half of :func:`default` alone, compiled: nulls that are neither allowed nor have a default are dropped.
+
+    Source: ``PruneNonNullableNullsWithoutDefaults``; nulls that have a default stay.
+    """
+    return _object(structural, _never)
+
+
+Fills = Callable[[Structural], bool]
+"""Whether what is missing is filled in with the node's default."""
+
+
+def _never(_node: Structural) -> bool:
+    return False
+
+
+def _fill(node: Structural, fills: Fills) -> Fill | None:
     """What to do in the value of a node; None for scalars and where nothing is known."""
-    into_object = _object(node) if node.properties or node.additional is not None else None
-    into_list = _list(node) if node.items is not None else None
+    into_object = _object(node, fills) if node.properties or node.additional is not None else None
+    into_list = _list(node, fills) if node.items is not None else None
     if into_object is None:
         return into_list
     if into_list is None:
@@ -44,17 +60,17 @@ def _fill(node: Structural) -> Fill | None:
     return either
 
 
-def _object(node: Structural) -> Fill:
-    defaults = [(key, copier(sub.default)) for key, sub in node.properties.items() if has_default(sub)]
-    inside = [(key, go_on) for key, sub in node.properties.items() if (go_on := _fill(sub)) is not None]
+def _object(node: Structural, fills: Fills) -> Fill:
+    defaults = [(key, copier(sub.default)) for key, sub in node.properties.items() if fills(sub)]
+    inside = [(key, go_on) for key, sub in node.properties.items() if (go_on := _fill(sub, fills)) is not None]
     others = node.additional
-    fill_others = None if others is None else _fill(others)
+    fill_others = None if others is None else _fill(others, fills)
 
     def fill(value: Any) -> None:
         if value.__class__ is not dict:
             return
         if None in value.values():
-            _nulls(value, node)
+            _nulls(value, node, fills)
         for key, make in defaults:
             if key not in value:
                 value[key] = make()
@@ -70,22 +86,22 @@ def _object(node: Structural) -> Fill:
     return fill
 
 
-def _nulls(value: dict[str, Any], node: Structural) -> None:
-    """Each null that is not allowed: replaced by its default, or gone."""
+def _nulls(value: dict[str, Any], node: Structural, fills: Fills) -> None:
+    """Each null that is not allowed: replaced by its default, or gone if it has none."""
     for key in [key for key, sub in value.items() if sub is None]:
         sub = node.child(key)
         if sub is None or sub.nullable:
             continue
-        if has_default(sub):
+        if fills(sub):
             value[key] = copier(sub.default)()
-        else:
+        elif not has_default(sub):
             del value[key]
 
 
-def _list(node: Structural) -> Fill:
+def _list(node: Structural, fills: Fills) -> Fill:
     items = node.items
-    inside = None if items is None else _fill(items)
-    null = copier(items.default) if items is not None and has_default(items) and not items.nullable else None
+    inside = None if items is None else _fill(items, fills)
+    null = copier(items.default) if items is not None and fills(items) and not items.nullable else None
 
     def fill(value: Any) -> None:
         if value.__class__ is not list:

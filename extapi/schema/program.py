@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from extapi.errors import FieldError
-from extapi.schema.default import defaulter
+from extapi.schema.default import defaulter, null_dropper
 from extapi.schema.embedded import coerce_embedded, holds_embedded
 from extapi.schema.prune import pruner
 from extapi.schema.structural import Structural
@@ -18,7 +18,7 @@ class Schema:
     Immutable, and made for whole objects; it does not look at ``metadata``, ``apiVersion`` and ``kind``.
     """
 
-    __slots__ = ("_embeds", "default", "prune", "structural", "validate_against")
+    __slots__ = ("_embeds", "default", "drop_nulls", "prune", "structural", "validate_against")
 
     def __init__(self, structural: Structural) -> None:
         self.structural = structural
@@ -27,6 +27,8 @@ class Schema:
         """Removes in place what the schema does not know; the sorted paths of it."""
         self.default = defaulter(structural)
         """Drops meaningless nulls and fills in defaults, in place."""
+        self.drop_nulls = null_dropper(structural)
+        """Drops meaningless nulls, in place."""
         self.validate_against = validator(structural)
 
     def coerce(self, obj: dict[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ from tests.differential import (
     routing,
     schemas,
     updating,
+    versions,
     watching,
 )
 from tests.differential.cases import Case
@@ -24,6 +25,7 @@ MODULES = {
     "delete": deleting,
     "route": routing,
     "schema": schemas,
+    "version": versions,
     "watch": watching,
     "number": numbers,
     "dial": dial,

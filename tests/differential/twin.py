@@ -6,7 +6,7 @@ the same rules. ``extapi serve tests.differential.twin:api`` serves ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from extapi import (
@@ -130,7 +130,37 @@ PROBE = Kind(
     columns=COLUMNS,
 )
 BEACON = Kind("Beacon", scope=CLUSTER, storage="v1", versions={"v1": Version(Beacon)}, status=False)
-KINDS = (PROBE, BEACON, DIAL)
+
+
+def knob(defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of one version of a knob: the same fields in each, and other defaults."""
+    fields = {name: {"type": "integer"} for name in ("low", "high", "step")}
+    spec = {
+        name: {**schema, "default": defaults[name]} if name in defaults else schema for name, schema in fields.items()
+    }
+    parts = {"type": "array", "items": {"type": "object", "properties": spec}}
+    status = {
+        "type": "object",
+        "properties": {"seen": {"type": "integer", **({"default": 7} if "low" in defaults else {})}},
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "spec": {"type": "object", "default": {}, "properties": {**spec, "parts": parts}},
+            "status": status,
+        },
+    }
+
+
+KNOB = Kind(
+    "Knob",
+    storage="v1",
+    versions={
+        "v1": Version(knob({"low": 1, "step": 10})),
+        "v1beta1": Version(knob({"high": 2, "step": 20})),
+    },
+)
+KINDS = (PROBE, BEACON, DIAL, KNOB)
 
 api = Api(Group(OURS, *KINDS))
 
@@ -160,13 +190,13 @@ def definitions() -> Iterator[dict[str, Any]]:
 
 def _version(kind: Kind, name: str) -> dict[str, Any]:
     version = kind.versions[name]
-    assert isinstance(version.type, type)
+    schema = compile_type(version.type).to_openapi() if isinstance(version.type, type) else version.type
     return {
         "name": name,
         "served": version.served,
         "storage": name == kind.storage,
         "deprecated": bool(version.deprecated),
-        "schema": {"openAPIV3Schema": compile_type(version.type).to_openapi()},
+        "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}} if kind.status else {},
         "additionalPrinterColumns": [_column(column) for column in kind.columns_of(name)],
         "selectableFields": [{"jsonPath": path} for path in kind.selectable_of(name)],

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from extapi.schema.default import default
+from extapi.schema.default import default, null_dropper
 from extapi.schema.structural import from_openapi
 
 SCHEMA = from_openapi(
@@ -92,6 +92,27 @@ def test_defaults_and_nulls(given: dict[str, Any], wanted: dict[str, Any]) -> No
     obj = {"spec": given}
     default(obj, SCHEMA)
     assert obj == {"spec": FILLED | wanted}
+
+
+def test_nulls_alone_are_dropped_where_they_have_no_default() -> None:
+    """``PruneNonNullableNullsWithoutDefaults``: after a conversion nothing is filled in, and a null with a default stays."""
+    obj: dict[str, Any] = {"a": None, "b": None, "c": None, "list": [None, {"a": None}], "map": {"x": {"a": None}}}
+    inner = {"type": "object", "properties": {"a": {"type": "string"}, "d": {"type": "string", "default": "d"}}}
+    schema = from_openapi(
+        {
+            "type": "object",
+            "properties": {
+                "a": {"type": "string"},
+                "b": {"type": "string", "default": "b"},
+                "c": {"type": "string", "nullable": True},
+                "d": {"type": "string", "default": "d"},
+                "list": {"type": "array", "items": {**inner, "default": {}}},
+                "map": {"type": "object", "additionalProperties": inner},
+            },
+        }
+    )
+    null_dropper(schema)(obj)
+    assert obj == {"b": None, "c": None, "list": [None, {}], "map": {"x": {}}}
 
 
 def test_objects_do_not_share_their_defaults() -> None:

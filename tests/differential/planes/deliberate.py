@@ -172,7 +172,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         "events are answered from a cache like all else, and a client may ask again for what is to come",
         ("Event: * in the future",),
-        ("Retry-After", "content.details.retryAfterSeconds"),
+        ("Retry-After", "content.details.retryAfterSeconds", "content.details.<members>"),
         code=504,
     ),
     Deliberate(

@@ -17,7 +17,7 @@ from extapi.api.author import Startable
 from extapi.api.definition import Kind
 from extapi.api.types import Obj
 from extapi.api.user import User
-from extapi.conversion.hub import HubConverter
+from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import Forbidden
 
 
@@ -30,42 +30,62 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-class _Side:
-    """One of the two objects of a review: a dict until someone asks for the hub object."""
+class Viewer(Protocol):
+    """Who says in which form an object is shown to an author's code, and that one which breaks its schema is not."""
 
-    __slots__ = ("_before", "_converter", "_hub", "raw", "version")
+    def judge(self, obj: Obj, old: Obj | None) -> None:
+        """Raises :class:`extapi.errors.Invalid` for a new object that breaks its schema. Cheap where it was asked before."""
+        ...
+
+    def shown(self, obj: Obj, old: Obj | None) -> Any:
+        """The new object in the form that authors see. Raises :class:`extapi.errors.Invalid` for one that must not be shown."""
+        ...
+
+    def shown_old(self, old: Obj, obj: Obj | None) -> Any:
+        """The stored object in that form. Raises :class:`extapi.conversion.hub.Unfit` if there is none, and no ``obj`` either."""
+        ...
+
+
+class _New:
+    """The object that a review is about: a dict until someone asks for the form that authors see."""
+
+    __slots__ = ("_before", "_converter", "_form", "raw", "version")
 
     def __init__(self, raw: Obj | None, version: str, converter: HubConverter | None) -> None:
         self.raw = raw
         self.version = version
         self._converter = converter
-        self._hub: Any = None
+        self._form: Any = None
         self._before = b""
 
-    def get(self) -> Any:
-        if self._converter is None or self._converter.hub is None:
-            return self.raw
-        if self._hub is None and self.raw is not None:
-            self._hub = self._converter.to_hub(self.raw, self.version)
-            self._before = msgspec.json.encode(self._hub)
-        return self._hub
+    @property
+    def shown(self) -> bool:
+        """Whether somebody has seen the object, or put another one in its place."""
+        return self._form is not None
+
+    def get(self, show: Callable[[Obj], Any]) -> Any:
+        if self._form is None and self.raw is not None:
+            self._form = show(self.raw)
+            self._before = msgspec.json.encode(self._form)
+        return self._form
 
     def put(self, value: Any) -> None:
-        if self._converter is None or self._converter.hub is None:
-            self.raw = value
-            return
-        self._hub = value
+        self._form = value
         self._before = b""
 
     def result(self) -> Obj | None:
-        """The object in its own version: the very dict it came in, unless the hub object was changed."""
-        if self._converter is None or self._hub is None or self._unchanged():
+        """The object in its own version: the very dict it came in, unless what authors see was changed."""
+        if self._form is None or self._unchanged():
             return self.raw
-        made = self._converter.from_hub(self._hub, self.version)
-        before = {} if self.raw is None else self.raw.get("metadata") or {}
-        # What ObjectMeta does not name (selfLink, fields of a later release) is nobody's to drop here.
-        fields = type(self._hub.metadata).__struct_encode_fields__
-        made["metadata"] |= {name: value for name, value in before.items() if name not in fields}
+        if self._converter is None:
+            changed: Obj = self._form
+            return changed
+        made = self._converter.from_hub(self._form, self.version)
+        if not isinstance(self._form, dict):
+            before = {} if self.raw is None else self.raw.get("metadata") or {}
+            # What ObjectMeta does not name (selfLink, fields of a later release) is nobody's to drop here.
+            fields = type(self._form.metadata).__struct_encode_fields__
+            made["metadata"] |= {name: value for name, value in before.items() if name not in fields}
         return made
 
     def in_version(self, version: str) -> Obj | None:
@@ -78,7 +98,7 @@ class _Side:
         if not self._before:
             return False
         try:
-            return msgspec.json.encode(self._hub) == self._before
+            return msgspec.json.encode(self._form) == self._before
         except (TypeError, ValueError, OverflowError, RecursionError):
             return False  # from_hub says what is wrong with it
 
@@ -106,6 +126,8 @@ class Review:
     old_version: str = ""
     converter: HubConverter | None = None
     """How objects become hub objects; None: what is reviewed has no type, and stays a dict."""
+    viewer: Viewer | None = None
+    """Who decides what is shown; None: the converter alone."""
     dry_run: bool = False
     """Nothing will be stored: a plugin must do nothing that stays."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -116,16 +138,19 @@ class Review:
 
     def __post_init__(self) -> None:
         self.resource = self.resource or self.kind.plural
-        self._new = _Side(self.obj, self.version, self.converter)
-        self._old = _Side(self.old, self.old_version or self.version, self.converter)
+        self._new = _New(self.obj, self.version, self.converter)
+        self._old_form: Any = None
+        self.old_version = self.old_version or self.version
 
     @property
     def object(self) -> Any:
         """The object as it shall become; None on DELETE.
 
-        Of the hub type; of the storage version's type where there is no hub; a dict where there is no type. Mutators change it in place or assign another. Made when first asked for; raises InternalError if it cannot be.
+        Of the hub type; of the storage version's type where there is no hub; a dict where there is no type. Mutators change
+        it in place or assign another. Made when first asked for, since an object that breaks its schema is not shown:
+        raises :class:`extapi.errors.Invalid`, which is the client's answer.
         """
-        return self._new.get()
+        return self._new.get(self._show)
 
     @object.setter  # noqa: A003 -- the name that authors know from AdmissionReview
     def object(self, value: Any) -> None:
@@ -133,16 +158,46 @@ class Review:
 
     @property
     def old_object(self) -> Any:
-        """The stored object, in the same form; None on CREATE. Changing it has no effect."""
-        return self._old.get()
+        """The stored object, in the same form; None on CREATE. Changing it has no effect.
+
+        Where a part of it, such as spec, does not fit its type any more, that of ``object`` stands in its place. On DELETE
+        there is none: raises :class:`extapi.conversion.hub.Unfit`, and the object goes as if the plugin had agreed.
+        """
+        if self._old_form is None and self.old is not None:
+            self._old_form = self._show_old(self.old)
+        return self._old_form
 
     def as_version(self, version: str) -> Obj | None:
-        """The object as it stands now, as a dict in ``version``, not defaulted for it. Not to be changed."""
+        """The object as it stands now, as a dict in ``version``, not defaulted for it. Not to be changed.
+
+        Raises :class:`extapi.errors.Invalid` as ``object`` does.
+        """
+        if self.viewer is not None and self.obj is not None and not self._new.shown:
+            self.viewer.judge(self.obj, self.old)
         return self._new.in_version(version)
 
     def old_as_version(self, version: str) -> Obj | None:
-        """The stored object as a dict in ``version``, not defaulted for it. Not to be changed."""
-        return self._old.in_version(version)
+        """The stored object as a dict in ``version``, not defaulted for it. Not to be changed.
+
+        In the request's version it is there in any case, also if it does not fit its type any more.
+        """
+        if self.old is None or self.converter is None or version == self.old_version:
+            return self.old
+        try:
+            return self.converter.convert(self.old, self.old_version, version)
+        except Unfit:
+            return self.converter.from_hub(self.old_object, version)
+
+    def _show(self, obj: Obj) -> Any:
+        return self._plain(obj, self.version) if self.viewer is None else self.viewer.shown(obj, self.old)
+
+    def _show_old(self, old: Obj) -> Any:
+        if self.viewer is None:
+            return self._plain(old, self.old_version)
+        return self.viewer.shown_old(old, self.obj)
+
+    def _plain(self, obj: Obj, version: str) -> Any:
+        return obj if self.converter is None else self.converter.to_hub(obj, version)
 
     def result(self) -> Obj | None:
         """The object in the request's version: the same dict if nobody changed it, else a new one.

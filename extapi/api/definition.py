@@ -73,7 +73,8 @@ class Version:
 class Strategy:
     """An author's rules for a kind: plain functions on hub objects (of the stored version, where there is no hub).
 
-    Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy and RESTUpdateStrategy.
+    An object that breaks its schema is never shown here; of what was stored before the type changed,
+    docs/reference/types.md says more. Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy and RESTUpdateStrategy.
     """
 
     def prepare(self, obj: Any, old: Any | None) -> None:
@@ -83,7 +84,7 @@ class Strategy:
         """
 
     def validate(self, obj: Any, old: Any | None) -> Iterable[FieldError]:
-        """Every rule that ``obj`` breaks; runs after the schema's own rules, on create (``old`` is None) and update. Must not mutate."""
+        """Every rule that ``obj`` breaks; asked on create (``old`` is None) and update, if the schema has no errors. Must not mutate."""
         del obj, old
         return ()
 

@@ -7,7 +7,7 @@ type, its path; the author's own exception is its ``__cause__``, for the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,26 @@ import msgspec
 from extapi.api.definition import Kind, Version
 from extapi.api.types import Obj, Object
 from extapi.api.versions import group_version
-from extapi.errors import InternalError
+from extapi.errors import FieldError, FieldErrorType, InternalError, StatusCause
+
+
+class Unfit(InternalError):
+    """An object that cannot be converted, or be shown to an author's code, for what it is: its fields are not of their types.
+
+    The schema lets no such object in. It was stored before the type changed, or msgspec is stricter than a format.
+    ``errors``: what is wrong, and where. A client's write is answered with them, as 422.
+    """
+
+    errors: Sequence[FieldError] = ()
+
+    @classmethod
+    def of(cls, kind: str, api_version: str, why: str) -> Unfit:
+        """``why``: msgspec's text, such as ``Expected `int`, got `str` - at `$.spec.size```."""
+        text = f"conversion of {kind} failed at {api_version}: {why}"
+        unfit = cls(f"Internal error occurred: {text}", causes=[StatusCause(message=text)])
+        what, _, at = why.rpartition(" - at `$")
+        unfit.errors = [FieldError(FieldErrorType.INVALID, at.strip(".`") if what else "", detail=what or why)]
+        return unfit
 
 
 class HubConverter:
@@ -46,13 +65,13 @@ class HubConverter:
     def to_hub(self, obj: Obj, version: str) -> Any:
         """The object, which is in ``version``, as a hub object with the same metadata; without a hub type a dict.
 
-        Never shares anything with ``obj``. Raises InternalError.
+        Never shares anything with ``obj``. Raises :class:`Unfit`, or another InternalError.
         """
         if self._hub is None:
-            return _copied(obj)
+            return self._copied(obj, version)
+        struct = self._typed(obj, version)
         if self.kind.hub is None:
-            return self._typed(obj, self._hub, version)
-        struct = self._typed(obj, self._types[version], version)
+            return struct
         convert = self.kind.versions[version].to_hub
         if convert is None:  # the version's type is the hub type
             return struct
@@ -67,7 +86,10 @@ class HubConverter:
         ``whole``: parts such as spec and status stay, even if all in them is as by default. Raises InternalError.
         """
         if isinstance(hub, dict):
-            return {**_copied(hub), "apiVersion": self.api_version(version), "kind": self.kind.name}
+            return {**self._copied(hub, version), "apiVersion": self.api_version(version), "kind": self.kind.name}
+        if not isinstance(hub, Object):
+            wanted = "dict" if self._hub is None else self._hub.__name__
+            raise self._failed(version, f"{type(hub).__name__} instead of {wanted}")
         convert = self.kind.versions[version].from_hub
         struct = hub
         if convert is not None:
@@ -82,6 +104,14 @@ class HubConverter:
             self.drop_defaults(obj, type(struct))
         obj.setdefault("metadata", {})
         return {**obj, "apiVersion": self.api_version(version), "kind": self.kind.name}
+
+    def fits(self, obj: Obj, version: str) -> bool:
+        """Whether a Struct can be made of the object, which is in ``version``; without types always."""
+        try:
+            self._typed(obj, version)
+        except Unfit:
+            return False
+        return True
 
     def drop_defaults(self, obj: Obj, form: type[Object]) -> None:
         """Take out, in place, the parts of an object of type ``form`` that equal their default, as from_hub leaves them out."""
@@ -105,11 +135,21 @@ class HubConverter:
             del result["metadata"]
         return result
 
-    def _typed(self, obj: Obj, form: type[Object] | None, version: str) -> Any:
+    def _typed(self, obj: Obj, version: str) -> Any:
+        form = self._types[version] if self.kind.hub is not None else self._hub
         try:
-            return msgspec.convert(obj, form, strict=True)
-        except (msgspec.ValidationError, RecursionError) as error:
+            return msgspec.convert(obj, Any if form is None else form, strict=True)
+        except msgspec.ValidationError as error:
+            raise Unfit.of(self.kind.name, self.api_version(version), str(error)) from error
+        except RecursionError as error:
             raise self._failed(version, str(error)) from error
+
+    def _copied(self, obj: Obj, version: str) -> Obj:
+        try:
+            copied: Obj = _copied(obj)
+        except RecursionError as error:
+            raise self._failed(version, "the object is nested too deep") from error
+        return copied
 
     def _called(
         self, function: Callable[[Any], Any], argument: Any, version: str, name: str, wanted: type[Object] | None

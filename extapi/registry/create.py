@@ -62,7 +62,7 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
     await write.checked(Operation.CREATE, obj, None)
     name = obj["metadata"]["name"]
     key = kind.key(at.namespace, name)
-    value = kind.to_stored(obj, at.version)
+    value = write.stored(obj)
     store.check_size(value)
     if admit.dry_run:
         live = await store.live("create", key)

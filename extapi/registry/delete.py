@@ -5,7 +5,10 @@ Source: ``registry.Store.Delete`` and ``rest.BeforeDelete``. Grace periods are t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from extapi.api.types import Obj
+from extapi.conversion.hub import Unfit
 from extapi.errors import Conflict
 from extapi.registry.base import Admission, DeleteRules, Place, Preconditions
 from extapi.registry.rendering import FreshRendering
@@ -33,7 +36,13 @@ async def _attempt(
     store: Store, at: Place, name: str, live: Live, rules: DeleteRules, admit: Admission
 ) -> tuple[FreshRendering, bool]:
     kind = store.kind
-    old = with_revision(kind.from_stored(live.value, at.version), live.revision)
+    try:
+        old = kind.from_stored(live.value, at.version)
+    except Unfit:
+        # It does not fit the type of its own version any more, so that there is no other form of it to delete.
+        at = replace(at, version=kind.stored_in(live.value))
+        old = kind.from_stored(live.value, at.version)
+    old = with_revision(old, live.revision)
     check_preconditions(kind, name, old, rules.preconditions)
     write = Write(kind, at, admit)
     if "deletionTimestamp" in old["metadata"] and write.held(old):
@@ -47,7 +56,10 @@ async def _attempt(
             revision = await store.commit("delete", live.key, None, expected=live.revision)
         return FreshRendering(kind, at.version, with_revision(old, revision), revision), True
     marked = _marked(store, write, name, left)
-    value = kind.to_stored(marked, at.version)
+    try:
+        value = kind.to_stored(marked, at.version)
+    except Unfit:
+        value = kind.to_bytes(marked, at.version)  # it goes in the version that it is in
     if value == live.value:
         return FreshRendering(kind, at.version, old, live.revision), False
     revision = live.revision

@@ -6,6 +6,8 @@ writing stand in ``create``, ``update`` and ``delete`` beside it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from twisted.logger import Logger
 
@@ -16,7 +18,7 @@ from extapi.api.types import Obj
 from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper, split_resource_version
 from extapi.codec.tables import Columns, RawCells
-from extapi.conversion.hub import HubConverter
+from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import BadRequest, FieldError, InternalError
 from extapi.registry.selectable import Selectable
 from extapi.schema.check import unreadable
@@ -96,6 +98,28 @@ class ServedKind:
         if self.kind.hub is None and self.converter.hub is not None and version != self.kind.storage:
             self.versions[self.kind.storage].schema.default(obj)
 
+    def to_hub(self, obj: Obj, version: str) -> Any:
+        """The object in the form that an author's code is shown. Raises :class:`Unfit`, or another :class:`InternalError`."""
+        try:
+            return self.converter.to_hub(obj, version)
+        except InternalError as error:
+            raise self._blamed(error, obj, version) from error.__cause__
+
+    def _converted(self, obj: Obj, from_version: str, to_version: str) -> Obj:
+        try:
+            return self.converter.convert(obj, from_version, to_version)
+        except InternalError as error:
+            raise self._blamed(error, obj, from_version) from error.__cause__
+
+    def _blamed(self, error: InternalError, obj: Obj, version: str) -> InternalError:
+        """The error of an object that cannot be converted: if it breaks its schema that is why, and the schema says it best."""
+        broken = self.rules(obj, None, version)
+        if not broken:
+            return error
+        unfit = Unfit(error.message, causes=error.causes)
+        unfit.errors = broken
+        return unfit
+
     def _shape_converted(self, obj: Obj, version: str) -> None:
         """Bring into shape, in place, what has just been converted to ``version``.
 
@@ -113,9 +137,9 @@ class ServedKind:
     def to_stored(self, obj: Obj, version: str) -> bytes:
         """The bytes for the store: converted to the storage version, without resourceVersion.
 
-        Raises an :class:`InternalError` for what only an author's code can have made, since clients' bodies are checked.
+        Raises :class:`Unfit`, or another :class:`InternalError` for what only an author's code can have made.
         """
-        stored = self.converter.convert(obj, version, self.kind.storage)
+        stored = self._converted(obj, version, self.kind.storage)
         if version != self.kind.storage:
             self._shape_converted(stored, self.kind.storage)
         return self.to_bytes(stored, version)
@@ -155,13 +179,13 @@ class ServedKind:
     def from_stored(self, value: bytes, version: str) -> Obj:
         """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, brought into shape.
 
-        What cannot be converted raises the converter's :class:`extapi.errors.InternalError`.
+        Raises :class:`Unfit`, or another :class:`InternalError` of the converter.
         """
         obj: Obj = decode_stored(value)
         stored_in = _version_of(obj)
         self.settle(obj, stored_in)
         if stored_in != version:
-            obj = self.converter.convert(obj, stored_in, version)
+            obj = self._converted(obj, stored_in, version)
             self.check(obj, f"the conversion to {version}")
             self._shape_converted(obj, version)
         return obj

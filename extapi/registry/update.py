@@ -8,9 +8,11 @@ from __future__ import annotations
 from extapi.admission.base import Operation
 from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
+from extapi.conversion.hub import Unfit
 from extapi.errors import FieldError, Invalid, StorageError
 from extapi.registry.base import Admission, Change, Place
 from extapi.registry.rendering import FreshRendering
+from extapi.registry.served import ServedKind
 from extapi.registry.writing import Store, Write, with_revision
 from extapi.storage.base import Entry as Live
 
@@ -34,7 +36,7 @@ async def _attempt(
 ) -> FreshRendering:
     """Change one live state. Raises RevisionConflict if it was not live any more."""
     kind, version = store.kind, at.version
-    old = with_revision(kind.from_stored(live.value, version), live.revision)
+    old = with_revision(_opened(kind, name, live.value, version), live.revision)
     write = Write(kind, at, admit)
     obj = await change(old)
 
@@ -52,7 +54,7 @@ async def _attempt(
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     await write.checked(Operation.UPDATE, obj, old)
     obj["metadata"].pop("resourceVersion")
-    value = kind.to_stored(obj, version)
+    value = write.stored(obj)
     store.check_size(value, live.value)
     if "deletionTimestamp" in obj["metadata"] and not write.stays(obj):
         if not admit.dry_run:
@@ -66,6 +68,14 @@ async def _attempt(
         store.cache.expect(value, version)
     revision = await store.commit("update", live.key, value, expected=live.revision)
     return write.answer(obj, value, revision)
+
+
+def _opened(kind: ServedKind, name: str, value: bytes, version: str) -> Obj:
+    """The stored object in the request's version. Raises :class:`Invalid` if it does not fit its own version's type any more."""
+    try:
+        return kind.from_stored(value, version)
+    except Unfit as unfit:
+        raise Invalid.of(kind.kind.name, kind.group, name, unfit.errors) from None
 
 
 def _carry_part(part: str, obj: Obj, old: Obj) -> None:

@@ -68,10 +68,6 @@ class _Virtual:
     def _write(self, at: Place, name: str, admit: Admission) -> _Write:
         return _Write(self._kind, Place(self._spoken(at), at.namespace), admit, (self.group, self.plural, name))
 
-    def _form(self, at: Place, obj: Obj) -> Any:
-        """The object as the author's code gets it."""
-        return self._kind.converter.to_hub(obj, self._spoken(at))
-
     def _obj(self, at: Place, made: Any) -> Obj:
         """What the author's code gave, in the request's version: pruned, defaulted."""
         if made is None:
@@ -80,6 +76,7 @@ class _Virtual:
         obj = self._kind.converter.from_hub(made, version, whole=True)
         obj.setdefault("metadata", {})
         self._kind.check(obj, f"what serves {self.plural}")
+        self._kind.complete(obj, version)
         self._kind.settle(obj, version)
         return obj
 
@@ -116,7 +113,7 @@ class _Creates(_Virtual):
         await self._check_parent(at, name)
         await write.checked(Operation.CREATE, obj, None)
         asked = self._asked(at, name, admit.user, dry_run=admit.dry_run)
-        return self._shown(at, self._obj(at, await self._serves.create(asked, self._form(at, obj))))
+        return self._shown(at, self._obj(at, await self._serves.create(asked, write.shown(obj, None))))
 
 
 class _Gets(_Virtual):
@@ -154,7 +151,7 @@ class _Updates(_Virtual):
             raise Conflict.on(self.plural, self.group, name, Conflict.MODIFIED)
         await write.checked(Operation.UPDATE, obj, old)
         asked = self._asked(at, name, admit.user, dry_run=admit.dry_run)
-        return self._shown(at, self._obj(at, await self._serves.update(asked, self._form(at, obj))))
+        return self._shown(at, self._obj(at, await self._serves.update(asked, write.shown(obj, old))))
 
 
 class _Deletes(_Virtual):
@@ -252,8 +249,9 @@ class _Write(Write):
         review.group, review.resource = self._group, self._plural
         return review
 
-    def _broken_rules(self, obj: Obj, old: Obj | None) -> list[FieldError]:
-        return self._kind.rules(obj, old, self._at.version)
+    def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+        del obj, old
+        return []
 
 
 def _keep(_: Obj) -> None:

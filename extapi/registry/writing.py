@@ -2,15 +2,18 @@
 
 The order is that of ``registry.Store`` in k8s.io/apiserver (spec K1, K2): mutating admission, defaults again, the
 author's ``prepare``, validation by schema and by the author, warnings, validating admission, storage version, commit.
+But the schema judges an object before an author's code sees it, where Go's code has types that hold whatever was sent.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
+
+from twisted.internet.defer import CancelledError
 
 from extapi.admission.base import Operation, Review
 from extapi.api.definition import Strategy
@@ -20,11 +23,11 @@ from extapi.api.names import name_rule, object_name
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.client.clock import Clock
+from extapi.conversion.hub import Unfit
 from extapi.errors import (
     ApiError,
     Conflict,
     FieldError,
-    FieldErrorType,
     InternalError,
     Invalid,
     NotFound,
@@ -44,8 +47,6 @@ MAX_OBJECT = 6 * 1024 * 1024
 
 Bodies are bounded, but patches and conversions make objects larger, each time by as much. etcd's bound is 1.5 MiB.
 """
-
-_UNTYPED = frozenset({FieldErrorType.TYPE_INVALID, FieldErrorType.REQUIRED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +120,22 @@ class Store:
 
 
 class Write:
-    """One attempt to write one object, in the request's version."""
+    """One attempt to write one object, in the request's version; the :class:`~extapi.admission.base.Viewer` of its reviews.
+
+    The schema comes first: an object that breaks it is shown to no author's code, and is answered with all that is wrong
+    with it, whatever that code would have said. An object that nobody asks for is judged once, after admission.
+    """
 
     def __init__(self, kind: ServedKind, at: Place, admit: Admission) -> None:
         self._kind = kind
         self._name_rule = _name_rule(kind)
         self._at = at
         self._admit = admit
+        self._judged: Obj | None = None
+        self._broken: list[FieldError] = []
+        """What the schema says against the object that was judged last."""
+        self._old: Obj | None = None
+        """The stored object as it is shown."""
 
     def _name(self, obj: Obj) -> str:
         name: str = obj["metadata"].get("name", "")
@@ -136,6 +146,7 @@ class Write:
             operation=operation,
             kind=self._kind.kind,
             converter=self._kind.converter,
+            viewer=self,
             group=self._kind.group,
             version=self._at.version,
             namespace=self._at.namespace,
@@ -150,84 +161,142 @@ class Write:
         )
 
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
-        """The object after mutating admission and the author's ``prepare``; what they changed is brought into shape again.
+        """The object after mutating admission and the author's ``prepare``; what each of them changed is brought into shape.
 
         ``keep`` puts back in place what is not for plugins to change. It comes before ``prepare`` (spec K1, K2), which
-        may begin a status. Raises :class:`Invalid` for an object that they could not be shown, since its fields are not
-        of the right types.
+        may begin a status. Raises :class:`Invalid` for an object that would have to be shown and breaks its schema.
         """
         name = self._name(obj)
-        review = self._review(operation, name, obj, old)
+
+        def renewed(review: Review, whose: str) -> Review:
+            changed = self._changed(review, whose)
+            if changed is None:
+                return review
+            keep(changed)
+            return self._review(operation, name, changed, old)
+
         try:
-            await self._admit.chain.mutate(review)
-            changed = self._changed(review, obj, "an admission plugin")
-            if changed is not None:
-                keep(changed)
-                obj, review = changed, self._review(operation, name, changed, old)
+            review = await self._admit.chain.mutate(self._review(operation, name, obj, old), renewed)
+            made = review.obj or obj
             if self._kind.prepares and not self._admit.subresource:  # what writes a part does not touch the rest
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
-                obj = self._changed(review, obj, "prepare") or obj
-        except InternalError:
-            self._blame(obj, old, name)
+                made = self._changed(review, "prepare") or made
+        except Exception as error:
+            self._excuse(error, obj, old)
             raise
-        return obj
+        return made
 
-    def _changed(self, review: Review, before: Obj, whose: str) -> Obj | None:
-        """The object of the review in shape; None: nobody changed it. One without a type may have changed in place.
-
-        ``whose``: the code that may have changed it.
-        """
+    def _changed(self, review: Review, whose: str) -> Obj | None:
+        """The object of the review in shape; None: nobody changed it. ``whose``: the code that may have changed it."""
         result = review.result()
-        if result is None or (result is before and self._kind.converter.hub is not None):
+        if result is None or result is review.obj:
             return None
         self._kind.check(result, whose)
+        self._kind.complete(result, self._at.version)
         self._kind.accept(result, self._at.version)
         return result
 
     async def checked(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
-        """Validate by schema, metadata rules and strategy, warn, then ask validating admission.
+        """Validate by metadata rules and schema, then by the strategy, warn, then ask validating admission.
 
-        Raises :class:`Invalid` with all errors at once, or what a plugin refuses with.
+        Raises :class:`Invalid` with all errors of the former two, or of metadata and the strategy; or what a plugin
+        refuses with.
         """
+        self.judge(obj, old)
+        review = self._review(operation, self._name(obj), obj, old)
+        try:
+            self._ask_strategy(review, obj, old)
+            await self._admit.chain.validate(review)
+        except Exception as error:
+            self._excuse(error, obj, old)
+            raise
+
+    def _ask_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
         kind = self._kind
-        name = self._name(obj)
-        review = self._review(operation, name, obj, old)
-        errors = self._broken_rules(obj, old)
-        # What is not of the right type cannot become a hub object; everything else is reported together.
-        if kind.validates and not any(error.type in _UNTYPED and error.path != "metadata.name" for error in errors):
-            try:
-                shown = review.object, review.old_object
-            except InternalError:
-                self._blame(obj, old, name)
-                raise
-            errors += kind.kind.strategy.validate(*shown)
+        errors = self._metadata_errors(obj, old)
+        if kind.validates:
+            errors += kind.kind.strategy.validate(review.object, review.old_object)
         if errors:
-            raise Invalid.of(obj["kind"], kind.group, name, errors)  # the kind that the client wrote
+            raise self._invalid(obj, errors)
         for text in finalizer_warnings(obj, old):
             self._admit.warn(text)
         if kind.warns:
             for text in kind.kind.strategy.warn(review.object, review.old_object):
                 self._admit.warn(text)
-        await self._admit.chain.validate(review)
 
-    def _blame(self, obj: Obj, old: Obj | None, name: str) -> None:
-        """Raises :class:`Invalid` if an object that could not be shown to an author's code breaks rules of the schema.
+    def judge(self, obj: Obj, old: Obj | None) -> None:
+        """See :class:`extapi.admission.base.Viewer`; errors of metadata are told along. Values of ``old`` are let pass (J26)."""
+        if self._judged is not obj:
+            self._broken = self._kind.rules(obj, old, self._at.version)
+            self._judged = obj
+        if self._broken:
+            raise self._invalid(obj, self._metadata_errors(obj, old) + self._broken)
 
-        No hub object can be made of wrong types, nor of a value that is none of an enumeration. That is the client's mistake
-        and not ours, and the schema says it best.
+    def shown(self, obj: Obj, old: Obj | None) -> Any:
+        """See :class:`extapi.admission.base.Viewer`."""
+        self.judge(obj, old)
+        try:
+            return self._kind.to_hub(obj, self._at.version)
+        except Unfit as unfit:
+            raise self._invalid(obj, unfit.errors) from None
+
+    def shown_old(self, old: Obj, obj: Obj | None) -> Any:
+        """See :class:`extapi.admission.base.Viewer`.
+
+        What breaks the schema of today is shown as the write has it: so a write that puts it right is let pass, and to a
+        rule that compares the two nothing has changed there.
         """
-        errors = self._broken_rules(obj, old)
-        if errors:
-            raise Invalid.of(obj["kind"], self._kind.group, name, errors) from None
+        to_hub, version = self._kind.to_hub, self._at.version
+        if obj is None:
+            return to_hub(old, version)
+        if self._old is None:
+            self._old = self._mended(old, obj) if self._kind.rules(old, None, version) else old
+        try:
+            return to_hub(self._old, version)
+        except Unfit:
+            self._old = self._mended(old, obj)
+            return to_hub(self._old, version)
 
-    def _broken_rules(self, obj: Obj, old: Obj | None) -> list[FieldError]:
-        """What metadata rules and the schema say against the object."""
+    def _mended(self, old: Obj, obj: Obj) -> Obj:
+        """The stored object with those of its parts from ``obj`` that are not sound in itself."""
+        self.shown(obj, old)  # raises for one that must not be shown either
+        converter, version = self._kind.converter, self._at.version
+        mended = dict(old)
+        for part in {**old, **obj}.keys() - {"apiVersion", "kind", "metadata"}:
+            tried = _with_part(obj, part, old)
+            if not converter.fits(tried, version) or self._kind.rules(tried, None, version):
+                mended = _with_part(mended, part, obj)
+        return mended
+
+    def stored(self, obj: Obj) -> bytes:
+        """The bytes for the store. Raises :class:`Invalid` for an object that cannot be converted as it does not fit its type."""
+        try:
+            return self._kind.to_stored(obj, self._at.version)
+        except Unfit as unfit:
+            raise self._invalid(obj, unfit.errors) from None
+
+    def _excuse(self, error: Exception, obj: Obj, old: Obj | None) -> None:
+        """Raises :class:`Invalid` in place of an author's failure on an object that breaks rules which came after it was stored.
+
+        The schema lets such values pass as long as they stay (spec J26), but an author's code may rely on its rules.
+        """
+        refused = isinstance(error, ApiError) and not isinstance(error, InternalError)
+        if refused or isinstance(error, CancelledError):
+            return
+        late = self._kind.rules(obj, None, self._at.version) if old is not None else ()
+        errors = late or (error.errors if isinstance(error, Unfit) else ())
+        if errors:
+            raise self._invalid(obj, errors) from error
+
+    def _invalid(self, obj: Obj, errors: Sequence[FieldError]) -> Invalid:
+        return Invalid.of(obj["kind"], self._kind.group, self._name(obj), errors)  # the kind that the client wrote
+
+    def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         kind = self._kind
         native = kind.kind.native
         return [
             *validate_object_meta(obj, namespaced=kind.namespaced, old=old, name_rule=self._name_rule),
             *(finalizer_errors(obj) if native is not None and native.finalizers else ()),
-            *kind.rules(obj, old, self._at.version),
         ]
 
     async def deletable(self, name: str, old: Obj) -> None:
@@ -237,24 +306,36 @@ class Write:
         await self._admit.chain.validate(review)
 
     def begun(self, name: str, marked: Obj) -> Obj:
-        """The object that is marked for deletion, after the author's ``begin_deletion``."""
+        """The object that is marked for deletion, after the author's ``begin_deletion``, if it can be shown."""
         strategy = self._kind.kind.strategy
         if type(strategy).begin_deletion is Strategy.begin_deletion:
             return marked
+        self._judged, self._broken = marked, []  # it is stored already, and has to go whatever rules came since
         review = self._review(Operation.DELETE, name, marked, None)
-        strategy.begin_deletion(review.object)
-        return self._changed(review, marked, "begin_deletion") or marked
+        try:
+            shown = review.object
+        except Invalid:
+            return marked
+        strategy.begin_deletion(shown)
+        return self._changed(review, "begin_deletion") or marked
 
     def stays(self, obj: Obj) -> bool:
         """Whether a deleted object stays: for its finalizers, or since it is held."""
         return bool(obj["metadata"].get("finalizers")) or self.held(obj)
 
     def held(self, obj: Obj) -> bool:
-        """Whether the author's strategy holds a deleted object, whatever finalizers it has."""
+        """Whether the author's strategy holds a deleted object, whatever finalizers it has.
+
+        What does not fit its type any more cannot be shown, and is not held: nobody could ever delete it otherwise.
+        """
         strategy = self._kind.kind.strategy
         if type(strategy).holds is Strategy.holds:
             return False
-        return strategy.holds(self._kind.converter.to_hub(obj, self._at.version))
+        try:
+            shown = self._kind.to_hub(obj, self._at.version)
+        except Unfit:
+            return False
+        return strategy.holds(shown)
 
     def answer(self, obj: Obj, value: bytes, revision: int) -> FreshRendering:
         """What was written, as a read in this version will show it."""
@@ -266,6 +347,12 @@ class Write:
 def _name_rule(kind: ServedKind) -> NameRule:
     native = kind.kind.native
     return object_name if native is None or native.names is None else name_rule(native.names)
+
+
+def _with_part(obj: Obj, part: str, other: Obj) -> Obj:
+    """``obj`` with one of its members as ``other`` has it, or without it."""
+    rest = {name: value for name, value in obj.items() if name != part}
+    return {**rest, part: other[part]} if part in other else rest
 
 
 def with_revision(obj: Obj, revision: int) -> Obj:

@@ -15,7 +15,7 @@ from extapi.errors import BadRequest, Forbidden, InternalError
 KIND = Kind("Box", plural="boxes", storage="v1", versions={"v1": Version({"type": "object"})})
 
 
-def run(coroutine: Coroutine[Any, Any, None]) -> None:
+def run(coroutine: Coroutine[Any, Any, Any]) -> None:
     with pytest.raises(StopIteration):
         coroutine.send(None)
 

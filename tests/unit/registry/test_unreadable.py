@@ -160,7 +160,7 @@ def refused(answer: Answer, whose: str, why: str, path: str = "spec.extra.list[1
 
 @bad
 @pytest.mark.parametrize(
-    ("where", "whose"), [("mutate", "an admission plugin of Gauge"), ("prepare", "prepare of Gauge")]
+    ("where", "whose"), [("mutate", 'admission plugin "Code" of Gauge'), ("prepare", "prepare of Gauge")]
 )
 def test_what_an_author_spoils_is_not_stored(
     meters: InMemoryServer, code: Code, where: str, whose: str, why: str
@@ -180,7 +180,7 @@ def test_what_is_spoilt_beside_a_status_is_not_stored(meters: InMemoryServer, co
     created = meters.request("POST", GAUGES, body=gauge()).json()
     code.where, code.value = "mutate status", BAD[why]
     answer = meters.request("PATCH", f"{GAUGES}/a/status", headers=MERGE, body={"status": {"x": 1}})
-    refused(answer, "an admission plugin of Gauge", why)
+    refused(answer, 'admission plugin "Code" of Gauge', why)
     assert meters.request("GET", f"{GAUGES}/a").json() == created
 
 

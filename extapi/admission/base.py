@@ -206,6 +206,11 @@ class Review:
         """
         return self._new.result()
 
+    @property
+    def looked(self) -> bool:
+        """Whether a plugin has asked for one of the objects, or put another one in its place."""
+        return self._new.shown or self._old_form is not None
+
     def warn(self, text: str) -> None:
         """Tell the client something, though the write may well be accepted."""
         if self.warned is not None:

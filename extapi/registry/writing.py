@@ -134,8 +134,10 @@ class Write:
         self._judged: Obj | None = None
         self._broken: list[FieldError] = []
         """What the schema says against the object that was judged last."""
-        self._old: Obj | None = None
-        """The stored object as it is shown."""
+        self._old: tuple[Obj, Obj] | None = None
+        """The stored object as it is shown, after the object beside which it is shown so."""
+        self._reviewed: Review | None = None
+        """The last review of mutating admission."""
 
     def _name(self, obj: Obj) -> str:
         name: str = obj["metadata"].get("name", "")
@@ -177,6 +179,7 @@ class Write:
 
         try:
             review = await self._admit.chain.mutate(self._review(operation, name, obj, old), renewed)
+            self._reviewed = review
             made = review.obj or obj
             if self._kind.prepares and not self._admit.subresource:  # what writes a part does not touch the rest
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
@@ -203,7 +206,9 @@ class Write:
         refuses with.
         """
         self.judge(obj, old)
-        review = self._review(operation, self._name(obj), obj, old)
+        review, name = self._reviewed, self._name(obj)
+        if review is None or review.obj is not obj or review.looked or review.name != name:
+            review = self._review(operation, name, obj, old)  # metadata has changed since somebody looked
         try:
             self._ask_strategy(review, obj, old)
             await self._admit.chain.validate(review)
@@ -249,13 +254,15 @@ class Write:
         to_hub, version = self._kind.to_hub, self._at.version
         if obj is None:
             return to_hub(old, version)
-        if self._old is None:
-            self._old = self._mended(old, obj) if self._kind.rules(old, None, version) else old
+        if self._old is None or self._old[0] is not obj:
+            # A part that is the same in both is shown as it is in any case.
+            sound = _without_metadata(old) == _without_metadata(obj) or not self._kind.rules(old, None, version)
+            self._old = obj, old if sound else self._mended(old, obj)
         try:
-            return to_hub(self._old, version)
+            return to_hub(self._old[1], version)
         except Unfit:
-            self._old = self._mended(old, obj)
-            return to_hub(self._old, version)
+            self._old = obj, self._mended(old, obj)
+            return to_hub(self._old[1], version)
 
     def _mended(self, old: Obj, obj: Obj) -> Obj:
         """The stored object with those of its parts from ``obj`` that are not sound in itself."""
@@ -347,6 +354,10 @@ class Write:
 def _name_rule(kind: ServedKind) -> NameRule:
     native = kind.kind.native
     return object_name if native is None or native.names is None else name_rule(native.names)
+
+
+def _without_metadata(obj: Obj) -> Obj:
+    return {name: value for name, value in obj.items() if name != "metadata"}
 
 
 def _with_part(obj: Obj, part: str, other: Obj) -> Obj:

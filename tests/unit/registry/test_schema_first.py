@@ -493,6 +493,24 @@ def test_parts_that_still_fit_are_shown_as_they_were() -> None:
 
 
 @shapes
+def test_what_a_plugin_puts_right_is_not_shown_as_it_was(shape: Any) -> None:
+    async def repair(review: Review) -> None:
+        if isinstance(review.object, dict):
+            review.object["spec"]["size"] = "3"
+        else:
+            review.object.spec.size = "3"
+        assert review.old_object
+
+    with serving(
+        "prepare", "validate", "warn", "admit", shape=shape, stored=old_pot(color="red", size="much")
+    ) as served:
+        served.plugin.on_mutate = repair
+        answer = served.merge(LABEL)
+        assert answer.status == 200, answer
+        assert answer.json()["spec"]["size"] == "3"
+
+
+@shapes
 def test_what_breaks_a_later_rule_and_stays_is_let_pass_unless_authors_code_fails_on_it(shape: Any) -> None:
     """J26, as kube-apiserver: the value was there before the rule. What relies on the rule must not end in 500."""
     with serving(shape=shape, stored=old_pot(color="red", size="much")) as served:

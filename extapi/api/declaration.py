@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Self, TypeVar
+
+T = TypeVar("T")
+
+
+class Problem(str):
+    """One line of a :class:`DeclarationError`. Where it is about a field of a class, it knows both, for file and line."""
+
+    __slots__ = ("field", "owner")
+
+    def __new__(cls, text: str, owner: type | None = None, field: str = "") -> Self:
+        """``text`` names class and field already."""
+        made = super().__new__(cls, text)
+        made.owner, made.field = owner, field
+        return made
 
 
 class DeclarationError(ValueError):
@@ -19,3 +34,28 @@ class DeclarationError(ValueError):
     def of(cls, problems: Iterable[str]) -> DeclarationError:
         """One error of many problems."""
         return cls(*problems)
+
+
+class Declarations:
+    """Collects what is wrong while one part after the other is made, so that an author reads all of it at once."""
+
+    def __init__(self) -> None:
+        self._problems: dict[str, str] = {}
+
+    def add(self, *problems: str) -> None:
+        """Keep problems; the same one (of a class that two kinds share) is told once."""
+        for problem in problems:
+            self._problems.setdefault(problem, problem)
+
+    def make(self, make: Callable[[], T]) -> T | None:
+        """What ``make`` returns; None if it raises a :class:`DeclarationError`, whose problems are kept."""
+        try:
+            return make()
+        except DeclarationError as error:
+            self.add(*error.problems)
+            return None
+
+    def check(self) -> None:
+        """Raises all that was collected, as one :class:`DeclarationError`."""
+        if self._problems:
+            raise DeclarationError.of(self._problems.values())

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from extapi.api.author import Asked, Plugin, Runner, Serves
+from extapi.api.authored import each, instance, listed, plugins, running, serving, subclass, values
 from extapi.api.declaration import DeclarationError
 from extapi.api.policyrule import PolicyRule
 from extapi.api.types import Obj, Object
@@ -187,6 +188,8 @@ class Kind:
     native: Native | None = None
 
     def __post_init__(self) -> None:
+        if shapes := list(self._shapes()) or list(self._parts()):
+            raise DeclarationError.of(shapes)
         lower = self.name.lower()
         derived = {
             "singular": self.singular or lower,
@@ -198,6 +201,36 @@ class Kind:
         problems = list(self._problems())
         if problems:
             raise DeclarationError.of(problems)
+
+    def _shapes(self) -> Iterable[str]:
+        """What is of another type than the annotations say: the other rules could not be asked."""
+        where = f"kind {self.name}"
+        for name in ("name", "storage", "plural", "singular", "list_kind"):
+            yield from instance(getattr(self, name), str, f"{where}: {name}")
+        for name in ("short_names", "categories", "selectable"):
+            yield from each(getattr(self, name), str, f"{where}: {name}")
+        yield from each(self.columns, Column, f"{where}: columns")
+        yield from instance(self.scope, Scope, f"{where}: scope")
+        yield from instance(self.strategy, Strategy, f"{where}: strategy")
+        if self.hub is not None:
+            yield from subclass(self.hub, Object, f"{where}: hub")
+        yield from values(self.versions, Version, f"{where}: versions")
+        yield from values(self.subresources, Subresource, f"{where}: subresources")
+
+    def _parts(self) -> Iterable[str]:
+        """The same of versions and subresources."""
+        where = f"kind {self.name}"
+        for name, version in self.versions.items():
+            if not isinstance(version.type, Mapping):
+                yield from subclass(version.type, Object, f"{where}: version {name}: the type")
+            yield from each(version.columns or (), Column, f"{where}: version {name}: columns")
+            for function in ("to_hub", "from_hub"):
+                if not callable(getattr(version, function) or callable):
+                    yield f"{where}: version {name}: {function} must be a function"
+        for name, subresource in self.subresources.items():
+            at = f"{where}: subresource {name}"
+            if subresource.type is not None and not isinstance(subresource.type, Mapping):
+                yield from subclass(subresource.type, Object, f"{at}: the type")
 
     def _problems(self) -> Iterable[str]:
         where = f"kind {self.name}"
@@ -232,7 +265,13 @@ class Kind:
         for path in dict.fromkeys(path for name in self.versions for path in self.selectable_of(name)):
             if not _PATH.fullmatch(path) or path.startswith(".metadata"):
                 yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, and not of metadata"
+        if self.serves is not None:
+            yield from serving(self.serves, f"{where}: what serves it")
         for name, subresource in self.subresources.items():
+            if subresource.serves is not None:
+                yield from serving(subresource.serves, f"{where}: subresource {name}: what serves it")
+            elif self.serves is not None:
+                yield f"{where}: subresource {name} is part of a stored object, and what serves the kind stores none; write serves="
             if not _LABEL.fullmatch(name):
                 yield f"{where}: subresource {name!r} is not a lower-case DNS label"
             if name == "status" and self.status:
@@ -276,6 +315,9 @@ class Group:
         """``preferred``: the version that clients use when they do not ask for one; by default the best in kube order."""
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "kinds", tuple(kinds))
+        shapes = [*instance(name, str, "the name of a group"), *each(kinds, Kind, f"group {name}: kinds")]
+        if shapes:
+            raise DeclarationError.of(shapes)
         versions = by_priority({version for kind in kinds for version in kind.served_versions()})
         problems = []
         if name not in KUBERNETES_GROUPS and (not _SUBDOMAIN.fullmatch(name) or "." not in name):
@@ -317,6 +359,14 @@ class Api:
         controllers: Sequence[Runner] = (),
         needs: Sequence[PolicyRule] = (),
     ) -> None:
+        shapes = [
+            *each(groups, Group, "groups"),
+            *listed(admission, "admission"),
+            *listed(controllers, "controllers"),
+            *each(needs, PolicyRule, "needs"),
+        ]
+        if shapes:
+            raise DeclarationError.of(shapes)
         object.__setattr__(self, "groups", tuple(groups))
         object.__setattr__(self, "admission", tuple(admission))
         object.__setattr__(self, "controllers", tuple(controllers))
@@ -325,8 +375,7 @@ class Api:
         problems = [f"group {name} occurs twice" for name in dict.fromkeys(names) if names.count(name) > 1]
         if not groups:
             problems.append("an Api needs at least one Group")
-        rules: Sequence[Any] = needs
-        problems += [f"needs: {each!r} is no PolicyRule" for each in rules if not isinstance(each, PolicyRule)]
+        problems += [*plugins(admission, "admission"), *running(controllers, "controllers")]
         if problems:
             raise DeclarationError.of(problems)
 

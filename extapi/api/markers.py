@@ -1,20 +1,48 @@
 """Markers: what an author writes inside ``Annotated[...]`` to constrain a field.
 
 Each names the keyword of a structural schema that it becomes (API concept "CustomResourceDefinition validation"); the
-schema stage compiles them, nothing here checks anything.
+schema stage compiles them. Only the types of their values are checked here, where they are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from extapi.api.declaration import DeclarationError
+
+_WANTED: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
+    "float": ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool)),
+    "int": (
+        "a whole number that is not negative",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+    ),
+    "str": ("a string", lambda value: isinstance(value, str)),
+    "bool": ("True or False", lambda value: isinstance(value, bool)),
+    "tuple[Any, ...]": ("a tuple of the values, such as (1, 2)", lambda value: isinstance(value, tuple | list)),
+    "tuple[str, ...]": (
+        "names, at least one",
+        lambda value: bool(value) and all(isinstance(name, str) and name for name in value),
+    ),
+}
+"""What a marker's field takes, by its annotation."""
 
 
 class Marker:
     """Base of all markers, so that the compiler can tell them from foreign annotations."""
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Raises :class:`DeclarationError` for a value of a wrong type: here the traceback still shows the author's line."""
+        for field in fields(self):  # type: ignore[arg-type]  # each marker is a dataclass
+            wanted, fits = _WANTED.get(str(field.type), ("", bool))
+            value = getattr(self, field.name)
+            if wanted and not fits(value):
+                raise DeclarationError(f"{type(self).__name__}: {field.name} must be {wanted}, not {value!r}")
+            if wanted and isinstance(value, list):
+                object.__setattr__(self, field.name, tuple(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +144,7 @@ class ListMap(Marker):
 
     def __init__(self, *keys: str) -> None:
         object.__setattr__(self, "keys", keys)
+        self.__post_init__()
 
 
 @dataclass(frozen=True, slots=True)

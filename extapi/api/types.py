@@ -6,7 +6,11 @@ made only where an author's code asks for one.
 
 from __future__ import annotations
 
+import builtins
 import keyword
+import sys
+import types
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, dataclass_transform
 
@@ -35,6 +39,27 @@ def _copied(value: Any) -> Any:
     return value
 
 
+def _unhidden(annotations: Mapping[str, Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Annotations in which a field does not hide the builtin of its name: ``float: float`` beside ``rate: float | None``.
+
+    With ``from __future__ import annotations`` they are texts, which msgspec reads in the module, then in the class, where
+    fields come before builtins. Those that may mean such a builtin are read here, without the fields; what cannot be read
+    yet stays a text.
+    """
+    fields = {name for name, value in namespace.items() if isinstance(value, types.FunctionType)} | annotations.keys()
+    hidden = [name for name in fields if hasattr(builtins, name)]
+    module: dict[str, Any] = getattr(sys.modules.get(namespace.get("__module__", "")), "__dict__", {})
+    rest = {name: value for name, value in namespace.items() if name not in fields}
+    read = dict(annotations)
+    for name, text in annotations.items():
+        if isinstance(text, str) and any(other in text for other in hidden):
+            try:
+                read[name] = eval(text, dict(rest), module)  # noqa: S307 - the author's own annotation, as typing evaluates it
+            except Exception:  # noqa: BLE001, S112 - the compiler of schemas says what is wrong with it
+                continue
+    return read
+
+
 class KeywordOnly(msgspec.StructMeta):
     """Lets an author write what reads best: required fields after optional ones, and plain values as defaults.
 
@@ -45,7 +70,10 @@ class KeywordOnly(msgspec.StructMeta):
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> KeywordOnly:
         """A class, keyword-only unless it says otherwise."""
         config.setdefault("kw_only", True)
-        for field in namespace.get("__annotations__", {}):
+        annotations = namespace.get("__annotations__", {})
+        if any(isinstance(text, str) for text in annotations.values()):
+            annotations = namespace["__annotations__"] = _unhidden(annotations, namespace)
+        for field in annotations:
             given = namespace.get(field)
             default, wire = (given.default, given.name) if isinstance(given, _Field) else (given, None)
             if isinstance(default, msgspec.Struct) or (isinstance(default, list | dict) and default):

@@ -182,13 +182,9 @@ _VERBS: Mapping[str, type[_Virtual]] = {
 }
 
 
-def _able(cls: type[_Virtual], serves: Any, what: str) -> type[_Virtual]:
-    """``cls`` with the verbs whose methods ``serves`` has. Raises ValueError if there are none, or one is missing."""
+def _able(cls: type[_Virtual], serves: Any) -> type[_Virtual]:
+    """``cls`` with the verbs whose methods ``serves`` has: one at least, as the declaration has been checked."""
     verbs = [verb for verb in _VERBS if hasattr(serves, verb)]
-    if not verbs:
-        raise ValueError(f"{what}: what serves it has none of the methods {', '.join(_VERBS)}")
-    if "update" in verbs and "get" not in verbs:
-        raise ValueError(f"{what}: what serves it has a method update but no method get")
     return type(cls.__name__, (cls, *(_VERBS[verb] for verb in verbs)), {})
 
 
@@ -196,8 +192,8 @@ class VirtualResource(_Virtual):
     """The main resource of a kind with ``serves``. Has the methods of the verbs that the author's object has."""
 
     def __new__(cls, kind: ServedKind) -> Self:
-        """An instance with just these verbs. Raises ValueError for an object that serves nothing."""
-        return super().__new__(_able(cls, kind.kind.serves, f"kind {kind.kind.name}"))  # type: ignore[return-value]  # a subclass
+        """An instance with just these verbs."""
+        return super().__new__(_able(cls, kind.kind.serves))  # type: ignore[return-value]  # a subclass
 
     def __init__(self, kind: ServedKind) -> None:
         super().__init__(kind, kind)
@@ -211,9 +207,9 @@ class VirtualSubresource(_Virtual):
     """
 
     def __new__(cls, kind: ServedKind, name: str, sub: Subresource, parent: Store | None) -> Self:
-        """An instance with just these verbs. Raises ValueError for an object that serves nothing."""
-        del parent
-        return super().__new__(_able(cls, sub.serves, f"subresource {kind.kind.plural}/{name}"))  # type: ignore[return-value]  # a subclass
+        """An instance with just these verbs."""
+        del kind, name, parent
+        return super().__new__(_able(cls, sub.serves))  # type: ignore[return-value]  # a subclass
 
     def __init__(self, kind: ServedKind, name: str, sub: Subresource, parent: Store | None) -> None:
         super().__init__(subresource_kind(kind, sub), kind)

@@ -25,19 +25,21 @@ _INTEGER, _STRING = Structural(type="integer"), Structural(type="string")
 _UNSUPPORTED = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
 
 
-def check(structural: Structural, path: str = "") -> list[FieldError]:
+def check(structural: Structural, path: str = "", *, every_default: bool = False) -> list[FieldError]:
     """Every reason why the schema of a whole object is not structural, sorted; empty: it is.
 
     ``path`` is where the schema stands, such as ``spec.versions[0].schema.openAPIV3Schema``. CEL rules are an error too:
-    they are not supported yet.
+    they are not supported yet. As in kube-apiserver defaults are looked at once all else is right; with ``every_default``
+    also before that, where the field with the default is right.
     """
     found = [
         *_node(structural, path, "root"),
         *_values(structural, path),
         *_complete(structural, structural, path, path),
     ]
-    if not found:
-        found += _defaults(structural, path)
+    if every_default or not found:
+        wrong = tuple(error.path for error in found)
+        found += _defaults(structural, path, wrong)
     # The texts tell errors apart: values need not be hashable.
     return [error for _, error in sorted({error.text(): error for error in found}.items())]
 
@@ -256,15 +258,15 @@ def _complete(node: Structural | None, branch: Structural, path: str, branch_pat
         yield from _complete(node.properties.get(key), sub, at, branch_at)
 
 
-def _defaults(structural: Structural, path: str) -> Iterator[FieldError]:
-    """Defaults have to be known to the schema and valid by it (spec J18)."""
+def _defaults(structural: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[FieldError]:
+    """Defaults have to be known to the schema and valid by it (spec J18). ``wrong``: paths of schemas that judge nothing."""
     for name in _META:
         top = structural.properties.get(name)
         if top is not None:
             yield from _forbidden_defaults(top, f"{join(path, 'properties')}[{name}]", name)
     for key, sub in structural.properties.items():
         if key not in _META:
-            yield from _default(sub, f"{join(path, 'properties')}[{key}]")
+            yield from _default(sub, f"{join(path, 'properties')}[{key}]", wrong)
 
 
 def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[FieldError]:
@@ -274,8 +276,8 @@ def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[Fiel
         yield from _forbidden_defaults(sub, at, name)
 
 
-def _default(node: Structural, path: str) -> Iterator[FieldError]:
-    if has_default(node):
+def _default(node: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[FieldError]:
+    if has_default(node) and not any(other.startswith(path) for other in wrong):
         at = join(path, "default")
         # Judged as the only member of an object, as it will be when it is filled in.
         around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
@@ -286,7 +288,7 @@ def _default(node: Structural, path: str) -> Iterator[FieldError]:
         for error in validator(around)(obj, None):
             yield _moved(error, at)
     for at, sub in _inner(node, path):
-        yield from _default(sub, at)
+        yield from _default(sub, at, wrong)
 
 
 def _moved(error: FieldError, path: str) -> FieldError:

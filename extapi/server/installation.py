@@ -54,9 +54,6 @@ class Installation:
 
 
 def _subresource(kind: ServedKind, store: Store | None, name: str, subresource: Subresource) -> Resource:
-    """Raises ValueError for a part of what is not stored."""
-    if subresource.serves is not None:
+    if subresource.serves is not None or store is None:  # a part of what is not stored is no declaration
         return VirtualSubresource(kind, name, subresource, store)
-    if store is None:
-        raise ValueError(f"{kind.kind.plural}/{name} is part of a stored object, but {kind.kind.name} answers itself")
     return PartResource(store, name, subresource.field)

@@ -13,7 +13,7 @@ ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 class Desk:
     """Answers reviews."""
 
-    async def create(self, obj: Any, _asked: Any) -> Any:
+    async def create(self, _asked: Any, obj: Any) -> Any:
         return obj
 
 

@@ -22,7 +22,7 @@ from extapi import (
 )
 from extapi.api.definition import Api, Asked, Native, Subresource
 from extapi.registry.served import ServedKind
-from extapi.registry.virtual import VirtualResource, VirtualSubresource, subresource_kind
+from extapi.registry.virtual import subresource_kind
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import Plugin, failure
 
@@ -551,22 +551,6 @@ def test_what_a_subresource_speaks_is_a_kind_of_the_versions_of_its_parent_unles
 
 
 # -- mistakes of authors
-
-
-def test_what_serves_nothing_is_refused_at_once() -> None:
-    kind = Kind("Book", storage="v1", versions={"v1": Version(BOOK)}, serves=object())  # type: ignore[arg-type]  # refused
-    with pytest.raises(ValueError, match="kind Book: what serves it has none of the methods create, get, list, update"):
-        VirtualResource(ServedKind(kind, GROUP))
-
-
-def test_an_update_without_a_get_is_refused_at_once() -> None:
-    class Half:
-        async def update(self, asked: Asked, obj: Any) -> Any:
-            return obj
-
-    served = ServedKind(Kind("Book", storage="v1", versions={"v1": Version(BOOK)}), GROUP)
-    with pytest.raises(ValueError, match=r"subresource books/half: .* a method update but no method get"):
-        VirtualSubresource(served, "half", Subresource(serves=Half()), None)
 
 
 def test_what_an_author_refuses_reaches_the_client(library: Library) -> None:

@@ -6,14 +6,13 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi import Api, Group, Kind, Object, Version
-from extapi.api.definition import Subresource
 from extapi.api.user import User
 from extapi.authorization.base import Attributes, Decision, Verdict
 from extapi.client.base import Request
 from extapi.listener.call import Call, Chunk, Handler, Response, Sink
 from extapi.server.context import Context
-from extapi.testing import InMemoryServer, serve
-from tests.unit.server.cluster import REVIEWS, Reviews, TokenReview, cluster
+from extapi.testing import serve
+from tests.unit.server.cluster import REVIEWS, cluster
 from tests.unit.verbs.sample import WIDGETS, Plugin, failure, shop, widget
 
 BOB = User("bob")
@@ -123,20 +122,6 @@ def test_nothing_is_stored_of_what_answers_itself() -> None:
         page = server.run(server.backend.page(b"/", at=None, after=b"", limit=10))
         keys = [entry.key for entry in page.entries]
     assert keys == [b"/extapi/storedversions/core/namespaces", b"/extapi/storedversions/core/serviceaccounts"]
-
-
-def test_a_part_needs_a_stored_object() -> None:
-    kind = Kind(
-        "TokenReview",
-        versions={"v1": Version(TokenReview)},
-        storage="v1",
-        serves=Reviews(),
-        subresources={"half": Subresource(field="spec")},
-    )
-    with pytest.raises(
-        ValueError, match="tokenreviews/half is part of a stored object, but TokenReview answers itself"
-    ):
-        InMemoryServer(Api(Group("g.example.com", kind)))
 
 
 class Echo:

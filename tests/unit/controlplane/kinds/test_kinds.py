@@ -67,8 +67,13 @@ def test_discovery_is_that_of_kube_apiserver(server: InMemoryServer) -> None:
     }
 
 
+class Answers:
+    async def create(self, asked: object, obj: object) -> object:
+        return obj
+
+
 def test_reviews_are_only_created_and_only_one_of_them_in_a_namespace() -> None:
-    answers = object()
+    answers = Answers()
     kinds: list[Kind] = [
         review(authentication.TokenReview, answers),
         review(authentication.SelfSubjectReview, answers),

@@ -1,0 +1,159 @@
+"""What is wrong with objects that an author hands over: of the wrong type, or with methods that cannot be called.
+
+Only looks at them, and calls nothing. Each function yields a line per problem, with what to write instead.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+_SERVES: Final[Mapping[str, Sequence[str]]] = {
+    "create": ("asked", "obj"),
+    "get": ("asked",),
+    "list": ("asked",),
+    "update": ("asked", "obj"),
+    "delete": ("asked",),
+}
+"""The methods of what answers itself, by verb, with their arguments."""
+_PLUGIN: Final[Mapping[str, Sequence[str]]] = {"mutate": ("review",), "validate": ("review",), "start": ("context",)}
+"""The methods of an admission plugin."""
+_CONTROLLER: Final[Mapping[str, Sequence[str]]] = {"run": ("context",)}
+"""The methods of a controller."""
+_CALLED: Final[Mapping[str, str]] = {"str": "a string", "Scope": "NAMESPACED or CLUSTER"}
+_AWAITABLE = ("Awaitable", "Coroutine", "Deferred", "Future")
+_NEAR = 0.75
+"""How alike two names are of which one is the other, misspelt."""
+
+
+def instance(value: Any, wanted: type, what: str) -> Iterator[str]:
+    """``value`` has to be an instance of ``wanted``."""
+    if isinstance(value, type) and issubclass(value, wanted):
+        yield f"{what} is the class {value.__name__}; write {value.__name__}(...)"
+    elif not isinstance(value, wanted):
+        yield f"{what} must be {_CALLED.get(wanted.__name__, f'an extapi.{wanted.__name__}')}, not {_shown(value)}"
+
+
+def listed(given: Any, what: str) -> Iterator[str]:
+    """``given`` has to be a list or a tuple; a lone string would pass for a sequence of letters."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        yield f"{what} must be a list, not {_shown(given)}"
+
+
+def each(given: Any, wanted: type, what: str) -> Iterator[str]:
+    """``given`` has to be a list or tuple of instances."""
+    wrong = list(listed(given, what))
+    yield from wrong
+    for index, value in enumerate(() if wrong else given):
+        yield from instance(value, wanted, f"{what}[{index}]")
+
+
+def values(mapping: Any, wanted: type, what: str) -> Iterator[str]:
+    """``mapping`` has to be a mapping of names to instances."""
+    if not isinstance(mapping, Mapping):
+        yield f"{what} must be a mapping of names to {wanted.__name__}, not {_shown(mapping)}"
+        return
+    for name, value in mapping.items():
+        yield from instance(name, str, f"{what}: the name {name!r}")
+        yield from instance(value, wanted, f"{what}[{name!r}]")
+
+
+def subclass(value: Any, wanted: type, what: str) -> Iterator[str]:
+    """``value`` has to be a class below ``wanted``."""
+    if not (isinstance(value, type) and issubclass(value, wanted)):
+        yield f"{what} must be a subclass of extapi.{wanted.__name__}, not {_shown(value)}"
+
+
+def serving(given: Any, what: str) -> Iterator[str]:
+    """``given`` has to answer at least one verb (``Kind.serves``)."""
+    yield from _methods(given, _SERVES, what)
+    if hasattr(given, "update") and not hasattr(given, "get"):
+        yield f"{what} has a method update but no method get, which finds what is updated"
+
+
+def plugins(given: Sequence[Any], what: str) -> Iterator[str]:
+    """Each has to be an admission plugin."""
+    for index, plugin in enumerate(given):
+        yield from _methods(plugin, _PLUGIN, f"{what}[{index}] ({_class(plugin)})")
+
+
+def running(given: Sequence[Any], what: str) -> Iterator[str]:
+    """Each has to be a controller."""
+    for index, controller in enumerate(given):
+        yield from _methods(controller, _CONTROLLER, f"{what}[{index}] ({_class(controller)})")
+
+
+def _methods(given: Any, names: Mapping[str, Sequence[str]], what: str) -> Iterator[str]:
+    """``given`` has to be an object with some of the methods ``names``, which map to their arguments; each ``async def``.
+
+    Whether a wrapper returns an awaitable nobody can tell before it is called. Refused is only what was written as a plain
+    ``def`` of that name, and says nothing of an awaitable.
+    """
+    if isinstance(given, type):
+        yield f"{what} is the class {given.__name__}; write {given.__name__}(...)"
+        return
+    present = [name for name in names if hasattr(given, name)]
+    if not present:
+        near = ", ".join(f"{name} looks like {verb}" for name, verb in _misspelt(given, names))
+        yield f"{what} has none of the methods {', '.join(names)}{f' ({near})' if near else ''}"
+        return
+    for name in present:
+        yield from _method(given, name, names[name], f"{what}: {name}")
+    missing = {name: takes for name, takes in names.items() if name not in present}
+    for name, verb in _misspelt(given, missing):
+        if inspect.iscoroutinefunction(getattr(given, name)):
+            yield f"{what}: {name} is never called; write {verb}, or begin its name with an underscore"
+
+
+def _method(given: Any, name: str, takes: Sequence[str], what: str) -> Iterator[str]:
+    method = getattr(given, name)
+    written = f"async def {name}({', '.join(('self', *takes))})"
+    if not callable(method):
+        yield f"{what} is {_shown(method)} and no method; write {written}"
+        return
+    function = method
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if inspect.isasyncgenfunction(function):
+        yield f"{what} has a yield, so that it cannot be awaited; write {written} with return"
+    elif _is_plain(function, name):
+        yield f"{what} is no coroutine; write {written}"
+    try:
+        inspect.signature(method, follow_wrapped=False).bind(*takes)
+    except TypeError:
+        yield f"{what} takes other arguments than it is given; write {written}"
+    except ValueError:  # it has no signature to look at
+        return
+
+
+def _is_plain(function: Any, name: str) -> bool:
+    """Whether a method was written as a plain ``def``, here or as a lambda, and not made by a decorator."""
+    if inspect.iscoroutinefunction(function) or not inspect.isfunction(function) or hasattr(function, "__wrapped__"):
+        return False
+    returns = function.__annotations__.get("return", "")
+    told = returns if isinstance(returns, str) else str(returns)
+    return function.__code__.co_name in {name, "<lambda>"} and not any(word in told for word in _AWAITABLE)
+
+
+def _misspelt(given: Any, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Public methods of ``given`` that have almost one of ``names``, and which."""
+    for name in dir(type(given)):
+        if not name.startswith("_") and name not in names and callable(getattr(type(given), name)):
+            near = difflib.get_close_matches(name.lower(), names, 1, _NEAR)
+            if near:
+                yield name, near[0]
+
+
+def _class(given: Any) -> str:
+    return (given if isinstance(given, type) else type(given)).__name__
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"an instance of {type(value).__name__}"

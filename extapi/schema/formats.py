@@ -287,7 +287,7 @@ def _is_card_number() -> Callable[[str], bool]:
     return matcher(_CREDIT_CARD)
 
 
-_FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
+FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "bsonobjectid": _bson_object_id,
     "uri": is_uri,
     "email": is_mailbox,
@@ -319,7 +319,7 @@ _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
 
 def string_format(name: str) -> Callable[[str], bool] | None:
     """The check of a format by its name, dashes ignored; None: such a format is not enforced."""
-    return _FORMATS.get(name.replace("-", ""))
+    return FORMATS.get(name.replace("-", ""))
 
 
 def enforced(types: tuple[str, ...], name: str) -> str:

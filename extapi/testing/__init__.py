@@ -1,4 +1,4 @@
-"""Public test tools: an in-memory client through the real chain, and the storage conformance suite.
+"""Public test tools: an in-memory client through the real chain, and property tests of conversions.
 
 What stands here is a promise to authors, as ``extapi`` itself is.
 """

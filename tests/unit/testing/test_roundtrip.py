@@ -1,13 +1,20 @@
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import datetime as dt
+import enum
+import uuid
+from typing import Annotated, Any, Literal, NewType
 
 import hypothesis
 import msgspec
 import pytest
 
+from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind, Version
 from extapi.api.markers import (
+    EmbeddedResource,
+    Format,
+    IntOrString,
     ListMap,
     ListSet,
     Maximum,
@@ -18,11 +25,17 @@ from extapi.api.markers import (
     MinLength,
     MinProperties,
     MultipleOf,
+    Nullable,
     OneOf,
     Pattern,
+    PreserveUnknown,
 )
 from extapi.api.types import Object, Struct
+from extapi.schema.compile import compile_type
+from extapi.schema.formats import FORMATS, string_format
+from extapi.schema.program import Schema
 from extapi.testing.roundtrip import check_round_trip, objects
+from extapi.testing.texts import text_of
 
 
 class Item(Struct):
@@ -106,6 +119,128 @@ class Strange(Object):
     when: complex = 0j
 
 
-def test_annotations_that_no_schema_has_are_refused() -> None:
-    with pytest.raises(TypeError, match="no values are known for the annotation <class 'complex'>"):
+def test_annotations_that_no_schema_has_are_refused_by_class_and_field() -> None:
+    with pytest.raises(TypeError, match=r"^Strange\.when: no values are known for the annotation <class 'complex'>$"):
         objects(Strange)
+    with pytest.raises(DeclarationError, match=r"^Strange\.when: complex has no structural schema"):
+        check_round_trip(Kind("Box", storage="v1", versions={"v1": Version(Strange)}))
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+    LARGE = 2
+
+
+Percent = NewType("Percent", int)
+
+
+class Part(Struct):
+    name: str
+    color: Color | None = None
+    made: dt.datetime | None = None
+    inner: dict[str, list[Size | None]] = {}  # noqa: RUF012 -- a field: msgspec copies the default
+
+
+class Everything(Object):
+    """Each annotation of docs/reference/types.md, with and without a default, and what may stand around it."""
+
+    text: str
+    flag: bool
+    number: int
+    ratio: float
+    data: bytes
+    moment: dt.datetime
+    day: dt.date
+    key: uuid.UUID
+    texts: list[str]
+    numbers: dict[str, int]
+    free: dict[str, Any]
+    bare: dict
+    part: Part
+    parts: Annotated[list[Part], ListMap("name")]
+    mode: Literal["a", "b"]
+    color: Color
+    size: Size = Size.SMALL
+    port: int | str = 0
+    wide: Annotated[Any, IntOrString()] = 0
+    maybe: str | None = None
+    maybe_part: Part | None = None
+    maybe_moment: Annotated[dt.datetime | None, Nullable()] = None
+    colors: list[Color | None] = []  # noqa: RUF012 -- a field: msgspec copies the default
+    days: dict[str, dt.date] = {}  # noqa: RUF012 -- a field: msgspec copies the default
+    keys: Annotated[list[uuid.UUID], ListSet(), MaxItems(2)] = []  # noqa: RUF012 -- a field: msgspec copies the default
+    anything: Any = None
+    whatever: object = None
+    percent: Annotated[Percent, Minimum(0), Maximum(100)] = Percent(0)
+    small: Annotated[int, Format("int32")] = 0
+    even: Annotated[float, MultipleOf(2), Minimum(3), Maximum(9)] = 4.0
+    address: Annotated[str, Format("ipv4")] = "127.0.0.1"
+    site: Annotated[str | None, Format("uri")] = None
+    mail: Annotated[str, Format("email")] = "a@b.example"
+    unheard: Annotated[str, Format("unheard-of"), MaxLength(5)] = ""
+    quantity: Annotated[int | str, Pattern(r"^[0-9]+m$")] = "1m"
+    short: Annotated[str, Pattern("^[a-z]+$"), MaxLength(4)] = "a"
+    embedded: Annotated[dict[str, Any], EmbeddedResource(), PreserveUnknown()] = {}  # noqa: RUF012 -- as above
+
+
+@hypothesis.settings(max_examples=50, database=None, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(objects(Everything))
+def test_every_annotation_has_values_and_all_of_them_are_valid(thing: Everything) -> None:
+    obj = {**msgspec.to_builtins(thing), "apiVersion": "g.example.com/v1", "kind": "Everything"}
+    schema = Schema(compile_type(Everything))
+    assert schema.coerce(obj) == []
+    assert schema.validate(obj) == []
+
+
+class Moments(Object):
+    moment: dt.datetime
+    color: Color = Color.RED
+    key: uuid.UUID | None = None
+
+
+def test_a_loss_in_a_field_that_is_no_json_in_python_is_found() -> None:
+    def loses(moments: Moments) -> Moments:
+        return Moments(moment=moments.moment.replace(microsecond=0), color=moments.color, key=moments.key)
+
+    versions = {"v1": Version(Moments), "v2": Version(Moments, to_hub=loses, from_hub=lambda moments: moments)}
+    kind = Kind("Moment", storage="v1", hub=Moments, versions=versions)
+    check_round_trip(kind, "v1", examples=20)
+    with pytest.raises(AssertionError, match="v2 > hub > v2 does not come back"):
+        check_round_trip(kind)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_that_is_enforced_has_values(name: str) -> None:
+    check, texts = string_format(name), text_of(name)
+    assert check is not None
+    assert texts is not None
+
+    @hypothesis.settings(max_examples=30, database=None, deadline=None)
+    @hypothesis.given(texts)
+    def all_valid(text: str) -> None:
+        assert check(text)
+
+    all_valid()
+
+
+def test_a_field_without_a_valid_value_is_named() -> None:
+    class Never(Object):
+        fine: str = ""
+        code: Annotated[str, Pattern("^a$"), MinLength(5)]
+
+    kind = Kind("Never", storage="v1", versions={"v1": Version(Never)})
+    with pytest.raises(TypeError, match=r"^v1: no valid values were found of Never\.code; test these conversions"):
+        check_round_trip(kind)
+
+
+def test_a_pattern_that_python_cannot_read_is_named() -> None:
+    class Other(Object):
+        code: Annotated[str, Pattern(r"^\pN$")]
+
+    with pytest.raises(TypeError, match=r"^Other\.code: no values are known for the pattern"):
+        check_round_trip(Kind("Other", storage="v1", versions={"v1": Version(Other)}))

@@ -10,17 +10,32 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-__all__ = ["JSONPath", "JSONPathError"]
+__all__ = ["JSONPath", "JSONPathError", "Step"]
 
-_Step = Callable[[Any], Iterable[Any]]
+_Find = Callable[[Any], Iterable[Any]]
 MAX_RESULTS = 1000
 """Results of one path on one object; recursive descent could otherwise find as many as there are nodes, many times."""
 
 
 class JSONPathError(ValueError):
     """The path is not one that can be read here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a path, for those who follow it through a schema instead of an object."""
+
+    find: _Find
+    """The results in an object."""
+    kind: Literal["field", "anywhere", "children", "items", "itself"]
+    """``items``: indexes, slices and filters."""
+    name: str = ""
+    """Of ``field`` and ``anywhere``."""
+    condition: JSONPath | None = None
+    """The path in a filter."""
 
 
 _NAME = re.compile(r"(?:[^\s.\[\]{}()'\"\\*]|\\.)+")
@@ -46,17 +61,18 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 class JSONPath:
     """A compiled path such as ``.spec.toppings[*].name``; braces around it are allowed. Raises :class:`JSONPathError`."""
 
-    __slots__ = ("_steps", "text")
+    __slots__ = ("_finds", "steps", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._steps = tuple(_compile(text))
+        self.steps = tuple(_compile(text))
+        self._finds = tuple(step.find for step in self.steps)
 
     def find(self, obj: Any) -> list[Any]:
         """All results in order; what is missing on the way gives none."""
         found = [obj]
-        for step in self._steps:
-            found = _bounded(result for item in found for result in step(item))
+        for find in self._finds:
+            found = _bounded(result for item in found for result in find(item))
             if not found:
                 break
         return found
@@ -71,7 +87,7 @@ def _bounded(results: Iterator[Any]) -> list[Any]:
     return [result for _, result in zip(range(MAX_RESULTS), results, strict=False)]
 
 
-def _compile(text: str) -> Iterator[_Step]:
+def _compile(text: str) -> Iterator[Step]:
     path = text.strip()
     if path.startswith("{") and path.endswith("}"):
         path = path[1:-1].strip()
@@ -82,28 +98,29 @@ def _compile(text: str) -> Iterator[_Step]:
         yield step
 
 
-def _step(path: str, at: int, text: str) -> tuple[int, _Step]:
+def _step(path: str, at: int, text: str) -> tuple[int, Step]:
     """The step that begins at ``at``, and where the next one does."""
     if match := _WILDCARD.match(path, at):
-        return match.end(), _children
+        return match.end(), Step(_children, "children")
     if match := _QUOTED.match(path, at):
         return match.end(), _field(_unescaped(match[1] if match[1] is not None else match[2]))
     if match := _INDEX.match(path, at):
-        return match.end(), _item(int(match[1]))
+        return match.end(), Step(_item(int(match[1])), "items")
     if match := _SLICE.match(path, at):
         start, stop, by = (int(part) if part is not None else None for part in match.groups())
-        return match.end(), _slice(slice(start, stop, by or 1))
+        return match.end(), Step(_slice(slice(start, stop, by or 1)), "items")
     if match := _FILTER.match(path, at):
         return match.end(), _filter(*match.groups())
     if path.startswith("..", at):
         match = _NAME.match(path, at + 2)
         if match:
-            return match.end(), _anywhere(_unescaped(match[0]))
+            name = _unescaped(match[0])
+            return match.end(), Step(_anywhere(name), "anywhere", name)
     elif path.startswith(".", at):
         if at + 1 == len(path):
-            return at + 1, _itself
+            return at + 1, Step(_itself, "itself")
         if path[at + 1] == "[":
-            return at + 1, _itself
+            return at + 1, Step(_itself, "itself")
         match = _NAME.match(path, at + 1)
         if match:
             return match.end(), _field(_unescaped(match[0]))
@@ -124,28 +141,28 @@ def _children(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _field(name: str) -> _Step:
+def _field(name: str) -> Step:
     def step(value: Any) -> Iterable[Any]:
         return (value[name],) if isinstance(value, dict) and name in value else ()
 
-    return step
+    return Step(step, "field", name)
 
 
-def _item(index: int) -> _Step:
+def _item(index: int) -> _Find:
     def step(value: Any) -> Iterable[Any]:
         return (value[index],) if isinstance(value, list) and -len(value) <= index < len(value) else ()
 
     return step
 
 
-def _slice(part: slice) -> _Step:
+def _slice(part: slice) -> _Find:
     def step(value: Any) -> Iterable[Any]:
         return value[part] if isinstance(value, list) else ()
 
     return step
 
 
-def _anywhere(name: str) -> _Step:
+def _anywhere(name: str) -> _Find:
     def step(value: Any) -> Iterator[Any]:
         if isinstance(value, dict) and name in value:
             yield value[name]
@@ -155,7 +172,7 @@ def _anywhere(name: str) -> _Step:
     return step
 
 
-def _filter(inner: str, compare: str | None, literal: str | None) -> _Step:
+def _filter(inner: str, compare: str | None, literal: str | None) -> Step:
     """``[?(@.type=="Ready")]``; without a comparison: the items where the path leads somewhere."""
     path = JSONPath(inner) if inner else None
     matches = _COMPARE[compare] if compare else None
@@ -173,7 +190,7 @@ def _filter(inner: str, compare: str | None, literal: str | None) -> _Step:
     def step(value: Any) -> Iterable[Any]:
         return [item for item in value if keep(item)] if isinstance(value, list) else ()
 
-    return step
+    return Step(step, "items", condition=path)
 
 
 def _literal(text: str) -> Any:

@@ -1,16 +1,17 @@
 """The fields of a kind that field selectors may ask for (``selectableFields`` of CRDs; spec E34).
 
-Knows the paths of one version and reads their values from an object; which of them match is ``api/selectors``'s to say.
+Reads their values from an object; which of them match is ``api/selectors``'s to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from extapi.api.definition import NAMESPACED, Kind
+from extapi.registry.schemapaths import missing
 from extapi.schema.structural import Structural
 
 COMMON = ("metadata.name", "metadata.namespace")
@@ -19,21 +20,14 @@ TYPES = ("boolean", "integer", "string")
 
 
 class Selectable:
-    """The paths of one version. Raises ValueError for one that leads nowhere, or to what is neither text, number nor truth."""
+    """The paths of one version."""
 
     __slots__ = ("_paths",)
 
-    def __init__(self, kind: Kind, version: str, structural: Structural) -> None:
+    def __init__(self, kind: Kind, version: str) -> None:
         self._paths = {
             path.removeprefix("."): path.removeprefix(".").split(".") for path in kind.selectable_of(version)
         }
-        for name, steps in self._paths.items():
-            found: Structural | None = structural
-            for step in steps:
-                found = found.properties.get(step) if found is not None else None
-            if found is None or found.type not in TYPES:
-                what = "there is no such field" if found is None else f"its type is none of {', '.join(TYPES)}"
-                raise ValueError(f"kind {kind.name}: selectable .{name}: {what} in version {version}")
 
     def values(self, obj: Mapping[str, Any]) -> dict[str, str]:
         """What the fields are in an object of this version, as text; what is missing is empty."""
@@ -49,6 +43,24 @@ def selectable(kind: Kind, version: str) -> tuple[str, ...]:
     own = tuple(path.removeprefix(".") for path in kind.selectable_of(version))
     both = kind.scope is NAMESPACED or (kind.native is not None and not own)
     return (*COMMON, *own) if both else ("metadata.name", *own)
+
+
+def selectable_problems(kind: Kind, version: str, structural: Structural) -> Iterator[str]:
+    """The paths that lead nowhere in a version, or to what is neither text, number nor truth."""
+    for path in kind.selectable_of(version):
+        why = _problem(structural, path.removeprefix(".").split("."))
+        if why:
+            yield f"kind {kind.name}: version {version}: selectable {path}: {why}"
+
+
+def _problem(structural: Structural, steps: list[str]) -> str:
+    found = structural
+    for step in steps:
+        below = found.properties.get(step)
+        if below is None:
+            return missing(found.properties, step)
+        found = below
+    return "" if found.type in TYPES else f"its type is none of {', '.join(TYPES)}"
 
 
 def _text(obj: Any, steps: list[str]) -> str:

@@ -20,38 +20,35 @@ from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper,
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import BadRequest, FieldError, InternalError
+from extapi.registry.declared import compiled
 from extapi.registry.selectable import Selectable
-from extapi.schema.check import unreadable
-from extapi.schema.compile import compile_type
 from extapi.schema.program import Schema
-from extapi.schema.structural import Structural, from_openapi
+from extapi.schema.structural import Structural
 
 CORE = "core"
 """What the core group is called in keys of the store. No other group can be: theirs have a dot."""
 
 
 class ServedVersion:
-    """One version of a kind with its compiled schema and columns."""
+    """One version of a kind with its schema, which has been found to be right, and its columns."""
 
     __slots__ = ("api_version", "columns", "name", "schema", "selectable", "structural", "warning")
 
-    def __init__(self, kind: Kind, group: str, name: str) -> None:
-        version = kind.versions[name]
+    def __init__(self, kind: Kind, group: str, name: str, structural: Structural) -> None:
         self.name = name
         self.api_version = group_version(group, name)
-        self.structural: Structural = (
-            compile_type(version.type) if isinstance(version.type, type) else from_openapi(version.type)
-        )
-        for error in unreadable(self.structural):
-            raise ValueError(f"kind {kind.name}: version {name}: {error.text()}")
-        self.schema = Schema(self.structural)
-        self.selectable = Selectable(kind, name, self.structural)
+        self.structural = structural
+        self.schema = Schema(structural)
+        self.selectable = Selectable(kind, name)
         self.columns = Columns(kind.columns_of(name))
         self.warning = _deprecation(kind, group, name)
 
 
 class ServedKind:
-    """A kind with all its versions. ``prefix`` is where its objects are in the store (spec K4)."""
+    """A kind with all its versions. ``prefix`` is where its objects are in the store (spec K4).
+
+    Raises :class:`DeclarationError` with all that is wrong with its versions, and between them.
+    """
 
     _log = Logger()
 
@@ -62,7 +59,8 @@ class ServedKind:
         self.virtual = kind.serves is not None
         """Whether the kind answers itself, and nothing of it is stored."""
         self.prefix = f"/registry/{group or CORE}/{kind.plural}/".encode()
-        self.versions = {name: ServedVersion(kind, group, name) for name in kind.versions}
+        schemas = compiled(kind)
+        self.versions = {name: ServedVersion(kind, group, name, schemas[name]) for name in kind.versions}
         self.converter = HubConverter(kind, group)
         strategy = type(kind.strategy)
         self.prepares = strategy.prepare is not Strategy.prepare

@@ -180,18 +180,8 @@ def _value(node: Structural, path: str) -> Iterator[FieldError]:
         yield FieldError.forbidden(join(path, keyword), text)
 
 
-def unreadable(node: Structural, path: str = "") -> Iterator[FieldError]:
-    """The constants anywhere in a schema that are no JSON for every client: servers refuse to start with them.
-
-    A default such as NaN would be stored with every object. Of the other rules here none is as dear to break.
-    """
-    yield from _constants(node, path)
-    for at, sub in (*node.branches(), *_inner(node, path)):
-        yield from unreadable(sub, at)
-
-
 def _constants(node: Structural, path: str) -> Iterator[FieldError]:
-    """As :func:`unreadable`, of one node."""
+    """The constants that are no JSON for every client: a default such as NaN would be stored with every object."""
     constants = {
         "default": node.default,
         "enum": list(node.enum),

@@ -78,6 +78,14 @@ def compile_type(cls: type[Object]) -> Structural:
     return compiled
 
 
+def compile_part(cls: type[msgspec.Struct]) -> Structural:
+    """The structural schema of a Struct by itself. Raises :class:`DeclarationError`."""
+    compiler = _Compiler()
+    compiled = compiler.struct(cls)
+    compiler.problems.check()
+    return compiled
+
+
 class _Compiler:
     """One compilation: knows which Structs are being read, since schemas cannot refer to themselves."""
 

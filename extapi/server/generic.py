@@ -19,7 +19,7 @@ from extapi.authorization.base import Authorizer
 from extapi.client.kube import Client
 from extapi.listener.call import Handler
 from extapi.listener.service import Describe
-from extapi.registry.served import ServedKind
+from extapi.registry.kinds import serve_kinds
 from extapi.registry.storedversions import check_stored_versions
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
@@ -47,6 +47,7 @@ class Server:
     wraps what answers authorized requests, for paths that are answered elsewhere, such as those of an aggregator.
     ``reauthorize``: seconds after which an open watch is judged again. ``cluster``: what authors' code reaches as
     ``context.cluster``. ``describe``: what the answer to a request says of an unexpected error; for development only.
+    Raises :class:`extapi.api.declaration.DeclarationError` for an API that cannot be served.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Server:
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
         self._cacher = Cacher(backend, reactor)
         self._compactor = Compactor(backend, reactor)
-        self._kinds = [ServedKind(kind, group.name) for group in api.groups for kind in group.kinds]
+        self._kinds = serve_kinds(api)
         self._admission = AdmissionChain([*builtin, *api.admission])
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)

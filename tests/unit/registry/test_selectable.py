@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from extapi import CLUSTER, Group, Kind, Object, Struct, Version
+from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Api, Native
 from extapi.registry.served import ServedKind
 from extapi.testing import InMemoryServer, serve
@@ -208,12 +209,14 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        (".spec.wheels", "there is no such field"),
-        (".spec.color.shade", "there is no such field"),
+        (".spec.wheels", "there is no 'wheels' beside color, engine"),
+        (".spec.colour", "there is no 'colour'; did you mean 'color'?"),
+        (".spec.color.shade", "there is no 'shade'"),
         (".spec.engine", "its type is none of boolean, integer, string"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_refused(path: str, why: str) -> None:
     kind = Kind("Car", storage="v1", versions={"v1": Version(Car)}, selectable=[path])
-    with pytest.raises(ValueError, match=f"kind Car: selectable {path}: {why} in version v1"):
+    with pytest.raises(DeclarationError) as caught:
         ServedKind(kind, GROUP)
+    assert str(caught.value) == f"kind Car: version v1: selectable {path}: {why}"

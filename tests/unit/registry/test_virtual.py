@@ -190,7 +190,12 @@ class Library:
                     hub=Question,
                     versions={
                         "v1": Version(Question),
-                        "v1alpha1": Version(AlphaQuestion, to_hub=to_question, from_hub=from_question),
+                        "v1alpha1": Version(
+                            AlphaQuestion,
+                            to_hub=to_question,
+                            from_hub=from_question,
+                            columns=[Column("Answer", ".answer")],
+                        ),
                     },
                     columns=[Column("Answer", ".status.answer")],
                     strategy=QuestionStrategy(),

@@ -32,6 +32,7 @@ WIDGETS = f"{V1}/namespaces/default/widgets"
 ALPHAS = f"/apis/{GROUP}/v1alpha1/namespaces/default/widgets"
 SHELVES = f"{V1}/shelves"
 
+AGE = Column("Age", ".metadata.creationTimestamp", "date")
 CURSED = 66
 """A widget of this size cannot be converted to v1alpha1."""
 
@@ -136,9 +137,11 @@ def shop(*plugins: Any, controllers: Iterable[Any] = ()) -> Api:
                 categories=["all"],
                 versions={
                     "v1": Version(Widget),
-                    "v1alpha1": Version(AlphaWidget, to_hub=from_alpha, from_hub=to_alpha),
+                    "v1alpha1": Version(
+                        AlphaWidget, to_hub=from_alpha, from_hub=to_alpha, columns=[Column("Size", ".spec.inches"), AGE]
+                    ),
                 },
-                columns=[Column("Size", ".spec.size", "integer"), Column("Age", ".metadata.creationTimestamp", "date")],
+                columns=[Column("Size", ".spec.size", "integer"), AGE],
                 strategy=WidgetStrategy(),
             ),
             Kind(

@@ -1,0 +1,97 @@
+"""What a kind's declaration says beyond its types, judged by the schemas that these have become.
+
+Columns and subresources that a version has no field for, and versions that lose something of each other. A version with a
+ready schema is judged as the one of a CRD: kube-apiserver refuses neither of the two there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from extapi.api.declaration import DeclarationError, Declarations
+from extapi.api.definition import Kind
+from extapi.api.types import Object
+from extapi.codec.jsonpath import JSONPathError
+from extapi.conversion.difference import Difference
+from extapi.registry.schemapaths import column_problem, missing
+from extapi.registry.selectable import selectable_problems
+from extapi.schema.check import check
+from extapi.schema.compile import compile_type
+from extapi.schema.structural import Structural, from_openapi
+
+_MOST = 12
+"""Differences between two versions that are told."""
+
+
+def compiled(kind: Kind) -> dict[str, Structural]:
+    """The schemas of a kind's versions. Raises :class:`DeclarationError` with all that is wrong with them, and by them."""
+    problems = Declarations()
+    made = {
+        name: problems.make(partial(_structural, f"kind {kind.name}: version {name}", version.type))
+        for name, version in kind.versions.items()
+    }
+    schemas = {name: structural for name, structural in made.items() if structural is not None}
+    for name, structural in schemas.items():
+        problems.add(*_columns(kind, name, structural), *selectable_problems(kind, name, structural))
+    problems.add(*_parts(kind, schemas), *_differences(kind, schemas))
+    problems.check()
+    return schemas
+
+
+def _structural(where: str, form: type[Object] | Mapping[str, Any]) -> Structural:
+    """The schema of a version's type. Raises :class:`DeclarationError`; ``where`` names kind and version of a ready one."""
+    if isinstance(form, type):
+        return compile_type(form)
+    try:
+        structural = from_openapi(form)
+    except ValueError as error:
+        raise DeclarationError.of(f"{where}: {line}" for line in str(error).splitlines()) from error
+    problems = [f"{where}: {error.text()}" for error in check(structural)]
+    if problems:
+        raise DeclarationError.of(problems)
+    return structural
+
+
+def _columns(kind: Kind, version: str, structural: Structural) -> Iterator[str]:
+    """The columns that cannot be read, and of types those that could never show anything."""
+    for column in kind.columns_of(version) if kind.versions[version].served else ():
+        where = f"kind {kind.name}: version {version}: column {column.name}"
+        try:
+            why = column_problem(column, structural)
+        except JSONPathError as error:
+            yield f"{where}: {error}"
+        else:
+            if why and _typed(kind, version):
+                several = len(kind.versions) > 1 and kind.versions[version].columns is None
+                yield f"{where}: {why}{f'; give version {version} columns= of its own' if several else ''}"
+
+
+def _parts(kind: Kind, schemas: Mapping[str, Structural]) -> Iterator[str]:
+    """The subresources that are fields which no version has."""
+    for name, subresource in kind.subresources.items():
+        field = subresource.field
+        open_or_there = [schema.preserve_unknown or schema.child(field) is not None for schema in schemas.values()]
+        if field and kind.storage in schemas and not any(open_or_there):
+            yield f"kind {kind.name}: subresource {name}: {missing(schemas[kind.storage].properties, field)}"
+
+
+def _differences(kind: Kind, schemas: Mapping[str, Structural]) -> Iterator[str]:
+    """The types of a kind without a hub that differ from the stored one; ``schemas``: of the versions that could be compiled."""
+    if kind.hub is not None or kind.storage not in schemas or not _typed(kind, kind.storage):
+        return
+    stored = schemas[kind.storage]
+    for name, structural in schemas.items():
+        found = list(Difference(kind.storage, name).between(stored, structural)) if _typed(kind, name) else []
+        if found:
+            shown = "; ".join(found[:_MOST]) + (f"; and {len(found) - _MOST} more" if len(found) > _MOST else "")
+            yield (
+                f"kind {kind.name}: versions {kind.storage} and {name} differ, and without a hub a write through one loses or "
+                f"breaks what the other says: {shown}. Write hub= with to_hub and from_hub of each version, or give both the "
+                "same fields"
+            )
+
+
+def _typed(kind: Kind, version: str) -> bool:
+    return isinstance(kind.versions[version].type, type)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from twisted.internet.threads import deferToThreadPool
 
@@ -38,6 +39,7 @@ def load_kubeconfig(
     ``environ`` may name a proxy; the kubeconfig's ``proxy-url`` comes first. Raises :class:`CredentialsError`.
     """
     found = _plain(path, context) or _any(path, reactor, context)
+    _check_server(path, found.server)
     return found.by_environment(environ)
 
 
@@ -68,6 +70,16 @@ def _any(path: Path, reactor: Any, context: str) -> Credentials:
         server_name=found["server_name"],
         proxy=_proxy(path, found["proxy"]),
     )
+
+
+def _check_server(path: Path, server: str) -> None:
+    try:
+        split = urlsplit(server)
+        known = split.scheme in {"https", "http"} and bool(split.hostname) and split.port != 0
+    except ValueError:  # of a port that is no number, too
+        known = False
+    if not known:
+        raise CredentialsError(f"{path}: the cluster's server is {server!r}, and no URL such as https://10.0.0.1:6443")
 
 
 def _proxy(path: Path, url: Any) -> Proxy | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from extapi.controlplane.options import Options
+from extapi.controlplane.options import FlagError, Options
 from extapi.listener.deadline import parse_duration
 from extapi.storage.url import parse_url
 
@@ -62,4 +62,4 @@ def control_plane(**flags: Any) -> None:
     from extapi.server.reactor import run_process  # noqa: PLC0415
 
     options = Options(**flags)
-    sys.exit(run_process(lambda reactor, log: Process(options, reactor, log)))
+    sys.exit(run_process(lambda reactor, log: Process(options, reactor, log), (FlagError,)))

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+class FlagError(Exception):
+    """What a flag names cannot be used; the message names the flag or the file."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The flags, named as ``command`` documents them; all files hold PEM."""

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cryptography.exceptions import UnsupportedAlgorithm
+
 from extapi.admission.base import Review
 from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.authentication.bearer import Bearer, WebsocketBearer
@@ -28,7 +30,7 @@ from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
 from extapi.controlplane.bootstrap import Bootstrap
-from extapi.controlplane.options import Options
+from extapi.controlplane.options import FlagError, Options
 from extapi.listener.service import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.context import Context
@@ -86,7 +88,7 @@ class Process:
     """One control plane: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then."""
 
     def __init__(self, options: Options, reactor: Any, access_log: OnFinished) -> None:
-        """Raises what is wrong with the files: BundleError, CertificateError, UnusableFile, ValueError."""
+        """Raises what is wrong with the files: BundleError, CertificateError, FlagError, UnusableFile."""
         secret = secrets.token_hex(32)
         settings = Settings()
         settings.use_names(replace(HEADERS, allowed=options.requestheader_allowed_names))
@@ -172,12 +174,12 @@ class Process:
 def _tokens(options: Options, clock: Any) -> Tokens:
     try:
         return Tokens(_read(options.service_account_key_file), options.service_account_issuer, clock)
-    except ValueError as error:
-        raise ValueError(f"--service-account-key-file: {error}") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:  # TypeError: it is encrypted
+        raise FlagError(f"--service-account-key-file: {error}") from error
 
 
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from error
+        raise FlagError(f"cannot read {path}: {error.strerror}") from error

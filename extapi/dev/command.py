@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import shlex
 import shutil
+import sys
 import sysconfig
 import time
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from extapi.dev.kube import KubeError
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
 from extapi.server.development import AuthorsCode
-from extapi.server.loading import load_api
+from extapi.server.loading import LoadingError, load_api
 
 _WATCH_INTERVAL = 0.1
 _DEBUGGING = "1h0m0s"
@@ -148,8 +149,9 @@ def _load(target: str) -> tuple[list[GroupVersions], Sequence[PolicyRule]]:
     """The groups and versions of the API, and what its code needs in the cluster; all that we need to know of it."""
     try:
         api = load_api(target)
-    except ValueError as error:
-        raise DevFailure(str(error)) from error
+    except LoadingError as error:
+        error.show()
+        sys.exit(1)
     return [GroupVersions(group.name, group.versions_by_priority()) for group in api.groups], api.needs
 
 

@@ -137,7 +137,7 @@ def _scope(
     from extapi.doctor.accounts import needed_rights  # noqa: PLC0415 - see above
     from extapi.doctor.examination import Scope, expected_groups  # noqa: PLC0415
     from extapi.doctor.facts import Account  # noqa: PLC0415
-    from extapi.server.loading import load_api  # noqa: PLC0415
+    from extapi.server.loading import LoadingError, load_api  # noqa: PLC0415
     from extapi.storage.url import parse_url  # noqa: PLC0415
 
     account = None
@@ -150,9 +150,10 @@ def _scope(
         account = Account(namespace, name, given=True)
     try:
         api = load_api(app) if app is not None else None
-        expected = expected_groups(api) if api is not None else ()
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--app") from error
+    except LoadingError as error:
+        error.show()
+        sys.exit(FAILED)
+    expected = expected_groups(api) if api is not None else ()
     try:
         parse_url(storage or "memory:")
     except ValueError as error:

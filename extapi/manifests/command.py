@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from extapi.manifests.settings import Settings, SettingsErrors, make_settings, without_defaults
-from extapi.server.loading import load_api
+from extapi.server.loading import LoadingError, load_api
 
 _DIRECTORY = Path("deploy")
 _PORT = click.IntRange(1, 65535)
@@ -93,12 +93,19 @@ def manifests(
             _render(api, settings, directory, _arguments(target, directory, without_defaults(api, target, given)))
     except SettingsErrors as errors:
         _fail(*errors.problems)
-    except ValueError as error:
-        _fail(*str(error).splitlines())
+    except LoadingError as error:
+        error.show()
+        sys.exit(1)
+    except OthersFiles as error:
+        _fail(str(error))
     except BrokenPipeError:  # nobody reads on, as behind "head": click ends the process for that
         raise
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+class OthersFiles(Exception):
+    """The directory has files that were not made here; the message names them, and says what to do."""
 
 
 def _render(api: Any, settings: Settings, directory: Path | None, arguments: str) -> None:
@@ -126,13 +133,13 @@ def _render(api: Any, settings: Settings, directory: Path | None, arguments: str
 def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> None:
     """Nothing of somebody else's is written over: a directory called deploy is often there already.
 
-    :raises ValueError: there are files of these names, and none that says that they were made here.
+    :raises OthersFiles: there are files of these names, and none that says that they were made here.
     """
     from extapi.manifests.files import MADE_BY  # noqa: PLC0415
 
     others = [name for name in names if (directory / name).exists()]
     if others and not (kustomization.exists() and kustomization.read_bytes().startswith(f"# {MADE_BY}".encode())):
-        raise ValueError(
+        raise OthersFiles(
             f"{directory} has files that 'extapi manifests' has not made ({', '.join(sorted(others))}), and would write over "
             "them; choose another --dir, or move them away"
         )

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from extapi.api.definition import Api
-from extapi.server.loading import load_api
+from extapi.server.loading import LoadingError, load_api
 from extapi.server.options import FLAGS, OptionErrors, ServerOptions, parse_options
 
 _BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
@@ -52,8 +52,8 @@ def serve(target: str, **raw: Any) -> None:
     api = options = None
     try:
         api = load_api(target)
-    except ValueError as error:
-        problems.append(str(error))
+    except LoadingError as error:
+        problems += error.problems
     try:
         options = parse_options({flag.name: raw[flag.key] for flag in FLAGS})
     except OptionErrors as error:

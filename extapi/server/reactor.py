@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import click
 from twisted.internet.defer import Deferred
 
+from extapi.api.declaration import DeclarationError
 from extapi.authentication.certificates import BundleError
 from extapi.authentication.configmap import LookupFailed
 from extapi.listener.acceptor import BindError
@@ -28,7 +29,16 @@ from extapi.server.logs import AccessLog, configure_logs
 from extapi.server.watchdog import Watchdog
 from extapi.storage.file import UnusableFile
 
-_EXPECTED = (BundleError, LookupFailed, BindError, CertificateError, UnknownStoredVersion, UnusableFile, ValueError)
+_EXPECTED = (
+    BundleError,
+    LookupFailed,
+    BindError,
+    CertificateError,
+    DeclarationError,
+    UnknownStoredVersion,
+    UnusableFile,
+)
+"""Mistakes of operators and authors. Anything else is a bug, and is told with its traceback."""
 
 _STOPPED = frozenset({"dispatch_line", "dispatch_call", "dispatch_return", "dispatch_exception", "interaction"})
 """What of :mod:`bdb` and :mod:`pdb` runs while the program does not; beneath a whole program it is ``run``."""

@@ -81,7 +81,7 @@ class Generation:
                 continue
             where = f"{cls.__name__}.{field.name}"
             values = self._value(field.type, (), depth - 1, where)
-            schema = schemas.get(field.encode_name)
+            schema = schemas.get(field.encode_name) if field.name != "metadata" else None
             fields[field.name] = values if schema is None else values.filter(self._filter(schema, where))
         return st.builds(cls, **fields)
 

@@ -42,5 +42,5 @@ def test_an_api_needs_rules() -> None:
     group = Group("a.example.com", Kind("A", storage="v1", versions={"v1": Version({"type": "object"})}))
     assert Api(group, needs=[rule()]).needs == (rule(),)
     wrong: Any = {"verbs": ["get"]}
-    with pytest.raises(DeclarationError, match=r"^needs: \{'verbs': \['get'\]\} is no PolicyRule$"):
+    with pytest.raises(DeclarationError, match=r"^needs\[0\] must be an extapi.PolicyRule, not \{'verbs'"):
         Api(group, needs=[wrong])

@@ -1,9 +1,10 @@
-"""A process with a debugger in it, which holds up the reactor as long as somebody thinks."""
+"""How a process ends that cannot start, and one with a debugger in it, which holds up the reactor as long as somebody thinks."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -88,3 +89,46 @@ def test_a_program_that_a_debugger_runs_as_a_whole_ends_as_ever(program: Path, t
         terminal.expect("The program exited via sys.exit(). Exit status: 0")
     finally:
         terminal.close()
+
+
+FAILING = """
+import sys
+from extapi.api.declaration import DeclarationError
+from extapi.server.reactor import run_process
+
+class Fails:
+    async def run(self):
+        raise {error}
+    def stop(self):
+        pass
+
+def make(reactor, log):
+    if {early}:
+        raise {error}
+    return Fails()
+
+sys.exit(run_process(make))
+"""
+
+
+def run(error: str, *, early: bool) -> tuple[int, str]:
+    program = FAILING.format(error=error, early=early)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_bug_keeps_its_traceback_although_it_is_a_value_error(early: bool) -> None:
+    status, told = run("ValueError('a bug')", early=early)
+    assert status == 1
+    assert "Traceback (most recent call last)" in told
+    assert "ValueError: a bug" in told
+    assert "Error: a bug" not in told.splitlines()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_mistake_in_a_declaration_is_a_line(early: bool) -> None:
+    status, told = run("DeclarationError('kind Thing: has no versions')", early=early)
+    assert status == 1
+    assert told.splitlines()[-1] == "Error: kind Thing: has no versions"
+    assert "Traceback" not in told

@@ -12,6 +12,8 @@ class Problem(str):
     """One line of a :class:`DeclarationError`. Where it is about a field of a class, it knows both, for file and line."""
 
     __slots__ = ("field", "owner")
+    owner: type | None
+    field: str
 
     def __new__(cls, text: str, owner: type | None = None, field: str = "") -> Self:
         """``text`` names class and field already."""

@@ -61,7 +61,7 @@ def _digits(count: int) -> SearchStrategy[list[int]]:
     return st.lists(st.integers(0, 9), min_size=count, max_size=count)
 
 
-def _network(parts: tuple[ipaddress.IPv4Address, int]) -> str:
+def _network(parts: tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]) -> str:
     return f"{parts[0]}/{parts[1]}"
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from extapi.schema.formats import _FORMATS
+from extapi.schema.formats import FORMATS
 from tests.differential import formats
 from tests.kubernetes import golang
 
@@ -29,6 +29,6 @@ def test_strings_are_judged_alike(program: Path, name: str) -> None:
 
 
 def test_the_same_formats_are_enforced(program: Path) -> None:
-    assert {name.replace("-", "") for name in formats.SEEDS} == _FORMATS.keys()
+    assert {name.replace("-", "") for name in formats.SEEDS} == FORMATS.keys()
     names = (*formats.SEEDS, "datetime", "k8sshortname", *formats.NOT_ENFORCED)
     assert [name for name in names if formats.different(program, name, ["x"])] == []

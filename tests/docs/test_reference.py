@@ -11,7 +11,7 @@ import extapi
 from extapi import errors
 from extapi.certs.command import certs
 from extapi.manifests.command import manifests
-from extapi.schema.formats import _FORMATS
+from extapi.schema.formats import FORMATS
 from extapi.schema.structural import KEYWORDS
 from tests.docs import tables
 from tests.docs.samples import ROOT
@@ -55,7 +55,7 @@ def test_the_formats() -> None:
         r"^The formats of strings that are enforced: (.*?), as kube-apiserver", text, re.MULTILINE | re.DOTALL
     )
     assert sentence is not None
-    assert {name.replace("-", "") for name in re.findall(r"`([^`]+)`", sentence[1])} == _FORMATS.keys()
+    assert {name.replace("-", "") for name in re.findall(r"`([^`]+)`", sentence[1])} == FORMATS.keys()
 
 
 def test_the_promise_has_every_name_once() -> None:

@@ -29,7 +29,9 @@ ALLOWED = {
     ("certs/command.py", "_DURATION"): OPERATOR,
     ("client/dialogue.py", "_HEAD_END"): PROXY,
     ("client/dialogue.py", "_STATUS"): PROXY,
+    ("api/authored.py", "difflib"): AUTHOR,
     ("client/http.py", "urlsplit"): OPERATOR,
+    ("client/kubeconfig.py", "urlsplit"): OPERATOR,
     ("client/proxy.py", "unquote"): OPERATOR,
     ("client/proxy.py", "urlsplit"): OPERATOR,
     ("client/proxyenvironment.py", "urlsplit"): OPERATOR,
@@ -59,6 +61,8 @@ ALLOWED = {
     ("manifests/settings.py", "_CLUSTERS_OWN"): OPERATOR,
     ("manifests/settings.py", "_IMAGE"): OPERATOR,
     ("manifests/yamltext.py", "_PLAIN"): OUR_OWN,
+    ("registry/schemapaths.py", "difflib"): AUTHOR,
+    ("server/loading.py", "difflib"): AUTHOR,
 }
 """Module, and the name that a pattern is given or the function that has it: whose bytes it reads."""
 

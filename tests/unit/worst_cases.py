@@ -81,7 +81,7 @@ def filled(*units: str, before: str = "", after: str = "") -> list[Callable[[], 
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
-_FORMATS: dict[str, list[Callable[[], str]]] = {
+FORMATS: dict[str, list[Callable[[], str]]] = {
     "email": [
         *filled("a", "a.", '""', "=?x?q?a?= ", "()", before="x ", after="\x01 <a@b.c>"),
         *filled("a@", '\\"', "(", "a@b,"),
@@ -125,7 +125,7 @@ def _checked(name: str) -> Callable[[str], bool]:
     return check
 
 
-for _name, _inputs in _FORMATS.items():
+for _name, _inputs in FORMATS.items():
     case(f"format {_name}", _checked(_name), *_inputs)
 
 _NAMES = filled("a", "a.", "-", "a-", ".", "_", "/", "a/", "A", "\U0001f355")

@@ -53,15 +53,15 @@ class NoStrategy:
         ({"versions": {"v1": Object}}, "versions['v1'] must be an extapi.Version, not the class Object"),
         ({"versions": [Version(Object)]}, "versions must be a mapping of names to Version, not an instance of list"),
         ({"versions": {1: Version(Object)}}, "versions: the name 1 must be a string, not 1"),
-        ({"versions": {"v1": Version(Rules)}}, "version v1: the type must be a subclass of extapi.Object, not the class Rules"),
-        ({"versions": {"v1": Version(Object, columns=["A"])}}, "version v1: columns[0] must be an extapi.Column, not 'A'"),
+        ({"versions": {"v1": Version(Rules)}}, "version v1: the type must be a subclass of extapi.Object, not the class Rules"),  # type: ignore[arg-type]  # the mistake
+        ({"versions": {"v1": Version(Object, columns=["A"])}}, "version v1: columns[0] must be an extapi.Column, not 'A'"),  # type: ignore[list-item]  # the mistake
         (
-            {"hub": Object, "versions": {"v1": Version(Object, to_hub=1, from_hub=len)}},
+            {"hub": Object, "versions": {"v1": Version(Object, to_hub=1, from_hub=len)}},  # type: ignore[arg-type]  # the mistake
             "version v1: to_hub must be a function",
         ),
         ({"subresources": {"seal": "seal"}}, "subresources['seal'] must be an extapi.Subresource, not 'seal'"),
         (
-            {"subresources": {"seal": Subresource(field="seal", type=Rules)}},
+            {"subresources": {"seal": Subresource(field="seal", type=Rules)}},  # type: ignore[arg-type]  # the mistake
             "subresource seal: the type must be a subclass of extapi.Object, not the class Rules",
         ),
         ({"storage": None}, "storage must be a string, not None"),
@@ -259,10 +259,10 @@ class Decorated:
     def get(self, asked: Any) -> Any:
         return (yield succeed(None))
 
-    def list(self, asked: Any) -> Awaitable[list[Any]]:
+    def list(self, asked: Any) -> Awaitable[Any]:
         return self._all()
 
-    async def _all(self) -> list[Any]:
+    async def _all(self) -> Any:
         return []
 
     def delete(self, asked: Any) -> Deferred[None]:

@@ -118,7 +118,7 @@ def test_all_mistakes_are_said_together() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["extapi.pizza:ap"], "Error: module extapi.pizza has no 'ap'\n"),
+        (["extapi.pizza:ap"], "Error: module extapi.pizza has no 'ap'; write extapi.pizza:api\n"),
         (["extapi.pizza"], "Error: 'extapi.pizza' is not of the form MODULE:NAME, such as extapi.pizza:api\n"),
     ],
 )

@@ -139,8 +139,8 @@ def test_columns_of_several_versions_are_looked_at_in_each() -> None:
     with pytest.raises(DeclarationError) as caught:
         serve_kinds(kind())
     assert str(caught.value) == (
-        "kind Thing: version v1alpha1: column Size: .spec.size leads nowhere: there is no 'spec' beside apiVersion, kind, "
-        "metadata, size; give version v1alpha1 columns= of its own"
+        "kind Thing: version v1alpha1: column Size: .spec.size leads nowhere: there is no 'spec' beside size, apiVersion, kind, "
+        "metadata; give version v1alpha1 columns= of its own"
     )
     assert serve_kinds(kind(columns=[Column("Size", ".size", "integer")]))
 

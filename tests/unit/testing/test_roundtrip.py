@@ -160,7 +160,7 @@ class Everything(Object):
     texts: list[str]
     numbers: dict[str, int]
     free: dict[str, Any]
-    bare: dict
+    bare: dict  # type: ignore[type-arg]  # what an author may write
     part: Part
     parts: Annotated[list[Part], ListMap("name")]
     mode: Literal["a", "b"]

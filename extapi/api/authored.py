@@ -67,6 +67,18 @@ def subclass(value: Any, wanted: type, what: str) -> Iterator[str]:
         yield f"{what} must be a subclass of extapi.{wanted.__name__}, not {_shown(value)}"
 
 
+def form(value: Any, wanted: type, what: str) -> Iterator[str]:
+    """``value`` has to be a class below ``wanted``, or a ready schema."""
+    if not isinstance(value, Mapping):
+        yield from subclass(value, wanted, what)
+
+
+def function(value: Any, what: str) -> Iterator[str]:
+    """``value`` has to be a function, or None."""
+    if value is not None and not callable(value):
+        yield f"{what} must be a function, not {_shown(value)}"
+
+
 def serving(given: Any, what: str) -> Iterator[str]:
     """``given`` has to answer at least one verb (``Kind.serves``)."""
     yield from _methods(given, _SERVES, what)

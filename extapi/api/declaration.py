@@ -38,6 +38,12 @@ class DeclarationError(ValueError):
         return cls(*problems)
 
 
+def refuse(problems: Iterable[str]) -> None:
+    """Raises a :class:`DeclarationError` of the problems, if there are any."""
+    if found := tuple(problems):
+        raise DeclarationError(*found)
+
+
 class Declarations:
     """Collects what is wrong while one part after the other is made, so that an author reads all of it at once."""
 
@@ -59,5 +65,4 @@ class Declarations:
 
     def check(self) -> None:
         """Raises all that was collected, as one :class:`DeclarationError`."""
-        if self._problems:
-            raise DeclarationError.of(self._problems.values())
+        refuse(self._problems.values())

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any
 
 from extapi.api.author import Asked, Plugin, Runner, Serves
-from extapi.api.authored import each, instance, listed, plugins, running, serving, subclass, values
-from extapi.api.declaration import DeclarationError
+from extapi.api.authored import each, form, function, instance, listed, plugins, running, serving, subclass, values
+from extapi.api.declaration import refuse
 from extapi.api.policyrule import PolicyRule
 from extapi.api.types import Obj, Object
 from extapi.api.versions import by_priority
@@ -188,8 +188,8 @@ class Kind:
     native: Native | None = None
 
     def __post_init__(self) -> None:
-        if shapes := list(self._shapes()) or list(self._parts()):
-            raise DeclarationError.of(shapes)
+        refuse(self._shapes())
+        refuse(self._parts())
         lower = self.name.lower()
         derived = {
             "singular": self.singular or lower,
@@ -198,9 +198,7 @@ class Kind:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
-        problems = list(self._problems())
-        if problems:
-            raise DeclarationError.of(problems)
+        refuse(self._problems())
 
     def _shapes(self) -> Iterable[str]:
         """What is of another type than the annotations say: the other rules could not be asked."""
@@ -219,18 +217,15 @@ class Kind:
 
     def _parts(self) -> Iterable[str]:
         """The same of versions and subresources."""
-        where = f"kind {self.name}"
         for name, version in self.versions.items():
-            if not isinstance(version.type, Mapping):
-                yield from subclass(version.type, Object, f"{where}: version {name}: the type")
-            yield from each(version.columns or (), Column, f"{where}: version {name}: columns")
-            for function in ("to_hub", "from_hub"):
-                if not callable(getattr(version, function) or callable):
-                    yield f"{where}: version {name}: {function} must be a function"
+            where = f"kind {self.name}: version {name}"
+            yield from form(version.type, Object, f"{where}: the type")
+            yield from each(version.columns or (), Column, f"{where}: columns")
+            yield from each(version.selectable or (), str, f"{where}: selectable")
+            yield from function(version.to_hub, f"{where}: to_hub")
+            yield from function(version.from_hub, f"{where}: from_hub")
         for name, subresource in self.subresources.items():
-            at = f"{where}: subresource {name}"
-            if subresource.type is not None and not isinstance(subresource.type, Mapping):
-                yield from subclass(subresource.type, Object, f"{at}: the type")
+            yield from form(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
 
     def _problems(self) -> Iterable[str]:
         where = f"kind {self.name}"
@@ -315,9 +310,7 @@ class Group:
         """``preferred``: the version that clients use when they do not ask for one; by default the best in kube order."""
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "kinds", tuple(kinds))
-        shapes = [*instance(name, str, "the name of a group"), *each(kinds, Kind, f"group {name}: kinds")]
-        if shapes:
-            raise DeclarationError.of(shapes)
+        refuse([*instance(name, str, "the name of a group"), *each(kinds, Kind, f"group {name}: kinds")])
         versions = by_priority({version for kind in kinds for version in kind.served_versions()})
         problems = []
         if name not in KUBERNETES_GROUPS and (not _SUBDOMAIN.fullmatch(name) or "." not in name):
@@ -330,8 +323,7 @@ class Group:
         ]
         if preferred and preferred not in versions:
             problems.append(f"group {name}: preferred version {preferred!r} is none of {', '.join(versions)}")
-        if problems:
-            raise DeclarationError.of(problems)
+        refuse(problems)
         object.__setattr__(self, "preferred", preferred or versions[0])
 
     def versions_by_priority(self) -> list[str]:
@@ -359,14 +351,13 @@ class Api:
         controllers: Sequence[Runner] = (),
         needs: Sequence[PolicyRule] = (),
     ) -> None:
-        shapes = [
+        wrong = [
             *each(groups, Group, "groups"),
             *listed(admission, "admission"),
             *listed(controllers, "controllers"),
             *each(needs, PolicyRule, "needs"),
         ]
-        if shapes:
-            raise DeclarationError.of(shapes)
+        refuse(wrong)
         object.__setattr__(self, "groups", tuple(groups))
         object.__setattr__(self, "admission", tuple(admission))
         object.__setattr__(self, "controllers", tuple(controllers))
@@ -376,8 +367,7 @@ class Api:
         if not groups:
             problems.append("an Api needs at least one Group")
         problems += [*plugins(admission, "admission"), *running(controllers, "controllers")]
-        if problems:
-            raise DeclarationError.of(problems)
+        refuse(problems)
 
 
 def _plural(singular: str) -> str:

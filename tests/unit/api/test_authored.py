@@ -57,13 +57,14 @@ class NoStrategy:
         ({"versions": {"v1": Version(Object, columns=["A"])}}, "version v1: columns[0] must be an extapi.Column, not 'A'"),  # type: ignore[list-item]  # the mistake
         (
             {"hub": Object, "versions": {"v1": Version(Object, to_hub=1, from_hub=len)}},  # type: ignore[arg-type]  # the mistake
-            "version v1: to_hub must be a function",
+            "version v1: to_hub must be a function, not 1",
         ),
         ({"subresources": {"seal": "seal"}}, "subresources['seal'] must be an extapi.Subresource, not 'seal'"),
         (
             {"subresources": {"seal": Subresource(field="seal", type=Rules)}},  # type: ignore[arg-type]  # the mistake
             "subresource seal: the type must be a subclass of extapi.Object, not the class Rules",
         ),
+        ({"versions": {"v1": Version(Object, selectable=".spec.a")}}, "version v1: selectable must be a list, not '.spec.a'"),
         ({"storage": None}, "storage must be a string, not None"),
     ],
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Credentials out of a kubeconfig, read by the ``kubernetes`` package in a process of its own.
 
 The package costs 20 MB once imported, and it keeps private keys in temporary files as long as its process lives; a
-short-lived child (``kubeconfig_reader.py``, 0.3 s and more) spares the server both; a kubeconfig that refers to nothing
-else needs neither (``plainkubeconfig``). Must not know how a request travels.
+short-lived child (``kubeconfig_reader.py``, 0.3 s and more) spares the server both; a kubeconfig without plugins needs
+neither (``plainkubeconfig``). The package is an extra, and may be missing. Must not know how a request travels.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from twisted.internet.threads import deferToThreadPool
 
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, TokenSource
+from extapi.client.kubernetespackage import MissingPackage, require_kubernetes
 from extapi.client.plainkubeconfig import plain_credentials
 from extapi.client.proxy import Proxy, ProxyError, parse_proxy
 
@@ -38,7 +39,7 @@ def load_kubeconfig(
     ``reactor`` provides IReactorTime and, where an exec plugin or an auth provider renews tokens, IReactorThreads.
     ``environ`` may name a proxy; the kubeconfig's ``proxy-url`` comes first. Raises :class:`CredentialsError`.
     """
-    found = _plain(path, context) or _any(path, reactor, context)
+    found = _plain(path, reactor, context) or _any(path, reactor, context)
     _check_server(path, found.server)
     return found.by_environment(environ)
 
@@ -118,9 +119,9 @@ class RenewedToken:
         return self._token.authorization
 
 
-def _plain(path: Path, context: str) -> Credentials | None:
+def _plain(path: Path, reactor: Any, context: str) -> Credentials | None:
     try:
-        return plain_credentials(path.read_bytes(), context)
+        return plain_credentials(path.read_bytes(), context, path.parent, reactor)
     except OSError:
         return None  # the reader says what is wrong
 
@@ -131,6 +132,10 @@ def _encoded(text: str | None) -> bytes | None:
 
 def _read(path: Path, context: str) -> dict[str, Any]:
     """What the reader process prints."""
+    try:
+        require_kubernetes("what it says besides certificates and tokens, such as a plugin,")
+    except MissingPackage as error:
+        raise CredentialsError(f"cannot load the kubeconfig {path}: {error}") from error
     reader = Path(__file__).with_name("kubeconfig_reader.py")
     # -P: the directory of the script must not come before the standard library, which has an http module too.
     command = [sys.executable, "-P", str(reader), str(path), context]

@@ -1,26 +1,32 @@
-"""Kubeconfigs that hold everything themselves: read here and at once, without a process of its own.
+"""Kubeconfigs with certificates or a token, in the file or in files that it names: read at once, without a child process.
 
-That is what ``extapi dev``, kubeadm and kind write: one file, the certificates inside, no plugin. For whatever else it
-may say there is ``kubeconfig_reader.py``, which is also who complains.
+That is what ``extapi dev``, kubeadm, kind and minikube write. Whatever else a kubeconfig may say, plugins above all, is
+left to ``kubeconfig_reader.py``, which also complains about broken ones.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from extapi.client.credentials import Credentials, StaticToken
+from extapi.client.clock import Clock
+from extapi.client.credentials import Credentials, FileToken, StaticToken, TokenSource
 from extapi.client.proxy import ProxyError, parse_proxy
 from extapi.codec import strictyaml
 
-_CLUSTER = frozenset({"server", "certificate-authority-data", "tls-server-name", "proxy-url"})
-_USER = frozenset({"client-certificate-data", "client-key-data", "token"})
+_CLUSTER = frozenset({"server", "certificate-authority", "certificate-authority-data", "tls-server-name", "proxy-url"})
+_USER = frozenset(
+    {"client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile"}
+)
 
 
-def plain_credentials(content: bytes, context: str) -> Credentials | None:
-    """The credentials of ``context`` (empty: the current one); None where anything is missing, broken or of another kind."""
+def plain_credentials(content: bytes, context: str, directory: Path, clock: Clock) -> Credentials | None:
+    """The credentials of ``context`` (empty: the current one); None where anything is missing, broken or of another kind.
+
+    ``directory`` is the kubeconfig's: the files that it names are found from there. ``clock`` times a token file.
+    """
     try:
         config = strictyaml.decode(content).value
         chosen = _named(config["contexts"], "context", context or config["current-context"])
@@ -32,21 +38,21 @@ def plain_credentials(content: bytes, context: str) -> Credentials | None:
         ):
             return None
         proxy = cluster.get("proxy-url")
-        server, token = cluster["server"].rstrip("/"), user.get("token")
-        certificate, key = _pem(user, "client-certificate-data"), _pem(user, "client-key-data")
+        server = cluster["server"].rstrip("/")
+        certificate, key = _pem(user, "client-certificate", directory), _pem(user, "client-key", directory)
         if not server.startswith("https://") or (certificate is None) != (key is None):
             return None
         return Credentials(
             server=server,
-            ca=_pem(cluster, "certificate-authority-data"),
+            ca=_pem(cluster, "certificate-authority", directory),
             certificate=certificate,
             key=key,
-            token=StaticToken(f"Bearer {token}") if token else None,
+            token=_token(user, directory, clock),
             server_name=cluster.get("tls-server-name", ""),
             proxy=parse_proxy(proxy) if proxy else None,
         )
-    except (strictyaml.YAMLError, KeyError, TypeError, AttributeError, binascii.Error, ProxyError):
-        return None
+    except (strictyaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, ProxyError, OSError):
+        return None  # binascii.Error and UnicodeDecodeError are ValueErrors
 
 
 def _named(entries: Any, part: str, name: str) -> Mapping[str, Any]:
@@ -57,5 +63,23 @@ def _named(entries: Any, part: str, name: str) -> Mapping[str, Any]:
     return found[0]
 
 
-def _pem(texts: Mapping[str, str], key: str) -> bytes | None:
-    return base64.b64decode(texts[key], validate=True) if texts.get(key) else None
+def _pem(texts: Mapping[str, str], key: str, directory: Path) -> bytes | None:
+    """What stands there, or in the file that is named. Raises KeyError where both do: which one counts, is a rule of its own."""
+    data, file = texts.get(f"{key}-data"), texts.get(key)
+    if data and file:
+        raise KeyError(key)
+    if file:
+        return (directory / file).read_bytes()
+    return base64.b64decode(data, validate=True) if data else None
+
+
+def _token(user: Mapping[str, str], directory: Path, clock: Clock) -> TokenSource | None:
+    """As :func:`_pem`."""
+    token, file = user.get("token"), user.get("tokenFile")
+    if token and file:
+        raise KeyError(file)
+    if file:
+        path = directory / file
+        path.read_text("utf-8")  # one that is not there is an error now, not with the first request
+        return FileToken(path, clock)
+    return StaticToken(f"Bearer {token}") if token else None

@@ -104,6 +104,13 @@ def _unexpected(error: Exception) -> str:
 def _examine(output: str, options: Mapping[str, Any]) -> int:
     """Ask, judge, print; the exit status. Raises whatever happens."""
     # Imports stand here, so that --help and mistakes answer at once.
+    from extapi.client.kubernetespackage import MissingPackage, require_kubernetes  # noqa: PLC0415
+
+    try:
+        require_kubernetes("extapi doctor")
+    except MissingPackage as missing:
+        click.echo(f"Error: {missing}", err=True)
+        return FAILED
     from extapi.doctor import report  # noqa: PLC0415
     from extapi.doctor.checks import judge  # noqa: PLC0415
     from extapi.doctor.cluster import CannotAsk, connect  # noqa: PLC0415

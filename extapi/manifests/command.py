@@ -146,6 +146,12 @@ def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> No
 
 
 def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None, context: str) -> None:
+    from extapi.client.kubernetespackage import MissingPackage, require_kubernetes  # noqa: PLC0415
+
+    try:
+        require_kubernetes("--patch-ca-bundle")
+    except MissingPackage as missing:
+        _fail(str(missing))
     from extapi.manifests.cabundle import PatchFailed, read_bundle, set_bundle  # noqa: PLC0415
     from extapi.manifests.cluster import Cluster  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Kubeconfigs as kubectl writes them, read by the kubernetes package."""
+"""Kubeconfigs as kubectl writes them, read at once or by the kubernetes package."""
 
 from __future__ import annotations
 
@@ -237,3 +237,15 @@ def test_the_package_and_its_files_stay_out_of_this_process(tmp_path: Path, monk
     user = {"client-certificate-data": _b64(ME.pem), "client-key-data": _b64(ME.key_pem), "username": "not plain"}
     load_kubeconfig(_write(tmp_path, CLUSTER, user), now())
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the image. What is certificates or a token is read all the same."""
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    with pytest.raises(CredentialsError) as caught:
+        load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path)), now())
+    assert str(caught.value).startswith(
+        f"cannot load the kubeconfig {tmp_path}/kubeconfig: what it says besides certificates"
+    )
+    assert "pip install 'extapi[kubeconfig]'" in str(caught.value)
+    assert load_kubeconfig(_write(tmp_path, CLUSTER, {"token": "t0"}), now()).token is not None

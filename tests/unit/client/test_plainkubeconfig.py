@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from extapi.client.credentials import StaticToken
+from extapi.client.credentials import Credentials, StaticToken
 from extapi.client.plainkubeconfig import plain_credentials
 from extapi.client.proxy import Proxy
+from tests.unit.client.building import now, run
 
 
 def b64(text: str) -> str:
@@ -35,23 +37,48 @@ def config(cluster: Any = CLUSTER, user: Any = USER, **more: Any) -> bytes:
     return yaml.safe_dump(document).encode()
 
 
+def read(content: bytes, context: str = "", directory: Path = Path("/nonexistent")) -> Credentials | None:
+    return plain_credentials(content, context, directory, now())
+
+
 def test_everything_in_the_file() -> None:
-    found = plain_credentials(config(), "")
+    found = read(config())
     assert found is not None
     assert (found.server, found.ca, found.server_name) == ("https://host:6443", b"ca", "kubernetes")
     assert (found.certificate, found.key, found.token) == (b"certificate", b"key", None)
 
 
 def test_another_context_and_a_token() -> None:
-    found = plain_credentials(config(), "other")
+    found = read(config(), "other")
     assert found is not None
     assert (found.server, found.ca, found.certificate, found.key) == ("https://other", None, None, None)
     assert found.token == StaticToken("Bearer abc")
 
 
+def test_files_that_it_names(tmp_path: Path) -> None:
+    """Found from the kubeconfig's directory, as minikube writes them with or without one of their own."""
+    for name in ("ca.crt", "me.crt", "me.key"):
+        (tmp_path / name).write_text(name)
+    cluster = {"server": "https://host", "certificate-authority": str(tmp_path / "ca.crt")}
+    user = {"client-certificate": "me.crt", "client-key": "me.key"}
+    found = read(config(cluster=cluster, user=user), directory=tmp_path)
+    assert found is not None
+    assert (found.ca, found.certificate, found.key) == (b"ca.crt", b"me.crt", b"me.key")
+    (tmp_path / "me.key").unlink()
+    assert read(config(cluster=cluster, user=user), directory=tmp_path) is None
+
+
+def test_a_token_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("abc\n")
+    found = read(config(user={"tokenFile": "token"}), directory=tmp_path)
+    assert found is not None
+    assert found.token is not None
+    assert run(found.token.authorization()) == "Bearer abc"
+
+
 @pytest.mark.parametrize(("url", "proxy"), [("https://proxy", Proxy("https", "proxy", 443)), ("", None)])
 def test_a_proxy(url: str, proxy: Proxy | None) -> None:
-    found = plain_credentials(config(cluster={**CLUSTER, "proxy-url": url}), "")
+    found = read(config(cluster={**CLUSTER, "proxy-url": url}))
     assert found is not None
     assert found.proxy == proxy
 
@@ -74,6 +101,7 @@ def test_a_proxy(url: str, proxy: Proxy | None) -> None:
         config(user={**USER, "exec": {"command": "x"}}),
         config(user={"client-certificate-data": b64("certificate")}),
         config(user={"tokenFile": "token"}),
+        config(user={"token": "abc", "tokenFile": "token"}),
         config(user=None),
         config(users=[]),
         config(users=[{"name": "u", "user": USER}] * 2),
@@ -82,4 +110,4 @@ def test_a_proxy(url: str, proxy: Proxy | None) -> None:
     ],
 )
 def test_all_else_is_left_to_the_reader(content: bytes) -> None:
-    assert plain_credentials(content, "") is None
+    assert read(content) is None

@@ -138,3 +138,14 @@ def test_nobody_reads_the_report(tmp_path: Path) -> None:
         )
     os.close(writing)
     assert (process.returncode, process.stderr) == (2, "")
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an extra. No finding: the cluster was not asked."""
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    result = CliRunner().invoke(doctor, [])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(
+        "Error: extapi doctor needs the Python package 'kubernetes', which is not installed: "
+    )
+    assert "pip install 'extapi[kubeconfig]'" in result.stderr

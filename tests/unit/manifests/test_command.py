@@ -278,3 +278,15 @@ def test_a_socks_proxy_needs_a_package_more(tmp_path: Path, monkeypatch: pytest.
         {"server": "https://127.0.0.1:1", "proxy-url": "socks5://127.0.0.1:1"},
         "KUBECONFIG: its proxy is a SOCKS proxy",
     )
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what talks to a cluster needs it; rendering does not."""
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    assert run(PIZZA).exit_code == 0
+    result = run(PIZZA, "--patch-ca-bundle")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(
+        "Error: --patch-ca-bundle needs the Python package 'kubernetes', which is not installed: "
+    )
+    assert "pip install 'extapi[kubeconfig]'" in result.stderr

@@ -177,7 +177,7 @@ def _run(command: list[str]) -> str:
 
     :raises CannotBuild: it is missing, or has failed.
     """
-    needs = "this test builds the image: it needs root, and Debian's packages mmdebstrap and buildah"
+    needs = "the tests build the image: they need root, and Debian's packages mmdebstrap, buildah and runc"
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False

@@ -1,8 +1,8 @@
-"""A pod played by processes of this machine: what the scheduler, the kubelet and the container runtime would do with it.
+"""A pod of this machine: what the scheduler and the kubelet would do with it, around a container that runc starts.
 
-The container is the program that the pod names, as the user that it names, in a network and a tree of files of its own:
-read-only if the pod says so, with the image's part taken from this checkout, and the pod's volumes where it mounts them.
-Seccomp, limits and the image itself are not played. Needs root.
+The container is one of the image that ``deploy/Dockerfile`` makes, whatever image the pod names. Its user, capabilities,
+seccomp profile, limit of memory, tree of files, volumes and probes are as the pod says, and its network is its own. Limits
+of CPU and of volumes are not played. Needs root.
 """
 
 from __future__ import annotations
@@ -12,53 +12,23 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import ssl
-import sys
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from extapi.dev.processes import Child, Processes
-from tests.kubernetes import image
+from extapi import Quantity
+from extapi.dev.processes import Processes
+from tests.kubernetes.container import Container, Mount, Order, Runc
 from tests.kubernetes.control_plane import ControlPlane
+from tests.kubernetes.imagebuild import Built
 from tests.kubernetes.podnetwork import PodNetwork
 from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
 NODE = "laptop"
 _MERGE = "application/merge-patch+json"
-_ENTER = r"""
-set -euo pipefail
-root=$1; read_only=$2; shift 2
-mount -t tmpfs -o mode=755 container "$root"
-for each in bin sbin lib lib64; do
-    if [ -L "/$each" ]; then cp -P "/$each" "$root/$each"; elif [ -d "/$each" ]; then set -- "/$each" "/$each" ro "$@"; fi
-done
-while [ "$1" != -- ]; do
-    mkdir -p "$root$2"
-    mount --bind "$1" "$root$2"
-    if [ "$3" = ro ]; then mount -o remount,bind,ro "$root$2"; fi
-    shift 3
-done
-shift
-mkdir "$root/proc" "$root/dev"
-mount -t proc proc "$root/proc"
-mount --bind /dev "$root/dev"
-if [ "$read_only" = yes ]; then mount -o remount,ro "$root"; fi
-exec chroot "$root" "$@"
-"""
-"""Arguments: the root, whether it is read-only, triples of source, target and ``ro`` or ``rw``, ``--``, the command."""
-
-
-@dataclass(frozen=True)
-class Mount:
-    """A directory of this machine, and where the container has it."""
-
-    source: Path
-    target: str
-    read_only: bool = True
 
 
 @dataclass
@@ -70,8 +40,9 @@ class Pod:
     processes: Processes
     directory: Path
     obj: Any
+    image: Built
     starts: int = 0
-    child: Child | None = field(default=None, repr=False)
+    running: Container | None = field(default=None, repr=False)
 
     @property
     def path(self) -> str:
@@ -89,27 +60,14 @@ class Pod:
         """Start the container, again if it runs or has run; its volumes are filled anew."""
         self.kill()
         self.starts += 1
-        root = self.directory / f"root-{self.starts}"
-        root.mkdir(parents=True)
-        read_only = "yes" if self.container["securityContext"].get("readOnlyRootFilesystem") else "no"
-        triples = [
-            word
-            # What is within another comes after it: this checkout may stand in /tmp, which pods have a volume for.
-            for mount in sorted(self._mounts(), key=lambda mount: len(Path(mount.target).parts))
-            for word in (str(mount.source), mount.target, "ro" if mount.read_only else "rw")
-        ]
-        environment = {name: value for name, value in self._environment().items() if name != "PATH"}
-        command = ["nsenter", f"--net={self.network.file}", "unshare", "--mount", "--propagation=private"]
-        command += ["bash", "-c", _ENTER, "container", str(root), read_only, *triples, "--"]
-        command += [*self._confined(), "env", "-i", f"PATH={self._search()}"]
-        command += [f"{name}={value}" for name, value in environment.items()]
-        self.child = self.processes.start(f"container-{self.starts}", [*command, *self._command()])
+        name = f"extapi-pod-{os.getpid()}-{self.starts}"
+        self.running = Runc().start(name, self.image, self._order(), self.processes, self.directory / name)
 
     def terminate(self) -> int:
         """Ask the container to end, and wait as long as the pod allows; its exit status. Then the pod is no more."""
-        assert self.child is not None
-        self.child.process.terminate()
-        status = self.child.process.wait(self.obj["spec"]["terminationGracePeriodSeconds"])
+        assert self.running is not None
+        os.kill(self.running.pid, signal.SIGTERM)
+        status = self.running.child.process.wait(self.obj["spec"]["terminationGracePeriodSeconds"])
         self.control_plane.client.request("DELETE", self.path, {"gracePeriodSeconds": 0})
         return status
 
@@ -120,18 +78,19 @@ class Pod:
 
     def kill(self) -> None:
         """End it at once."""
-        self.processes.stop(seconds=0)
-        self.child = None
+        if self.running is not None:
+            self.running.kill()
+        self.running = None
 
     def said(self) -> str:
         """What the container has printed since its last start."""
-        assert self.child is not None
-        return self.child.log.read_text(errors="replace")
+        assert self.running is not None
+        return self.running.child.log.read_text(errors="replace")
 
     def ended(self) -> int | None:
         """Its exit status; None while it runs."""
-        assert self.child is not None
-        return self.child.process.poll()
+        assert self.running is not None
+        return self.running.child.process.poll()
 
     def probe(self, name: str) -> bool:
         """Ask what the probe of that name asks, as a kubelet does: without a look at the certificate."""
@@ -171,40 +130,38 @@ class Pod:
         assert self.ended() is None, self.said()
         return True
 
-    def _command(self) -> list[str]:
-        """The image's entry point, unless the pod has a command."""
-        command = self.container.get("command") or image.read().entrypoint
-        return [*command, *self.container.get("args", [])]
-
-    def _search(self) -> str:
-        """PATH: where the image has ``/opt/extapi``, we have the environment of the checkout."""
-        return f"{sysconfig.get_path('scripts')}:/usr/sbin:/usr/bin:/sbin:/bin"
+    def _order(self) -> Order:
+        """What the kubelet asks of the container runtime."""
+        context = self.obj["spec"].get("securityContext", {}) | self.container.get("securityContext", {})
+        assert context["runAsNonRoot"]
+        assert context["runAsUser"] != 0
+        memory = self.container.get("resources", {}).get("limits", {}).get("memory")
+        return Order(
+            self.container.get("args", []),
+            command=self.container.get("command", []),
+            environment=self._environment(),
+            user=(context["runAsUser"], context["runAsGroup"]),
+            groups=[context["fsGroup"]],
+            read_only=context.get("readOnlyRootFilesystem", False),
+            no_new_privileges=context.get("allowPrivilegeEscalation") is False,
+            capabilities=context.get("capabilities", {}).get("drop") != ["ALL"],
+            seccomp=context.get("seccompProfile") == {"type": "RuntimeDefault"},
+            memory=Quantity.parse(memory).value if memory is not None else None,
+            mounts=list(self._mounts()),
+            network=self.network.file,
+            hostname=self.obj["metadata"]["name"],
+        )
 
     def _environment(self) -> dict[str, str]:
-        """The image's, then the kubelet's, then the pod's."""
+        """The kubelet's, then the pod's; the image has its own."""
         kubernetes = self.control_plane.client.get("/api/v1/namespaces/default/services/kubernetes")["spec"]
         host, port = kubernetes["clusterIP"], str(kubernetes["ports"][0]["port"])
         given = {each["name"]: each["value"] for each in self.container.get("env", [])}
         name = self.obj["metadata"]["name"]
-        kubelet = {"HOSTNAME": name, "KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-        return image.read().environment | kubelet | given
-
-    def _confined(self) -> list[str]:
-        """User, groups and capabilities, as the security contexts say."""
-        context = self.obj["spec"].get("securityContext", {}) | self.container.get("securityContext", {})
-        user, group = context.get("runAsUser", image.read().user.split(":")[0]), context.get("runAsGroup", 0)
-        groups = context.get("fsGroup", group)
-        command = ["setpriv", f"--reuid={user}", f"--regid={group}", f"--groups={groups}", "--pdeathsig=SIGKILL"]
-        if context.get("allowPrivilegeEscalation") is False:
-            command.append("--no-new-privs")
-        if "ALL" in context.get("capabilities", {}).get("drop", []):
-            command += ["--bounding-set=-all", "--inh-caps=-all"]
-        return [*command, "--"]
+        return {"HOSTNAME": name, "KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, **given}
 
     def _mounts(self) -> Iterator[Mount]:
-        """The image's part, then the pod's."""
-        for path in (Path("/usr"), Path(sys.base_prefix), Path(sys.prefix), ROOT / "extapi"):
-            yield Mount(path, str(path))
+        """The pod's volumes."""
         volumes = {volume["name"]: volume for volume in self.obj["spec"]["volumes"]}
         for mount in self.container["volumeMounts"]:
             source = self._volume(volumes[mount["name"]])
@@ -268,10 +225,10 @@ class Pod:
         return files
 
 
-def scheduled(control_plane: ControlPlane, network: PodNetwork, directory: Path, namespace: str) -> Pod:
+def scheduled(control_plane: ControlPlane, network: PodNetwork, directory: Path, namespace: str, image: Built) -> Pod:
     """The pod that the controllers made in ``namespace``, on our node."""
     directory.mkdir()
-    return Pod(control_plane, network, Processes(directory), directory, _bound(control_plane, namespace))
+    return Pod(control_plane, network, Processes(directory), directory, _bound(control_plane, namespace), image)
 
 
 def _bound(control_plane: ControlPlane, namespace: str) -> Any:

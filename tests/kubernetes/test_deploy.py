@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 
 from extapi.manifests.command import manifests
 from tests.docs.samples import ROOT, blocks, commands, reader
-from tests.kubernetes import pod as pods, podnetwork
+from tests.kubernetes import imagebuild, pod as pods, podnetwork
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.pod import Pod
 from tests.kubernetes.podnetwork import PodNetwork
@@ -71,6 +71,7 @@ def restaurant(
     (directory / "docs").symlink_to(ROOT / "docs")
     shutil.copytree(ROOT / "deploy", directory / "deploy", ignore=shutil.ignore_patterns("certs"))
     kubectl = Kubectl(plane.kubeconfig, tmp_path_factory.mktemp("kubectl"))
+    image = imagebuild.built()
     found: list[Pod] = []
     with contextlib.ExitStack() as stack:
         kubernetes = plane.client.get("/api/v1/namespaces/default/services/kubernetes")["spec"]
@@ -81,7 +82,7 @@ def restaurant(
         for command, expected in _section():
             someone._type("", command, expected)
             if command == "kubectl apply -k deploy":
-                found.append(pods.scheduled(plane, network, directory / "node", NAMESPACE))
+                found.append(pods.scheduled(plane, network, directory / "node", NAMESPACE, image))
                 stack.callback(found[0].kill)
                 found[0].start()
                 found[0].wait_ready()
@@ -237,17 +238,20 @@ def test_users_have_the_rights_of_their_roles(restaurant: Restaurant) -> None:
 
 def test_the_container_is_confined_as_the_pod_says(restaurant: Restaurant) -> None:
     """That the server can be so is what the other tests show; here, that it is."""
-    assert restaurant.pod.child is not None
-    process = Path("/proc") / str(restaurant.pod.child.process.pid)
+    assert restaurant.pod.running is not None
+    process = Path("/proc") / str(restaurant.pod.running.pid)
     status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines())
     assert status["Uid"].split() == ["65532"] * 4
     assert status["Gid"].split() == ["65532"] * 4
-    assert status["NoNewPrivs"] == "1"
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
     assert {status[each] for each in ("CapBnd", "CapEff", "CapPrm", "CapInh")} == {"0" * 16}
     mounts = [line.split() for line in (process / "mountinfo").read_text().splitlines()]
-    writable = {mount[4].rpartition("/root-")[2].partition("/")[2] for mount in mounts if mount[5].startswith("rw")}
-    assert {"tmp", "var/lib/restaurant"} <= writable
-    assert not {each for each in writable if each.startswith(("etc", "usr", "opt"))}
+    writable = {mount[4] for mount in mounts if mount[5].startswith("rw")}
+    assert {each for each in writable if not each.startswith(("/proc", "/dev"))} == {"/tmp", "/var/lib/restaurant"}
+    groups = dict(line.split(":")[1:] for line in (process / "cgroup").read_text().splitlines())
+    # Version 1 of control groups has one tree for memory, version 2 one for everything.
+    limit = f"memory{groups['memory']}/memory.limit_in_bytes" if "memory" in groups else f"{groups['']}/memory.max"
+    assert Path("/sys/fs/cgroup/" + limit).read_text() == f"{512 << 20}\n"
 
 
 def test_an_update_ends_the_old_pod_before_the_new_one_starts(restaurant: Restaurant) -> None:

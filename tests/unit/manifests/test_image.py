@@ -1,4 +1,4 @@
-"""The Dockerfile and the Deployment have to fit; that it builds is tried nowhere, for want of a container engine."""
+"""The Dockerfile and the Deployment have to fit. ``tests/kubernetes/test_image.py`` builds it and starts what it makes."""
 
 from __future__ import annotations
 

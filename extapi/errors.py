@@ -149,7 +149,13 @@ class Forbidden(ApiError):
 
     @classmethod
     def on(cls, resource: str, group: str, name: str, why: str, *, causes: Sequence[StatusCause] = ()) -> Forbidden:
-        """An admission plugin's refusal: ``R "name" is forbidden: why`` (k8s.io/apiserver/pkg/admission)."""
+        """An admission plugin's refusal: ``R "name" is forbidden: why`` (k8s.io/apiserver/pkg/admission).
+
+        Example::
+
+            refusal = Forbidden.on("pizzas", "example.com", "hawaii", "no pineapple here")
+            assert str(refusal) == 'pizzas.example.com "hawaii" is forbidden: no pineapple here'
+        """
         return cls(
             f'{qualified(resource, group)} "{name}" is forbidden: {why}',
             name=name,
@@ -167,12 +173,18 @@ class NotFound(ApiError):
 
     @classmethod
     def named(cls, resource: str, group: str, name: str) -> NotFound:
-        """The object ``name`` of ``resource.group`` does not exist."""
+        """The object ``name`` of ``resource.group`` does not exist: ``toppings.example.com "ham" not found``.
+
+        Example::
+
+            missing = NotFound.named("toppings", "example.com", "ham")
+            assert str(missing) == 'toppings.example.com "ham" not found'
+        """
         return cls(f'{qualified(resource, group)} "{name}" not found', name=name, group=group, kind=resource)
 
     @classmethod
     def path(cls) -> NotFound:
-        """No route leads there."""
+        """No route leads there; of an object that is missing, :meth:`named` tells."""
         return cls("the server could not find the requested resource", with_details=True)
 
 
@@ -232,7 +244,13 @@ class Conflict(ApiError):
 
     @classmethod
     def on(cls, resource: str, group: str, name: str, why: str) -> Conflict:
-        """``Operation cannot be fulfilled on R "name": why``."""
+        """The change of ``name`` cannot be made as things stand now: ``Operation cannot be fulfilled on R "name": why``.
+
+        Example::
+
+            conflict = Conflict.on("pizzas", "example.com", "funghi", Conflict.MODIFIED)
+            assert conflict.code == 409
+        """
         return cls(
             f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}',
             name=name,

@@ -68,6 +68,12 @@ class FieldError:
     """One broken rule at one path. Use the constructors named after the types.
 
     ``value`` may be any Python value: it is shown as its JSON, and what has none as its ``str`` in quotes.
+    ``path`` is written as clients know the field: ``spec.toppings[0].name``, ``metadata.labels[app]``.
+
+    Example::
+
+        error = FieldError.invalid("spec.toppings[0].quantity", 0, "must be at least 1")
+        assert error.text() == "spec.toppings[0].quantity: Invalid value: 0: must be at least 1"
     """
 
     type: FieldErrorType

@@ -105,25 +105,29 @@ class _New:
 
 @dataclass(kw_only=True, eq=False)
 class Review:
-    """One write, as admission plugins see it.
-
-    ``obj`` and ``old`` are dicts in ``version`` and ``old_version`` (the same, if not given). ``name`` is that of the
-    request: empty on create, where the object has its own.
-    """
+    """One write, as admission plugins see it. The server makes one for each attempt to write."""
 
     operation: Operation
     kind: Kind
+    """As it was declared; ``kind.name`` is its name."""
     group: str
     version: str
+    """The version that the request speaks."""
     user: User
+    """Who asks."""
     resource: str = ""
     """The plural name; the kind's, if not given."""
     subresource: str = ""
+    """``status``, or another; empty for the object itself."""
     namespace: str = ""
     name: str = ""
+    """That of the request: empty on create, where the object has its own."""
     obj: Obj | None = None
+    """The object as a dict in ``version``."""
     old: Obj | None = None
+    """The stored object as a dict in ``old_version``."""
     old_version: str = ""
+    """As ``version``, if not given."""
     converter: HubConverter | None = None
     """How objects become hub objects; None: what is reviewed has no type, and stays a dict."""
     viewer: Viewer | None = None
@@ -232,7 +236,15 @@ class Review:
 
 @runtime_checkable
 class Mutator(Protocol):
-    """May change the object, and refuse. All mutators run before any validator, in order, again after each conflict."""
+    """May change the object, and refuse. All mutators run before any validator, in order, again after each conflict.
+
+    Example::
+
+        class Seasonal:
+            async def mutate(self, review):
+                if review.operation == Operation.CREATE and review.resource == "pizzas":
+                    review.object.metadata.labels["season"] = "summer"
+    """
 
     async def mutate(self, review: Review) -> None:
         """Look at ``review`` and change ``review.object``. Raises an ApiError, or calls ``review.refuse``, to refuse."""
@@ -241,7 +253,15 @@ class Mutator(Protocol):
 
 @runtime_checkable
 class Validator(Protocol):
-    """May refuse, and changes nothing: it sees what is about to be stored."""
+    """May refuse, and changes nothing: it sees what is about to be stored.
+
+    Example::
+
+        class NoPineapple:
+            async def validate(self, review):
+                if review.operation != Operation.DELETE and "pineapple" in str(review.object):
+                    review.refuse("no pineapple here")
+    """
 
     async def validate(self, review: Review) -> None:
         """Look at ``review``. Raises an ApiError, or calls ``review.refuse``, to refuse."""

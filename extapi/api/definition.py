@@ -29,23 +29,35 @@ class Scope(Enum):
 
 
 NAMESPACED = Scope.NAMESPACED
+"""The scope of a kind whose objects live in namespaces."""
 CLUSTER = Scope.CLUSTER
+"""The scope of a kind whose objects live in no namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of ``kubectl get``: a JSON path into the object (API concept "additionalPrinterColumns"), or ``cell``.
 
-    ``type``: string, integer, number, boolean or date (printed as an age). ``priority`` above 0: only with ``-o wide``.
     The object's name comes first, unless one of the columns is called ``Name``.
+
+    Example::
+
+        columns = [
+            Column("Color", ".spec.color"),
+            Column("Age", ".metadata.creationTimestamp", "date"),
+            Column("Doors", type="integer", cell=lambda car: len(car["spec"].get("doors", []))),
+        ]
     """
 
     name: str
     json_path: str = ""
+    """Where the value is, such as ``.spec.color``. Either this or ``cell``."""
     type: str = "string"
+    """``string``, ``integer``, ``number``, ``boolean`` or ``date``, which is printed as an age."""
     format: str = ""
     description: str = ""
     priority: int = 0
+    """Above 0: only with ``-o wide``."""
     cell: Callable[[Obj], Any] | None = None
     """Makes the value of a whole object, where no path can say it. Must not change the object; of a date it gives the timestamp."""
 
@@ -72,38 +84,63 @@ class Version:
 
 
 class Strategy:
-    """An author's rules for a kind: plain functions on hub objects (of the stored version, where there is no hub).
+    """An author's rules for a kind. Every method may be left out.
+
+    Objects are of the hub type; of the storage version's type where there is no hub; dicts where there is no type. ``old``
+    is the stored object, None on create, and never changed by anybody. All methods are plain functions that return at once,
+    and are called again when the write meets a conflict: what they do besides must not last. An :class:`ApiError` that one
+    of them raises is the client's answer; any other exception is answered with 500, and its traceback is logged.
+
+    Example::
+
+        class Sizes(Strategy):
+            def prepare(self, obj, old):
+                obj.spec.size = obj.spec.size.lower()
+
+            def validate(self, obj, old):
+                if old is not None and obj.spec.size != old.spec.size:
+                    yield FieldError.forbidden("spec.size", "may not change")
 
     An object that breaks its schema is never shown here; of what was stored before the type changed,
     docs/reference/types.md says more. Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy and RESTUpdateStrategy.
     """
 
     def prepare(self, obj: Any, old: Any | None) -> None:
-        """Adjust ``obj`` before validation: after mutating admission, on create (``old`` is None) and update. May mutate ``obj``.
+        """Adjust ``obj`` before it is validated. May change ``obj``, and returns nothing.
 
-        Not asked for writes of the status subresource.
+        Called on create, update and patch, after the mutating plugins; not for writes of ``status`` or another subresource.
         """
 
     def validate(self, obj: Any, old: Any | None) -> Iterable[FieldError]:
-        """Every rule that ``obj`` breaks; asked on create (``old`` is None) and update, if the schema has no errors. Must not mutate."""
+        """Every rule that ``obj`` breaks; none if it may be stored. Must not change ``obj``.
+
+        Called for every write, those of subresources included, if the schema has no errors. All errors together become one
+        answer: 422, with each as a cause. To refuse for another reason than the object's content, raise an
+        :class:`ApiError` here.
+        """
         del obj, old
         return ()
 
     def warn(self, obj: Any, old: Any | None) -> Iterable[str]:
-        """Texts that the client shall see though the write is accepted. Must not mutate."""
+        """Texts for the client, as Warning headers, which kubectl prints. Must not change ``obj``.
+
+        Called when a write is valid; it is accepted all the same.
+        """
         del obj, old
         return ()
 
     def begin_deletion(self, obj: Any) -> None:
-        """Adjust ``obj`` when it is marked for deletion, since something holds it still. May mutate ``obj``.
+        """Adjust ``obj`` when it is marked for deletion, because a finalizer or :meth:`holds` keeps it. May change ``obj``.
 
+        Called once per object, by the delete that sets ``metadata.deletionTimestamp``; not where the object goes at once.
         Source: ``rest.RESTGracefulDeleteStrategy`` CheckGracefulDelete, and what the store of namespaces does.
         """
 
     def holds(self, obj: Any) -> bool:
-        """Whether a deleted ``obj`` has to stay though ``metadata.finalizers`` is empty. Must not mutate.
+        """Whether a deleted ``obj`` has to stay though ``metadata.finalizers`` is empty. Must not change ``obj``.
 
-        What a write leaves without finalizers, deleted and not held goes with that write.
+        Called by a delete, and by every write of an object that is marked for deletion: the first one that leaves it
+        without finalizers and for which this is False removes it.
         """
         del obj
         return False
@@ -164,12 +201,17 @@ class Kind:
     storage: str
     """The version in which objects are stored."""
     scope: Scope = NAMESPACED
+    """``NAMESPACED`` or ``CLUSTER``."""
     plural: str = ""
+    """The resource's name, in paths and in RBAC rules; by default guessed from the kind's, as Kubernetes does."""
     singular: str = ""
     list_kind: str = ""
     short_names: Sequence[str] = ()
+    """Further names for kubectl: ``pz``."""
     categories: Sequence[str] = ()
+    """Groups of resources for kubectl: ``all``."""
     columns: Sequence[Column] = ()
+    """What ``kubectl get`` prints after the name; without any the age."""
     hub: type[Object] | None = None
     """The internal type that all versions convert through; None: all versions share one form."""
     status: bool = True

@@ -47,7 +47,14 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Minimum(Marker):
-    """``minimum``: the least allowed number; with ``exclusive`` the number itself is not allowed."""
+    """``minimum``: the least allowed number; with ``exclusive`` the number itself is not allowed.
+
+    Example::
+
+        class Oven(Struct):
+            degrees: Annotated[int, Minimum(0), Maximum(500)] = 200
+            price: Annotated[float, Minimum(0, exclusive=True)]
+    """
 
     value: float
     exclusive: bool = False
@@ -84,21 +91,40 @@ class MaxLength(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Marker):
-    """``pattern``: a regular expression in Go's syntax (RE2), matched anywhere unless anchored."""
+    """``pattern``: a regular expression in Go's syntax (RE2), matched anywhere unless anchored.
+
+    Example::
+
+        class Car(Struct):
+            plate: Annotated[str, Pattern("^[A-Z]{1,3}-[0-9]+$"), MaxLength(12)]
+    """
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class Format(Marker):
-    """``format``, such as ``date-time``, ``ipv4``, ``int32``; unknown ones are published and not enforced. ``Format("")``: none."""
+    """``format``, such as ``date-time``, ``ipv4``, ``int32``; unknown ones are published and not enforced. ``Format("")``: none.
+
+    Example::
+
+        class Host(Struct):
+            address: Annotated[str, Format("ipv4")]
+    """
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf(Marker):
-    """``enum``: the allowed values."""
+    """``enum``: the allowed values.
+
+    Example::
+
+        class Shirt(Struct):
+            size: Annotated[str, OneOf(("S", "M", "L"))] = "M"
+            sleeves: Literal["long", "short"] = "long"  # the same, shorter
+    """
 
     values: tuple[Any, ...]
 
@@ -112,7 +138,14 @@ class MinItems(Marker):
 
 @dataclass(frozen=True, slots=True)
 class MaxItems(Marker):
-    """``maxItems``."""
+    """``maxItems``.
+
+    Example::
+
+        class Shelf(Struct):
+            # The items are marked inside of the list, the list itself outside.
+            books: Annotated[list[Annotated[str, MinLength(1)]], MaxItems(100)] = []
+    """
 
     value: int
 
@@ -133,12 +166,28 @@ class MaxProperties(Marker):
 
 @dataclass(frozen=True, slots=True)
 class ListSet(Marker):
-    """``x-kubernetes-list-type: set``: no value occurs twice."""
+    """``x-kubernetes-list-type: set``: no value occurs twice.
+
+    Example::
+
+        class Door(Struct):
+            colors: Annotated[list[str], ListSet()] = []
+    """
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class ListMap(Marker):
-    """``x-kubernetes-list-type: map``: items are objects, told apart by ``keys``."""
+    """``x-kubernetes-list-type: map``: items are objects, told apart by ``keys``.
+
+    Example::
+
+        class Port(Struct):
+            name: str
+            number: int
+
+        class Service(Struct):
+            ports: Annotated[list[Port], ListMap("name")] = []
+    """
 
     keys: tuple[str, ...]
 
@@ -149,7 +198,13 @@ class ListMap(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Atomic(Marker):
-    """``x-kubernetes-list-type`` or ``-map-type: atomic``: the list or map has one owner and is replaced whole."""
+    """``x-kubernetes-list-type`` or ``-map-type: atomic``: the list or map has one owner and is replaced whole.
+
+    Example::
+
+        class Route(Struct):
+            hops: Annotated[list[str], Atomic()] = []
+    """
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -231,34 +286,72 @@ class Not(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Nullable(Marker):
-    """``nullable``: an explicit null is kept. Without it null is dropped, or replaced by the default."""
+    """``nullable``: an explicit null is kept. Without it null is dropped, or replaced by the default.
+
+    Example::
+
+        class Timer(Struct):
+            until: Annotated[str | None, Nullable()] = None
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class PreserveUnknown(Marker):
-    """``x-kubernetes-preserve-unknown-fields``: keep what the schema does not name. Use on ``dict[str, Any]``."""
+    """``x-kubernetes-preserve-unknown-fields``: keep what the schema does not name. Use on ``dict[str, Any]``.
+
+    Example::
+
+        class Values(Struct):
+            parameters: Annotated[dict[str, Any], PreserveUnknown()] = {}
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class IntOrString(Marker):
-    """``x-kubernetes-int-or-string``: use on ``int | str``."""
+    """``x-kubernetes-int-or-string``: use on ``int | str``.
+
+    Example::
+
+        class Rollout(Struct):
+            surge: Annotated[int | str, IntOrString()] = "25%"
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedResource(Marker):
-    """``x-kubernetes-embedded-resource``: a whole object with apiVersion, kind and metadata."""
+    """``x-kubernetes-embedded-resource``: a whole object with apiVersion, kind and metadata.
+
+    Example::
+
+        class Template(Struct):
+            manifest: Annotated[dict[str, Any], EmbeddedResource(), PreserveUnknown()] = {}
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Description(Marker):
-    """``description``: the text that ``kubectl explain`` shows for this field."""
+    """``description``: the text that ``kubectl explain`` shows for this field.
+
+    Example::
+
+        class Lamp(Struct):
+            '''A lamp.'''  # the text of the whole
+
+            watts: Annotated[int, Description("How much it takes.")] = 10
+    """
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Default(Marker):
-    """``default``: what the server fills in where the field is missing; for types where a Python default would not do."""
+    """``default``: what the server fills in where the field is missing; for types where a Python default would not do.
+
+    Example::
+
+        class Cache(Struct):
+            megabytes: Annotated[int | str, IntOrString(), Default(64)]
+    """
 
     value: Any
 

@@ -42,7 +42,13 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quantity:
-    """An exact amount. Quantities compare by amount alone: ``1Ki`` equals ``1024``."""
+    """An exact amount. Quantities compare by amount alone: ``1Ki`` equals ``1024``.
+
+    Example::
+
+        total = Quantity.parse("1500m") + Quantity.parse("2") * 3
+        assert (str(total), total.value, total > Quantity.parse("7")) == ("7500m", 8, True)
+    """
 
     nanos: int
     """The amount times 10^9."""

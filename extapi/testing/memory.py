@@ -61,7 +61,9 @@ class Namespaces:
 
     def __init__(self) -> None:
         self.missing: set[str] = set()
+        """Names of those that are not there."""
         self.terminating: set[str] = set()
+        """Names of those that are being deleted: nothing can be created in them."""
         self.synced = True
 
     async def wait_synced(self) -> None:
@@ -162,6 +164,7 @@ class InMemoryServer:
         self.clock = clock
         self.backend = backend or MemoryBackend(clock)
         self.namespaces = Namespaces()
+        """The cluster's namespaces, for a test to take away."""
         self._cluster = _LazyCluster(clock, cluster, api.needs)
         if lifecycle:
             made_up = NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=clock)

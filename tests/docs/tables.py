@@ -47,7 +47,7 @@ def marker_rows() -> list[str]:
     for name, value in vars(markers).items():
         if isinstance(value, type) and issubclass(value, markers.Marker) and name in extapi.__all__:
             types = _FIELDS[value][0] if value in _FIELDS else _TYPES.get(value, ())
-            text = " ".join((value.__doc__ or "").split()).replace("``", "`")
+            text = " ".join((value.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`")
             rows.append(_row(f"`{name}`", ", ".join(f"`{_PYTHON[each]}`" for each in types) or _ANY, text))
     return rows
 

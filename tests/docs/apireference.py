@@ -45,7 +45,9 @@ _GIVEN = frozenset({"Context", "Informer", "WorkQueue", "EventRecorder", "Dynami
 _INTERNAL = {
     "Kind": {"native"},
     "Review": {"converter", "obj", "old", "old_version", "warned", "result", "called"},
-    "Context": {"own", "stop"},
+    "Context": {"own", "stop", "close"},
+    "DynamicClient": {"own", "stop"},
+    "EventRecorder": {"stop"},
     "Informer": {"start"},
     "ApiError": {"with_details", "metadata"},
     "FieldError": {"type", "value"},
@@ -102,10 +104,11 @@ def groups() -> dict[str, list[str]]:
     left = set(extapi.__all__)
     for section in re.split(r"^## ", PROMISE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         heading, _, text = section.partition("\n")
-        for line in text.split("\n\n"):
-            marked = line.startswith("The markers")
-            pattern = r"`(\w+)`" if marked else r"^\| `(\w+)`"
-            names = [name for name in re.findall(pattern, line, re.MULTILINE) if name in left]
+        for block in text.split("\n\n"):
+            marked = block.startswith("The markers")
+            # Else the first cell of each row, which may have several.
+            named = block if marked else " ".join(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", block, re.MULTILINE))
+            names = [name for name in re.findall(r"`(\w+)`", named) if name in left]
             if names:
                 found.setdefault("Markers" if marked else heading, []).extend(names)
                 left -= set(names)
@@ -117,6 +120,7 @@ def groups() -> dict[str, list[str]]:
 def definition(module: str, name: str) -> Found:
     """Where ``name`` of ``module`` is defined, followed through imports."""
     body = _module(module).body
+    body = [*body, *(each for node in body if isinstance(node, ast.If) for each in node.body)]  # if TYPE_CHECKING
     for node, after in zip(body, [*body[1:], None], strict=True):
         match node:
             case ast.ImportFrom(module=str(source)) if any(each.name == name for each in node.names):

@@ -14,7 +14,7 @@ import pytest
 
 import extapi
 import extapi.testing
-from tests.docs import apireference
+from tests.docs import apireference, definitions, docstrings, signatures
 from tests.docs.samples import blocks
 
 
@@ -28,7 +28,7 @@ def callables() -> Iterator[Any]:
     for module, name in names():
         value = getattr(importlib.import_module(module), name)
         protocol = getattr(value, "_is_protocol", False)
-        if callable(value) and name not in apireference._GIVEN and not protocol and not _is_enum(value):
+        if callable(value) and name not in definitions.GIVEN and not protocol and not _is_enum(value):
             yield pytest.param(module, name, id=name)
 
 
@@ -44,7 +44,7 @@ def test_the_page_is_what_the_code_says() -> None:
 @pytest.mark.parametrize(("module", "name"), list(names()))
 def test_every_name_has_a_text(module: str, name: str) -> None:
     """And so has each method of it that is shown."""
-    entry = apireference._entry(apireference.definition(module, name))
+    entry = apireference._entry(definitions.definition(module, name))
     head, *members = re.split(r"^#### ", entry, flags=re.MULTILINE)
     assert re.search(r"^```\n\n?[^\n#-]", head, re.MULTILINE), f"{name} has no docstring"
     for member in members:
@@ -56,11 +56,9 @@ def test_every_name_has_a_text(module: str, name: str) -> None:
 def test_signatures_are_what_python_calls(module: str, name: str) -> None:
     """Of the source, they are held to what ``inspect`` finds at run time."""
     value = getattr(importlib.import_module(module), name)
-    found = apireference.definition(module, name)
+    found = definitions.definition(module, name)
     shown = (
-        apireference._constructor(found)
-        if isinstance(found.node, ast.ClassDef)
-        else apireference._signature(found.node)  # type: ignore[arg-type]  # callables are classes and functions
+        signatures.constructor(found) if isinstance(found.node, ast.ClassDef) else signatures.signature(found.node)  # type: ignore[arg-type]  # callables are classes and functions
     )
     if shown.startswith("class "):
         return  # what has no parameters, or those of another class
@@ -76,7 +74,7 @@ def test_signatures_are_what_python_calls(module: str, name: str) -> None:
         inspect.Parameter.POSITIONAL_ONLY: True,
         inspect.Parameter.KEYWORD_ONLY: False,
     }
-    hidden = apireference._INTERNAL.get(name, set())
+    hidden = definitions.INTERNAL.get(name, set())
     parameters = inspect.signature(value).parameters.values()
     assert told == {each.name: places.get(each.kind) for each in parameters if each.name not in hidden}
 
@@ -103,7 +101,7 @@ def test_docstrings_of_both_styles_become_markdown() -> None:
 
     The end.
     """
-    assert apireference._paragraphs(inspect.cleandoc(text)) == (
+    assert docstrings.paragraphs(inspect.cleandoc(text)) == (
         "What it does, to `this`: see [`Kind`](#kind) and `each`.\n"
         "\n"
         "- `name`: what is called so.\n"

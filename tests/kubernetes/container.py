@@ -127,7 +127,7 @@ def runtimes() -> list[str]:
 
 def runtime(name: str) -> Runtime:
     """The one of that name."""
-    return {"runc": Runc, "chroot": Chroot}[name]()
+    return Runc() if name == "runc" else Chroot()
 
 
 class Runc:

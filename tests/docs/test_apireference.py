@@ -69,7 +69,7 @@ def test_signatures_are_what_python_calls(module: str, name: str) -> None:
         **{each.arg: False for each in call.args.kwonlyargs},
         **{each.arg: None for each in (call.args.vararg, call.args.kwarg) if each is not None},
     }
-    places = {
+    places: dict[Any, bool] = {
         inspect.Parameter.POSITIONAL_OR_KEYWORD: True,
         inspect.Parameter.POSITIONAL_ONLY: True,
         inspect.Parameter.KEYWORD_ONLY: False,

@@ -256,7 +256,13 @@ class AllOf(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class AnyOf(Marker):
-    """``anyOf``: at least one of these holds. Each is a marker, or a tuple of markers that hold together."""
+    """``anyOf``: at least one of these holds. Each is a marker, or a tuple of markers that hold together.
+
+    Example::
+
+        class Spread(Struct):
+            surge: Annotated[int | str, AnyOf(Maximum(100), Pattern("^[0-9]+%$"))] = 1
+    """
 
     branches: tuple[Branch, ...]
 
@@ -266,7 +272,17 @@ class AnyOf(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class ExactlyOneOf(Marker):
-    """``oneOf``: one of these holds and no other. Each is a marker, or a tuple of markers that hold together."""
+    """``oneOf``: one of these holds and no other. Each is a marker, or a tuple of markers that hold together.
+
+    Example::
+
+        class Code(Struct):
+            git: str | None = None
+            image: str | None = None
+
+        class Build(Struct):
+            code: Annotated[Code, ExactlyOneOf(Required("git"), Required("image"))]
+    """
 
     branches: tuple[Branch, ...]
 

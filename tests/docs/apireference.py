@@ -158,7 +158,8 @@ def _members(found: Found) -> Iterator[str]:
     hidden = INTERNAL.get(found.name, set())
     classes = [found]
     if inherits := promised_base(found):
-        yield f"It is made as [`{inherits}`](#{inherits.lower()}), and has what that has.\n"
+        verbs = "has" if found.name in GIVEN else "takes and has"
+        yield f"It {verbs} what [`{inherits}`](#{inherits.lower()}) {verbs}.\n"
     else:
         classes += [base for base in bases(found) if base.name not in extapi.__all__]
     attributes = [line for each in classes for line in _attributes(each, hidden)]

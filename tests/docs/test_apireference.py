@@ -28,7 +28,8 @@ def callables() -> Iterator[Any]:
     for module, name in names():
         value = getattr(importlib.import_module(module), name)
         protocol = getattr(value, "_is_protocol", False)
-        if callable(value) and name not in definitions.GIVEN and not protocol and not _is_enum(value):
+        made = inspect.isclass(value) or inspect.isfunction(value)
+        if made and name not in definitions.GIVEN and not protocol and not _is_enum(value):
             yield pytest.param(module, name, id=name)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from extapi.codec.yamlscalars import is_ambiguous, resolve
 
@@ -21,11 +22,12 @@ TEXTS = st.lists(
 
 
 @given(TEXTS)
+@example("1e2020")
 def test_what_is_a_number(text: str) -> None:
     plain = text.replace("_", "")
-    numeric = text[0] in "+-.0123456789" and (
-        FLOAT.fullmatch(plain) is not None or (text[0] != "." and INTEGER.fullmatch(plain) is not None)
-    )
+    # strconv.ParseFloat refuses what is beyond a float64, and go-yaml takes it for a string then.
+    is_float = FLOAT.fullmatch(plain) is not None and math.isfinite(float(plain))
+    numeric = text[0] in "+-.0123456789" and (is_float or (text[0] != "." and INTEGER.fullmatch(plain) is not None))
     assert (not isinstance(resolve(text), str)) == numeric or text in {"y", "Y", "n", "N"}
 
 

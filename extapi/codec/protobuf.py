@@ -1,19 +1,19 @@
-"""Bodies in protobuf as objects.
+"""Objects in protobuf: read into what JSON of the same object would be, and written from it.
 
-Responsible for: reading the wire format by a table of messages into what JSON of the same object would be, and the
-envelope that Kubernetes puts around it. Must not know which kinds there are, nor HTTP. Nothing is ever written.
+Responsible for: the wire format by a table of messages, and the envelope that Kubernetes puts around it. Must not know
+which kinds there are, nor HTTP.
 Source: the protobuf encoding guide; ``apimachinery/pkg/runtime/serializer/protobuf``; the words of gogo's unmarshallers.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from extapi.api.types import Obj
+from extapi.codec.protobuftable import Field, Table, read_table
 from extapi.codec.protobuftypes import NUMBERS, SCALARS, SPECIAL, text
+from extapi.codec.protobufwriting import list_bytes, message_bytes, wrap
 from extapi.codec.wireformat import BYTES, Budget, ProtobufError, expect, fields, refuse
 
 __all__ = ["MAX_DEPTH", "Messages", "ProtobufError", "unwrap"]
@@ -24,26 +24,11 @@ _MAGIC = b"k8s\0"
 
 
 class Messages:
-    """What messages look like: one line each, such as ``Port: 1 name; 3 port! int32; 4 targetPort IntOrString``.
-
-    A field is its number, its name in JSON and its type, a string where none is given: ``bool``, ``int32``, ``int64``,
-    ``bytes`` (base64 in JSON), ``Time``, ``MicroTime``, ``IntOrString``, ``Quantity``, ``ExtraValue``, ``FieldsV1``,
-    ``RawExtension``, another message; ``[]T`` and ``map<string,T>`` of these. Zeros are left out as by Go's ``omitempty``,
-    unless a ``?`` (a pointer: kept if sent) or a ``!`` (no ``omitempty``: always there) follows the name. Lines that
-    begin with a space go on with the message before; ``#`` begins a comment.
-    """
+    """Reads and writes the messages of a table. See :func:`~extapi.codec.protobuftable.read_table` for how one is written."""
 
     def __init__(self, table: str) -> None:
         """Raises ``ValueError`` for a table that cannot be read, or names a message that is not in it."""
-        self._messages: dict[str, dict[int, _Field]] = {}
-        for line in re.sub(r"\n[ \t]+", " ", re.sub(r"#.*", "", table)).splitlines():
-            if line.strip():
-                name, _, listed = line.partition(":")
-                self._messages[name.strip()] = dict(map(_field, filter(str.strip, listed.split(";"))))
-        used = {field.type for message in self._messages.values() for field in message.values()}
-        unknown = used - self._messages.keys() - SCALARS.keys() - SPECIAL.keys()
-        if unknown:
-            raise ValueError(f"messages that are not in the table: {', '.join(sorted(unknown))}")
+        self._messages: Table = read_table(table)
 
     def __contains__(self, kind: str) -> bool:
         """Whether there is a message of that name that is a whole object."""
@@ -54,6 +39,22 @@ class Messages:
         if kind not in self._messages:
             refuse(f"proto: nothing is known of {kind}")
         return _Decoding(self._messages).message(kind, memoryview(raw), {}, 0)
+
+    def encode(self, kind: str, obj: Mapping[str, Any]) -> bytes:
+        """The message ``kind`` of a valid object; members that the message does not have are left out.
+
+        The bytes are those of gogo's marshallers, which write a field that is no pointer even if it is zero.
+        """
+        return message_bytes(self._messages, kind, obj)
+
+    def enveloped(self, obj: Mapping[str, Any]) -> bytes:
+        """A valid object, which says what it is, in Kubernetes' envelope."""
+        kind: str = obj["kind"]
+        return wrap(obj["apiVersion"], kind, self.encode(kind, obj))
+
+    def encode_list(self, kind: str, metadata: Mapping[str, Any], items: Iterable[Mapping[str, Any]]) -> bytes:
+        """The message of a list whose items are of ``kind``; ``metadata``: the list's own."""
+        return list_bytes(self._messages, kind, metadata, items)
 
 
 def unwrap(body: bytes) -> tuple[str, str, bytes]:
@@ -78,51 +79,10 @@ def unwrap(body: bytes) -> tuple[str, str, bytes]:
     return type_meta[1], type_meta[2], raw
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """One field. ``name``: in JSON; ``go_name``: for texts; ``shape``: one, list or map.
-
-    ``keep``: a zero that was sent is kept; ``always``: it is there even if not sent.
-    """
-
-    name: str
-    go_name: str
-    type: str
-    shape: str
-    keep: bool
-    always: bool
-
-
-_FIELD = re.compile(r"\s*([1-9][0-9]*) (\w+)([?!]?)(?: (\[\]|map<string,)?(\w*)>?)?\s*")
-_SHAPES = {"": "one", "[]": "list", "map<string,": "map"}
-
-
-def _field(written: str) -> tuple[int, _Field]:
-    match = _FIELD.fullmatch(written)
-    if match is None:
-        raise ValueError(f"no field of a message: {written.strip()}")
-    number, name, mark, shape, kind = match.groups(default="")
-    field = _Field(name, _go_name(name, kind), kind or "string", _SHAPES[shape], bool(mark), mark == "!")
-    if field.shape != "one" and field.type in NUMBERS:
-        raise ValueError(f"lists and maps of numbers are not read: {written.strip()}")
-    return int(number), field
-
-
-def _go_name(name: str, kind: str) -> str:
-    """What a field is called in Go: abbreviations are in capitals, and metadata has the name of its type."""
-    if kind == "ObjectMeta":
-        return kind
-    for short in ("api", "uid", "ip", "ca"):
-        rest = name.removeprefix(short)
-        if rest != name and not rest[:1].islower():
-            return short.upper() + rest
-    return name[:1].upper() + name[1:]
-
-
 class _Decoding:
     """One body being read."""
 
-    def __init__(self, messages: Mapping[str, Mapping[int, _Field]]) -> None:
+    def __init__(self, messages: Mapping[str, Mapping[int, Field]]) -> None:
         self._messages = messages
         self._budget = Budget()
 
@@ -140,7 +100,7 @@ class _Decoding:
                 self._member(found, wire, value, into, depth + 1)
         return into
 
-    def _member(self, field: _Field, wire: int, value: Any, into: Obj, depth: int) -> None:
+    def _member(self, field: Field, wire: int, value: Any, into: Obj, depth: int) -> None:
         if field.shape == "map":
             key, item = self._entry(field, expect(value, wire, BYTES, field.go_name), depth)
             into.setdefault(field.name, {})[key] = item
@@ -153,7 +113,7 @@ class _Decoding:
         else:
             into[field.name] = made
 
-    def _value(self, field: _Field, wire: int, value: Any, old: Any, depth: int) -> Any:
+    def _value(self, field: Field, wire: int, value: Any, old: Any, depth: int) -> Any:
         """One value; None: it is a zero that JSON does not show."""
         if field.type in SCALARS:
             wanted, read = SCALARS[field.type]
@@ -163,7 +123,7 @@ class _Decoding:
             return SPECIAL[field.type](data, self._budget)
         return self.message(field.type, data, {} if old is None else old, depth)
 
-    def _entry(self, field: _Field, data: memoryview, depth: int) -> tuple[str, Any]:
+    def _entry(self, field: Field, data: memoryview, depth: int) -> tuple[str, Any]:
         """Key and value of a map's entry; either may be missing."""
         key, item = "", self._value(field, BYTES, memoryview(b""), None, depth)
         for number, wire, value in fields(field.go_name, data, self._budget):

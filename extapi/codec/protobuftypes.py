@@ -1,6 +1,6 @@
 """The values in protobuf messages that are no messages in JSON: scalars, times, quantities and the like.
 
-Responsible for: how each is read and what JSON shows of it. Must not know tables of messages.
+Responsible for: how each is read and what JSON shows of it, and how it is written. Must not know tables of messages.
 Source: ``apimachinery/pkg/apis/meta/v1`` Time and MicroTime, ``util/intstr``, ``api/resource``, ``runtime`` RawExtension.
 """
 
@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from extapi.api.timestamp import parse_timestamp
 from extapi.codec import strictjson
 from extapi.codec.surrogates import without_surrogates
-from extapi.codec.wireformat import BYTES, VARINT, Budget, expect, fields, refuse
+from extapi.codec.wireformat import BYTES, VARINT, Budget, expect, fields, refuse, sized, varint
 
-__all__ = ["NUMBERS", "SCALARS", "SPECIAL", "text"]
+__all__ = ["NUMBERS", "SCALARS", "SCALAR_WRITERS", "SPECIAL", "SPECIAL_WRITERS", "text"]
 
 
 def text(data: memoryview) -> str:
@@ -135,3 +136,60 @@ SPECIAL: Final[Mapping[str, Callable[[memoryview, Budget], Any]]] = {
     "RawExtension": _raw_json,
 }
 """Messages that are something else in JSON."""
+
+
+SCALAR_WRITERS: Final[Mapping[str, tuple[int, Callable[[Any], bytes]]]] = {
+    "string": (BYTES, str.encode),
+    "bytes": (BYTES, base64.b64decode),
+    "bool": (VARINT, varint),
+    "int32": (VARINT, varint),
+    "int64": (VARINT, varint),
+}
+"""Wire type and writer of each: the content without tag and length."""
+
+
+def _number(number: int, value: int) -> bytes:
+    return varint(number << 3 | VARINT) + varint(value)
+
+
+def _written_moment(value: str | None, nanos: int) -> bytes:
+    """A Timestamp; no time, and Go's zero time, are empty."""
+    if not value:
+        return b""
+    seconds = int((parse_timestamp(value).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds())  # noqa: DTZ001
+    if seconds == _ZERO_TIME and not nanos:
+        return b""
+    return _number(1, seconds) + _number(2, nanos)
+
+
+def _written_time(value: str | None) -> bytes:
+    return _written_moment(value, 0)
+
+
+def _written_micro_time(value: str | None) -> bytes:
+    """To the microsecond, as in JSON."""
+    rest = (value or "").partition(".")[2]
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    return _written_moment(value, int(digits[:6].ljust(6, "0")) * 1000)
+
+
+def _written_int_or_string(value: int | str | None) -> bytes:
+    if isinstance(value, str):
+        return _number(1, 1) + _number(2, 0) + sized(3, value.encode())
+    return _number(1, 0) + _number(2, value or 0) + sized(3, b"")
+
+
+def _written_json(value: Any) -> bytes:
+    return b"" if value is None else sized(1, strictjson.encode(value))
+
+
+SPECIAL_WRITERS: Final[Mapping[str, Callable[[Any], bytes]]] = {
+    "Time": _written_time,
+    "MicroTime": _written_micro_time,
+    "IntOrString": _written_int_or_string,
+    "Quantity": lambda value: sized(1, (value or "0").encode()),
+    "ExtraValue": lambda value: b"".join(sized(1, item.encode()) for item in value or ()),
+    "FieldsV1": _written_json,
+    "RawExtension": _written_json,
+}
+"""The content of each, from what JSON has for it; None: the zero."""

@@ -1,4 +1,4 @@
-"""The wire format of protobuf: bytes become numbered fields.
+"""The wire format of protobuf: bytes become numbered fields, and fields bytes.
 
 Responsible for: tags, varints, lengths and groups, and for how much of a body is read. Must not know messages.
 Source: the protobuf encoding guide; the words are those of the unmarshallers that gogo/protobuf generates.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-__all__ = ["BYTES", "MAX_FIELDS", "VARINT", "Budget", "ProtobufError", "expect", "fields", "refuse"]
+__all__ = ["BYTES", "MAX_FIELDS", "VARINT", "Budget", "ProtobufError", "expect", "fields", "refuse", "sized", "varint"]
 
 MAX_FIELDS: Final = 100_000
 """Fields read of one body, unknown ones too. Two bytes are a field, and make an object of two hundred."""
@@ -117,3 +117,24 @@ def expect(value: Any, wire: int, wanted: int, name: str) -> Any:
 def refuse(why: str) -> NoReturn:
     """Raises :class:`ProtobufError`."""
     raise ProtobufError(why)
+
+
+def varint(value: int) -> bytes:
+    """A number of at most 64 bits; a negative one in two's complement."""
+    if 0 <= value < 0x80:
+        return _SMALL[value]
+    value &= 0xFFFFFFFFFFFFFFFF
+    made = bytearray()
+    while value >= 0x80:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)
+
+
+_SMALL = [bytes([value]) for value in range(0x80)]
+
+
+def sized(number: int, content: bytes) -> bytes:
+    """A field with a length before its content: a string, bytes or a message."""
+    return varint(number << 3 | BYTES) + varint(len(content)) + content

@@ -165,11 +165,27 @@ class Subresource:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stored:
+    """Where the objects of a kind are stored if that is as another kind: one storage, seen in two groups.
+
+    Both functions take a whole object and give all but its type and metadata, which the server carries over.
+    """
+
+    group: str
+    kind: str
+    """The other kind, which has one version."""
+    write: Callable[[Obj], Obj]
+    """Makes an object of this kind, in its stored version, one of the other."""
+    read: Callable[[Obj], Obj]
+    """The reverse."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Native:
     """What kinds of Kubernetes itself do and custom resources do not; for the control plane's own kinds."""
 
     protobuf: Any = None
-    """Decodes bodies of ``application/vnd.kubernetes.protobuf``: a ``codec.protobuf.Messages``; None: 415."""
+    """Reads and writes ``application/vnd.kubernetes.protobuf``: a ``codec.protobuf.Messages``; None: 415 and 406."""
     strategic_merge: bool = True
     """Take strategic merge patches, by the ``MergeKey`` markers of the types."""
     unconditional_update: bool = True
@@ -184,6 +200,14 @@ class Native:
     """A delete answers with the object that is gone, not with a Status (``ReturnDeletedObject``)."""
     without: frozenset[str] = frozenset()
     """Verbs that the kind does not have though it could, such as deletecollection of namespaces."""
+    canonical: Callable[[Obj], None] | None = None
+    """Completes an object in place with every write, of its parts too (``Canonicalize``)."""
+    part_metadata: bool = True
+    """A write of status, or of another part, may change metadata too: labels, annotations, finalizers, owners."""
+    selects: Mapping[str, Callable[[Obj], str]] = field(default_factory=dict)
+    """What field selectors may name although it is no single field, such as the source of an event; made of an object."""
+    stored: Stored | None = None
+    """Where objects are stored if not under the kind's own name: events of ``events.k8s.io`` are those of the core group."""
 
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -432,6 +456,7 @@ __all__ = [
     "Native",
     "Obj",
     "Scope",
+    "Stored",
     "Strategy",
     "Subresource",
     "Version",

@@ -20,6 +20,7 @@ from extapi.controlplane.kinds import (
     authorization,
     core,
     events,
+    events_v1,
     leases,
     rbac as access,
     services,
@@ -39,6 +40,7 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
             services.SERVICE,
             events.EVENT,
         ),
+        Group("events.k8s.io", events_v1.EVENT),
         Group("coordination.k8s.io", leases.LEASE),
         Group(
             "rbac.authorization.k8s.io",

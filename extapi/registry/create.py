@@ -71,7 +71,7 @@ async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshR
         return write.answer(obj, value, 0)
     if _names_a_revision(given_revision):
         raise StorageError("resourceVersion should not be set on objects to be created")
-    if at.version == kind.kind.storage:
+    if kind.is_stored_as(at.version):
         store.cache.expect(value, at.version)
     try:
         revision = await store.commit("create", key, value, expected=0)

@@ -5,12 +5,13 @@ Reads their values from an object; which of them match is ``api/selectors``'s to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from extapi.api.definition import NAMESPACED, Kind
+from extapi.api.types import Obj
 from extapi.registry.schemapaths import missing
 from extapi.schema.structural import Structural
 
@@ -22,16 +23,20 @@ TYPES = ("boolean", "integer", "string")
 class Selectable:
     """The paths of one version."""
 
-    __slots__ = ("_paths",)
+    __slots__ = ("_made", "_paths")
 
     def __init__(self, kind: Kind, version: str) -> None:
+        self._made = {} if kind.native is None else dict(kind.native.selects)
         self._paths = {
             path.removeprefix("."): path.removeprefix(".").split(".") for path in kind.selectable_of(version)
         }
 
-    def values(self, obj: Mapping[str, Any]) -> dict[str, str]:
+    def values(self, obj: Obj) -> dict[str, str]:
         """What the fields are in an object of this version, as text; what is missing is empty."""
-        return {name: _text(obj, steps) for name, steps in self._paths.items()}
+        found = {name: _text(obj, steps) for name, steps in self._paths.items()}
+        if self._made:
+            found |= {name: made(obj) for name, made in self._made.items()}
+        return found
 
     def decoded(self, value: bytes) -> dict[str, str]:
         """As :meth:`values`, from an object's JSON."""
@@ -40,7 +45,8 @@ class Selectable:
 
 def selectable(kind: Kind, version: str) -> tuple[str, ...]:
     """All fields that selectors may name. Kinds of Kubernetes itself that have none of their own have both common ones."""
-    own = tuple(path.removeprefix(".") for path in kind.selectable_of(version))
+    made = () if kind.native is None else tuple(kind.native.selects)
+    own = (*(path.removeprefix(".") for path in kind.selectable_of(version)), *made)
     both = kind.scope is NAMESPACED or (kind.native is not None and not own)
     return (*COMMON, *own) if both else ("metadata.name", *own)
 

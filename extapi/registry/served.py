@@ -32,10 +32,12 @@ CORE = "core"
 class ServedVersion:
     """One version of a kind with its schema, which has been found to be right, and its columns."""
 
-    __slots__ = ("api_version", "columns", "name", "schema", "selectable", "structural", "warning")
+    __slots__ = ("api_version", "columns", "name", "schema", "selectable", "shape", "structural", "warning")
 
     def __init__(self, kind: Kind, group: str, name: str, structural: Structural) -> None:
         self.name = name
+        self.shape = name
+        """What the cache calls the form that objects have in this version."""
         self.api_version = group_version(group, name)
         self.structural = structural
         self.schema = Schema(structural)
@@ -55,6 +57,8 @@ class ServedKind:
     def __init__(self, kind: Kind, group: str) -> None:
         self.kind = kind
         self.group = group
+        self.error_group = group
+        """The group that refusals of an object's content name."""
         self.namespaced = kind.scope is NAMESPACED
         self.virtual = kind.serves is not None
         """Whether the kind answers itself, and nothing of it is stored."""
@@ -83,6 +87,10 @@ class ServedKind:
         except BadRequest as error:
             kind = self.kind.name
             raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
+
+    def is_stored_as(self, version: str) -> bool:
+        """Whether an object of this version is stored as it is."""
+        return version == self.kind.storage
 
     def settle(self, obj: Obj, version: str) -> list[str]:
         """Prune and default in place, after something other than a client made or changed the object."""

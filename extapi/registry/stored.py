@@ -89,7 +89,11 @@ class StoredObject:
         entry = cache.get(at.namespace, name)
         if entry is None:
             raise NotFound.named(self.plural, self.group, name)
-        return CachedRendering(entry, at.version)
+        return CachedRendering(entry, self._shape(at))
+
+    def _shape(self, at: Place) -> str:
+        """What the cache calls the request's version."""
+        return self._store.kind.versions[at.version].shape
 
     async def update(self, at: Place, name: str, change: Change, *, admit: Admission) -> Rendering:
         """See :class:`extapi.registry.base.Updater`."""
@@ -148,7 +152,7 @@ class StoredResource(StoredObject):
         return await delete(self._store, at, name, rules, admit)
 
     def _selection(self, at: Place, query: Query) -> Selection:
-        return Selection(at.namespace, query.labels, query.fields, at.version)
+        return Selection(at.namespace, query.labels, query.fields, self._shape(at))
 
     async def _continued(self, at: Place, query: Query, token: continuation.Continuation) -> Listing:
         """The next page of a list; a negative revision in the token means "whatever is there now" (spec E29)."""
@@ -181,8 +185,8 @@ class StoredResource(StoredObject):
         return prefix + f"{at.namespace}/".encode() if at.namespace else prefix
 
     async def _listing(self, at: Place, page: EntryPage, revision: int) -> Listing:
-        await self._encode(page.entries, at.version)
-        items = CachedRenderings(page.entries, at.version)
+        await self._encode(page.entries, self._shape(at))
+        items = CachedRenderings(page.entries, self._shape(at))
         continue_ = ""
         if page.more:
             last = page.entries[-1].key.removeprefix(self._base(at)).decode()
@@ -190,9 +194,9 @@ class StoredResource(StoredObject):
             continue_ = continuation.encode(("/" if at.namespace else "") + last + "\0", revision)
         return Listing(items, revision, continue_, page.remaining if page.more else None)
 
-    async def _encode(self, entries: Sequence[Entry], version: str) -> None:
+    async def _encode(self, entries: Sequence[Entry], shape: str) -> None:
         """Have the forms made that a long list is about to show: others get their turn in between."""
         for at in range(0, len(entries) - TURN, TURN):
             for entry in entries[at : at + TURN]:
-                entry.encoded(version)
+                entry.encoded(shape)
             await sleep(self._store.clock, 0)

@@ -16,6 +16,7 @@ from extapi.registry.virtual import VirtualResource, VirtualSubresource
 from extapi.registry.writing import Store
 from extapi.server.endpoints import Endpoint, endpoint
 from extapi.storage.base import Backend
+from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
 
 
@@ -29,6 +30,7 @@ class Installation:
         self._random = random
         self.endpoints: dict[tuple[str, str, str, str], Endpoint] = {}
         """By group, version, plural and subresource."""
+        self._caches: dict[bytes, ResourceCache] = {}
 
     def add(self, kind: ServedKind) -> None:
         """Install a kind in all its versions."""
@@ -37,7 +39,7 @@ class Installation:
         if kind.virtual:
             main = VirtualResource(kind)
         else:
-            cache = self._cacher.add(kind.prefix, kind.namespaced, kind)
+            cache = self._cache(kind)
             store = Store(kind, cache, self._backend, self._reactor, self._random)
             main = StoredResource(store)
         native = kind.kind.native
@@ -46,6 +48,15 @@ class Installation:
             self._install(kind, StatusResource(store))
         for name, subresource in kind.kind.subresources.items():
             self._install(kind, _subresource(kind, store, name, subresource), without=subresource.without)
+
+    def _cache(self, kind: ServedKind) -> ResourceCache:
+        """Where the objects of a kind are; one that is stored as another comes after that."""
+        found = self._caches.get(kind.prefix)
+        if found is None:
+            found = self._caches[kind.prefix] = self._cacher.add(kind.prefix, kind.namespaced, kind)
+        else:
+            found.share([version.shape for version in kind.versions.values()], kind)
+        return found
 
     def _install(self, kind: ServedKind, resource: Resource, *, without: frozenset[str] = frozenset()) -> None:
         for name in kind.kind.served_versions():

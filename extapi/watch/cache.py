@@ -20,7 +20,7 @@ from extapi.errors import ServerTimeout
 from extapi.listener.call import Streaming
 from extapi.storage.base import Backend, Change, Entry as StoredEntry, Unavailable
 from extapi.storage.keys import successor
-from extapi.watch.entry import Entry, Source
+from extapi.watch.entry import Entry, Projector, Source
 from extapi.watch.group import seen
 from extapi.watch.history import History, HistorySettings
 from extapi.watch.lane import Audience
@@ -62,6 +62,10 @@ class ResourceCache:
         self._audience = Audience(source, clock)
         self._expected: OrderedDict[bytes, Mapping[str, Parts]] = OrderedDict()
         self._expected_bytes = 0
+
+    def share(self, versions: Iterable[str], projector: Projector) -> None:
+        """Show the objects in further versions: those of another kind that is stored here. ``projector`` makes them."""
+        self._source.share(versions, projector)
 
     # -- kept up by the cacher
 

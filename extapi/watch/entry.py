@@ -6,6 +6,7 @@ failed conversion to the readers of that object in that version. Must not know w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -114,17 +115,22 @@ class Source:
         self.namespaced = namespaced
         self._projector = projector
         self._shapes: dict[str, Shape] = {}
+        self._others: dict[str, Projector] = {}
         self._labels: dict[bytes, dict[str, str]] = {}
 
     def key(self, namespace: str, name: str) -> bytes:
         """The store's key of an object."""
         return self.prefix + (f"{namespace}/{name}" if self.namespaced else name).encode()
 
+    def share(self, versions: Iterable[str], projector: Projector) -> None:
+        """Show the objects in further versions, which ``projector`` makes."""
+        self._others.update(dict.fromkeys(versions, projector))
+
     def shape(self, version: str) -> Shape:
         """The shape of a version; always the same one."""
         shape = self._shapes.get(version)
         if shape is None:
-            shape = self._shapes[version] = Shape(version, self._projector)
+            shape = self._shapes[version] = Shape(version, self._others.get(version, self._projector))
         return shape
 
     def labels(self, value: bytes) -> dict[str, str]:
@@ -148,7 +154,7 @@ class Source:
         """
         shape = self.shape(version)
         try:
-            head, tail = self._projector.project(value, version) if parts is None else parts
+            head, tail = shape.projector.project(value, version) if parts is None else parts
         except ApiError as error:
             return Form(shape, revision, b"", 0, 0, stored=False, error=_again(error))
         except Exception:  # noqa: BLE001 -- one object that breaks somebody's converter must not stop the others

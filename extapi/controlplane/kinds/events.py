@@ -96,6 +96,11 @@ def _source(obj: dict[str, Any]) -> str:
     return f"{component}, {host}" if host else component
 
 
+def _reporter(obj: dict[str, Any]) -> str:
+    """What the field selector ``source`` names (``ToSelectableFields``)."""
+    return (obj.get("source") or {}).get("component") or obj.get("reportingComponent") or ""
+
+
 def _count(obj: dict[str, Any]) -> int:
     series = obj.get("series")
     return series.get("count", 0) if series is not None else obj.get("count") or 1
@@ -127,5 +132,5 @@ EVENT = kind_of(
         ".reportingComponent",
         ".type",
     ],
-    native={"names": path_segment, "finalizers": False},
+    native={"names": path_segment, "finalizers": False, "selects": {"source": _reporter}},
 )

@@ -102,7 +102,11 @@ def kind_of(type_: type[Object], *, native: Mapping[str, Any] | None = None, **r
     """
     version = {"v1": Version(type_)}
     return Kind(
-        type_.__name__, versions=version, storage="v1", native=Native(protobuf=MESSAGES, **(native or {})), **rules
+        type_.__name__,
+        versions=version,
+        storage="v1",
+        native=Native(**{"protobuf": MESSAGES, **(native or {})}),
+        **rules,
     )
 
 

@@ -11,6 +11,7 @@ GROUP_VERSIONS = (
     "apis/authentication.k8s.io/v1",
     "apis/authorization.k8s.io/v1",
     "apis/coordination.k8s.io/v1",
+    "apis/events.k8s.io/v1",
     "apis/rbac.authorization.k8s.io/v1",
 )
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -23,6 +23,7 @@ SERVED = {
         *("configmaps", "events", "namespaces", "namespaces/status", "secrets"),
         *("serviceaccounts", "serviceaccounts/token", "services", "services/status"),
     },
+    "events.k8s.io": {"events"},
     "coordination.k8s.io": {"leases"},
     RBAC: {"roles", "rolebindings", "clusterroles", "clusterrolebindings"},
     "authentication.k8s.io": {"tokenreviews", "selfsubjectreviews"},
@@ -46,8 +47,10 @@ def start(server: InMemoryServer, bootstrap: Bootstrap) -> None:
 
 
 def objects(server: InMemoryServer, path: str) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = json.loads(server.request("GET", path).body)["items"]
-    return items
+    """As they are alone: in a list they do not say what they are."""
+    found = json.loads(server.request("GET", path).body)
+    kind = {"apiVersion": found["apiVersion"], "kind": found["kind"].removesuffix("List")}
+    return [{**kind, **item} for item in found["items"]]
 
 
 def bare(obj: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from extapi import Api, Group
-from extapi.controlplane.kinds import apiregistration, core, events, leases, rbac, services
+from extapi.controlplane.kinds import apiregistration, core, events, events_v1, leases, rbac, services
 
 
 class NoTokens:
@@ -24,6 +24,7 @@ def stored_kinds() -> Api:
             services.SERVICE,
             events.EVENT,
         ),
+        Group("events.k8s.io", events_v1.EVENT),
         Group("coordination.k8s.io", leases.LEASE),
         Group("rbac.authorization.k8s.io", rbac.ROLE, rbac.CLUSTER_ROLE, rbac.ROLE_BINDING, rbac.CLUSTER_ROLE_BINDING),
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),

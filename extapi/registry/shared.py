@@ -1,0 +1,88 @@
+"""A kind that is stored as another one: two groups, one storage.
+
+Each has types, rules and columns of its own, and what is written through one is read and watched through the other. In
+the store and in its cache there are only objects of the other kind. Source: ``events.k8s.io`` in Kubernetes, whose REST
+storage is that of the core group's events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from extapi.api.declaration import DeclarationError
+from extapi.api.definition import Group, Kind, Stored
+from extapi.api.types import Obj
+from extapi.codec.tables import RawCells
+from extapi.registry.served import ServedKind
+
+
+class SharedKind(ServedKind):
+    """A compiled kind that is stored as ``base``. ``how``: what ``kind`` says about that."""
+
+    def __init__(self, kind: Kind, group: str, how: Stored, base: ServedKind) -> None:
+        super().__init__(kind, group)
+        self.prefix = base.prefix
+        self.error_group = base.group
+        self._how = how
+        self._base = base
+        self._type = {"apiVersion": base.versions[base.kind.storage].api_version, "kind": base.kind.name}
+        for version in self.versions.values():
+            version.shape = version.api_version
+
+    def is_stored_as(self, version: str) -> bool:
+        """See :class:`ServedKind`: no version is."""
+        del version
+        return False
+
+    def to_stored(self, obj: Obj, version: str) -> bytes:
+        """See :class:`ServedKind`."""
+        own = self.converter.convert(obj, version, self.kind.storage)
+        other = {**self._type, "metadata": own["metadata"], **self._how.write(own)}
+        self._base.settle(other, self._base.kind.storage)
+        return self._base.to_stored(other, self._base.kind.storage)
+
+    def from_stored(self, value: bytes, version: str) -> Obj:
+        """See :class:`ServedKind`."""
+        other = self._base.from_stored(value, self._base.kind.storage)
+        stored = self.versions[self.kind.storage]
+        own = {"apiVersion": stored.api_version, "kind": self.kind.name, "metadata": other["metadata"]}
+        own |= self._how.read(other)
+        self.settle(own, stored.name)
+        if version != stored.name:
+            own = self.converter.convert(own, stored.name, version)
+            self.settle(own, version)
+        return own
+
+    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+        """See :class:`ServedKind`; ``version``: as the cache calls it."""
+        return super().project(value, _bare(version))
+
+    def cells(self, value: bytes, version: str) -> RawCells:
+        """See :class:`ServedKind`; ``version``: as the cache calls it."""
+        return super().cells(value, _bare(version))
+
+    def fields(self, value: bytes, version: str) -> dict[str, str]:
+        """See :class:`ServedKind`; ``version``: as the cache calls it."""
+        return super().fields(value, _bare(version))
+
+
+def _bare(shape: str) -> str:
+    return shape.rpartition("/")[2]
+
+
+def compiled(groups: Iterable[Group]) -> list[ServedKind]:
+    """All kinds, compiled. Raises :class:`DeclarationError` for one that is stored as a kind that is not there."""
+    declared = [(kind, group.name, kind.native and kind.native.stored) for group in groups for kind in group.kinds]
+    own = {(group, kind.name): ServedKind(kind, group) for kind, group, how in declared if not how}
+    made = []
+    for kind, group, how in declared:
+        if not how:
+            made.append(own[group, kind.name])
+            continue
+        base = own.get((how.group, how.kind))
+        if base is None or base.virtual:
+            raise DeclarationError(
+                f"kind {kind.name}: is stored as {how.kind}, which group {how.group!r} does not store"
+            )
+        made.append(SharedKind(kind, group, how, base))
+    return made

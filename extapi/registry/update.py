@@ -40,16 +40,18 @@ async def _attempt(
     write = Write(kind, at, admit)
     obj = await change(old)
 
+    native = kind.kind.native
+
     def keep(new: Obj) -> None:
         if part:
-            _carry_part(part, new, old)
+            _carry_part(part, new, old, metadata=native is not None and native.part_metadata)
         else:
             _carry_over(kind.kind.status, new, old)
 
     keep(obj)
     obj = await write.mutated(Operation.UPDATE, obj, old, keep)
     _check_revision(store, name, obj, live.revision)
-    counted = part != "status" and (kind.kind.native is None or kind.kind.native.generation)
+    counted = part != "status" and (native is None or native.generation)
     if counted and _spec_changed(obj, old, has_status=kind.kind.status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     await write.checked(Operation.UPDATE, obj, old)
@@ -64,7 +66,7 @@ async def _attempt(
         )  # the last one that it had; only watchers see that of the deletion
     if admit.dry_run or value == live.value:
         return write.answer(obj, value, live.revision)
-    if version == kind.kind.storage:
+    if kind.is_stored_as(version):
         store.cache.expect(value, version)
     revision = await store.commit("update", live.key, value, expected=live.revision)
     return write.answer(obj, value, revision)
@@ -75,20 +77,25 @@ def _opened(kind: ServedKind, name: str, value: bytes, version: str) -> Obj:
     try:
         return kind.from_stored(value, version)
     except Unfit as unfit:
-        raise Invalid.of(kind.kind.name, kind.group, name, unfit.errors) from None
+        raise Invalid.of(kind.kind.name, kind.error_group, name, unfit.errors) from None
 
 
-def _carry_part(part: str, obj: Obj, old: Obj) -> None:
-    """Take all but one field from the stored object, and whatever the request says of metadata (spec E73).
+def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
+    """Take all but one field from the stored object (spec E73); ``metadata``: that is written as with the whole object.
 
-    A uid that a PUT names was compared before, as a precondition; that of a PATCH counts as little as its labels.
+    Otherwise it is taken from the stored object, whatever the request says of it. A uid that a PUT names was compared
+    before, as a precondition; that of a PATCH counts as little as its labels.
     Source: ``statusStrategy.PrepareForUpdate`` of ``apiextensions-apiserver/pkg/registry/customresource``.
     """
-    revision = obj["metadata"].get("resourceVersion", "")
+    before, after = old["metadata"], obj["metadata"]
     new = obj.get(part)
     obj.clear()
     obj.update(old)
-    obj["metadata"] = {**old["metadata"], "resourceVersion": revision}
+    if metadata:
+        _carry_metadata(after, before)
+        obj["metadata"] = after
+    else:
+        obj["metadata"] = {**before, "resourceVersion": after.get("resourceVersion", "")}
     obj.pop(part, None)
     if new is not None:
         obj[part] = new
@@ -96,7 +103,15 @@ def _carry_part(part: str, obj: Obj, old: Obj) -> None:
 
 def _carry_over(has_status: bool, obj: Obj, old: Obj) -> None:
     """Take from the stored object what this request must not change (spec E41, J27)."""
-    before, after = old["metadata"], obj["metadata"]
+    _carry_metadata(obj["metadata"], old["metadata"])
+    if has_status:
+        obj.pop("status", None)
+        if "status" in old:
+            obj["status"] = old["status"]
+
+
+def _carry_metadata(after: Obj, before: Obj) -> None:
+    """The same for metadata."""
     for name in KEPT:
         after.pop(name, None)
         if name in before:
@@ -109,10 +124,6 @@ def _carry_over(has_status: bool, obj: Obj, old: Obj) -> None:
         after["uid"] = before.get("uid", "")
     after.pop("managedFields", None)
     after.pop("selfLink", None)
-    if has_status:
-        obj.pop("status", None)
-        if "status" in old:
-            obj["status"] = old["status"]
 
 
 def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:

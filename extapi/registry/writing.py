@@ -187,6 +187,9 @@ class Write:
         except Exception as error:
             self._excuse(error, obj, old)
             raise
+        native = self._kind.kind.native
+        if native is not None and native.canonical is not None:
+            native.canonical(made)
         return made
 
     def _changed(self, review: Review, whose: str) -> Obj | None:
@@ -296,7 +299,7 @@ class Write:
             raise self._invalid(obj, errors) from error
 
     def _invalid(self, obj: Obj, errors: Sequence[FieldError]) -> Invalid:
-        return Invalid.of(obj["kind"], self._kind.group, self._name(obj), errors)  # the kind that the client wrote
+        return Invalid.of(obj["kind"], self._kind.error_group, self._name(obj), errors)  # the kind that the client wrote
 
     def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         kind = self._kind
@@ -347,7 +350,7 @@ class Write:
     def answer(self, obj: Obj, value: bytes, revision: int) -> FreshRendering:
         """What was written, as a read in this version will show it."""
         version = self._at.version
-        shown = obj if version == self._kind.kind.storage else self._kind.from_stored(value, version)
+        shown = obj if self._kind.is_stored_as(version) else self._kind.from_stored(value, version)
         return FreshRendering(self._kind, version, with_revision(shown, revision), revision)
 
 

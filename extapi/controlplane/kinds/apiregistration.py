@@ -134,5 +134,5 @@ API_SERVICE = kind_of(
     categories=["api-extensions"],
     columns=[Column("Service", cell=_service), Column("Available", cell=_available), AGE],
     strategy=APIServiceStrategy(),
-    native={"names": path_segment, "unconditional_update": False, "finalizers": False},
+    native={"names": path_segment, "unconditional_update": False, "finalizers": False, "part_metadata": False},
 )

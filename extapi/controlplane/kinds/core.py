@@ -20,6 +20,7 @@ from extapi import (
 )
 from extapi.api.markers import MergeKey
 from extapi.api.names import dns1123_label, qualified_name
+from extapi.api.types import Obj
 from extapi.controlplane.kinds.authentication import TokenRequest
 from extapi.controlplane.kinds.data import CONFIG_MAP, SECRET
 from extapi.controlplane.kinds.parts import AGE, Conditions, LocalReference, Reference, Text, kind_of
@@ -60,7 +61,6 @@ class NamespaceStrategy(Strategy):
 
     def prepare(self, obj: Namespace, old: Namespace | None) -> None:
         """Begin the life of a namespace; keep its finalizers later."""
-        obj.metadata.labels["kubernetes.io/metadata.name"] = obj.metadata.name
         if old is not None:
             obj.spec.finalizers = old.spec.finalizers
             return
@@ -95,6 +95,13 @@ class NamespaceStrategy(Strategy):
         return bool(obj.spec.finalizers)
 
 
+def _named_by_label(obj: Obj) -> None:
+    """Every namespace has its name as a label, whatever is written of it."""
+    metadata = obj["metadata"]
+    if metadata.get("name"):
+        metadata["labels"] = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata["name"]}
+
+
 NAMESPACE = kind_of(
     Namespace,
     scope=CLUSTER,
@@ -103,7 +110,7 @@ NAMESPACE = kind_of(
     strategy=NamespaceStrategy(),
     selectable=[".status.phase"],
     subresources={"finalize": Subresource(field="spec", without=frozenset({"get", "patch"}))},
-    native={"names": dns1123_label, "without": frozenset({"deletecollection"})},
+    native={"names": dns1123_label, "without": frozenset({"deletecollection"}), "canonical": _named_by_label},
 )
 
 

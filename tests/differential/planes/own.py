@@ -58,6 +58,12 @@ NAMESPACES: dict[str, Steps] = {
     "a condition": merge(
         f"{NS0}/status", {"status": {"conditions": [{"type": "A", "status": "True", "reason": "b", "message": "c"}]}}
     ),
+    "metadata with its status": (
+        merge(f"{NS0}/status", {"metadata": {"annotations": {"a": "b"}, "labels": {"c": "d"}}}),
+        put(f"{NS0}/status", {"metadata": {"name": "{ns}", "annotations": {"e": "f"}}, "status": {"phase": "Active"}}),
+        merge(f"{NS0}/status", {"metadata": {"labels": {"a b": "c"}}}),
+        get(NS0),
+    ),
     "finalize": (
         put(f"{NS0}/finalize", {"metadata": {"name": "{ns}"}, "spec": {"finalizers": ["kubernetes", "a.b/c"]}}),
         put(f"{NS0}/finalize", {"metadata": {"name": "{ns}"}, "spec": {"finalizers": ["kubernetes"]}}),

@@ -1,20 +1,25 @@
-"""The body of a write to one of Kubernetes' own kinds.
+"""The body of a write to one of Kubernetes' own kinds, and the items of their lists.
 
 Responsible for: what differs there from :mod:`extapi.codec.body`. Bodies may be protobuf, what they do not say of their
-type is taken from the endpoint, and another type is refused at once. Must not know schemas, storage or HTTP.
+type is taken from the endpoint, and another type is refused at once; items do not say what they are. Must not know
+schemas, storage or HTTP.
 Source: ``apimachinery/pkg/runtime/serializer`` json and protobuf; ``apiserver/pkg/endpoints/handlers/rest.go``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from extapi.codec.body import Body, UntypedError, read, refuse_number, refused, type_of
 from extapi.codec.negotiation import BodyFormat
 from extapi.codec.options import Validation
 from extapi.codec.protobuf import Messages, ProtobufError, unwrap
+from extapi.codec.strictjson import encode
 
-__all__ = ["decode_native", "not_registered"]
+__all__ = ["decode_native", "not_registered", "untyped"]
 
 
 def decode_native(
@@ -49,6 +54,19 @@ def not_registered(kind: str, api_version: str) -> str:
     return f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
 
 
+def untyped(items: Iterable[bytes], kind: str, group_version: str) -> list[bytes]:
+    """The items of a list, each as JSON, without apiVersion and kind."""
+    head = encode({"apiVersion": group_version, "kind": kind})[:-1] + b","
+    size = len(head)
+    return [b"{" + item[size:] if item.startswith(head) else _untyped(item) for item in items]
+
+
+def _untyped(item: bytes) -> bytes:
+    """An item that was stored with its members in another order."""
+    obj = msgspec.json.decode(item)
+    return encode({name: value for name, value in obj.items() if name not in {"apiVersion", "kind"}})
+
+
 def _from_protobuf(data: bytes, kind: str, group_version: str, messages: Messages) -> dict[str, Any]:
     api_version, found_kind, raw = unwrap(data)
     if not api_version or api_version.count("/") > 1:
@@ -65,8 +83,8 @@ def _typed(value: Any, kind: str, group_version: str) -> Any:
     """What the body does not say of its type is that of the endpoint."""
     value = {} if value is None else value
     if isinstance(value, dict):
-        value["apiVersion"] = value.get("apiVersion") or group_version
-        value["kind"] = value.get("kind") or kind
+        typed = {"apiVersion": value.get("apiVersion") or group_version, "kind": value.get("kind") or kind}
+        return {**typed, **value, **typed}
     return value
 
 

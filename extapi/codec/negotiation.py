@@ -4,13 +4,13 @@ Responsible for: Accept, Content-Type, ``pretty``, and the transforms (Table, Pa
 HTTP beyond these header values, nor how a form is written.
 Source: spec C13, C15, F1, G1-G8, E55; ``k8s.io/apiserver/pkg/endpoints/handlers/negotiation``, ``goautoneg``.
 
-Protobuf is never written, and read only by resources that say so: a clause that asks for it is skipped, although the texts of refusals name it, as clients know
-them from kube-apiserver.
+Metadata of every kind is written in protobuf; whole objects in protobuf are written and read by those that say so. For others a
+clause that asks for it is skipped. Refusals name what would not be refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import ascii_letters, digits
@@ -38,14 +38,13 @@ __all__ = [
 
 T = TypeVar("T")
 
-Format = Literal["json", "yaml"]
+Format = Literal["json", "yaml", "protobuf"]
 BodyFormat = Literal["json", "yaml", "protobuf"]
 PatchType = Literal["json-patch", "merge-patch", "strategic-merge-patch"]
 
-_MEDIA = {"json": "application/json", "yaml": "application/yaml"}
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
-_ACCEPTED = ("application/json", "application/yaml", _PROTOBUF)
-_STREAMED = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+_MEDIA: dict[str, str] = {"json": "application/json", "yaml": "application/yaml", "protobuf": _PROTOBUF}
+_STREAMS = {"json": "application/json", "protobuf": f"{_PROTOBUF};stream=watch"}
 _PATCHES: dict[str, PatchType] = {
     "application/json-patch+json": "json-patch",
     "application/merge-patch+json": "merge-patch",
@@ -93,6 +92,11 @@ class Negotiated:
         """The Content-Type of the answer; transforms do not show in it."""
         return _MEDIA[self.format]
 
+    @property
+    def stream_type(self) -> str:
+        """The Content-Type of a watch."""
+        return _STREAMS[self.format]
+
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
@@ -106,6 +110,14 @@ class Discovery:
         """The Content-Type of the answer: of aggregated documents the whole clause (spec C13)."""
         media = _MEDIA[self.format]
         return f"{media};g=apidiscovery.k8s.io;v={self.version};as=APIGroupDiscoveryList" if self.version else media
+
+
+_SUBTYPES: dict[str, tuple[Format, ...]] = {
+    "json": ("json",),
+    "yaml": ("yaml",),
+    "vnd.kubernetes.protobuf": ("protobuf",),
+}
+"""Of ``application``, with what each stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +137,8 @@ class _Clause:
 
     def formats(self) -> tuple[Format, ...]:
         """The formats that the clause's media type covers, the preferred one first."""
-        if self.type == "application" and self.subtype in ("json", "yaml"):
-            return ("json",) if self.subtype == "json" else ("yaml",)
+        if self.type == "application" and self.subtype in _SUBTYPES:
+            return _SUBTYPES[self.subtype]
         return ("json", "yaml") if self.subtype == "*" and self.type in ("application", "*") else ()
 
 
@@ -136,30 +148,33 @@ def negotiate(
     pretty: str = "",
     user_agent: str = "",
     transforms: frozenset[str] = ALL_TRANSFORMS,
+    protobuf: bool = False,
 ) -> Negotiated:
     """The form of an answer that is no stream.
 
     ``accept``: the header's value, "" if there is none; ``pretty``: the query parameter; ``transforms``: the kinds that
-    the endpoint can write. A clause with a transform that it cannot write is skipped. Raises :class:`NotAcceptable`.
+    the endpoint can write; ``protobuf``: whether it writes more than metadata in protobuf. A clause that asks for what it
+    cannot write is skipped. Raises :class:`NotAcceptable`.
     """
-    found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms)
+    found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms, protobuf)
     if found is None:
-        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
+        raise _not_acceptable(_accepted(protobuf=protobuf))
     if found.format == "json" and not found.pretty and _wants_pretty(pretty, user_agent):
         return replace(found, pretty=True)
     return found
 
 
-def negotiate_stream(accept: str, *, transforms: frozenset[str] = ALL_TRANSFORMS) -> Negotiated:
-    """The form of the events of a watch: JSON, never indented.
+def negotiate_stream(accept: str, *, transforms: frozenset[str] = ALL_TRANSFORMS, protobuf: bool = False) -> Negotiated:
+    """The form of the events of a watch: JSON, never indented, or protobuf; the arguments are those of :func:`negotiate`.
 
     Raises :class:`NotAcceptable`, with the text of spec F1 for what is accepted elsewhere and cannot be streamed.
     """
-    found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms)
+    found = (_negotiate_cached if len(accept) <= _MAX_CACHED else _negotiate)(accept, transforms, protobuf)
     if found is None:
-        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
-    if found.format != "json":
-        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_STREAMED))
+        raise _not_acceptable(_accepted(protobuf=protobuf))
+    if found.format == "yaml":
+        streamed = ("json", "protobuf") if protobuf else ("json",)
+        raise _not_acceptable(f"{_MEDIA[name]};stream=watch" for name in streamed)
     return replace(found, pretty=False) if found.pretty else found
 
 
@@ -170,8 +185,17 @@ def negotiate_discovery(accept: str) -> Discovery:
     """
     found = (_discovery_cached if len(accept) <= _MAX_CACHED else _discovery)(accept)
     if found is None:
-        raise NotAcceptable("only the following media types are accepted: " + ", ".join(_ACCEPTED))
+        raise _not_acceptable(_accepted(protobuf=True))
     return found
+
+
+def _accepted(*, protobuf: bool) -> tuple[str, ...]:
+    """The media types that an endpoint accepts and reads."""
+    return tuple(media for name, media in _MEDIA.items() if protobuf or name != "protobuf")
+
+
+def _not_acceptable(accepted: Iterable[str]) -> NotAcceptable:
+    return NotAcceptable("only the following media types are accepted: " + ", ".join(accepted))
 
 
 SWAGGER_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -194,7 +218,7 @@ def _wants_pretty(query: str, user_agent: str) -> bool:
     return query in _GO_TRUE if query else user_agent.startswith(_HUMAN_CLIENTS)
 
 
-def _negotiate(accept: str, transforms: frozenset[str]) -> Negotiated | None:
+def _negotiate(accept: str, transforms: frozenset[str], protobuf: bool) -> Negotiated | None:
     if not accept:
         return Negotiated("json")
 
@@ -212,6 +236,8 @@ def _negotiate(accept: str, transforms: frozenset[str]) -> Negotiated | None:
             known = transform.kind in transforms and transform.version in ("v1", "v1beta1")
             if not known or params.get("g") != "meta.k8s.io":
                 return None
+        if chosen == "protobuf" and (not protobuf if transform is None else transform.kind == "Table"):
+            return None
         return Negotiated(chosen, transform, pretty=params.get("pretty") == "1" and chosen == "json")
 
     return _first(accept, accepted)
@@ -224,7 +250,7 @@ def _discovery(accept: str) -> Discovery | None:
     def aggregated(clause: _Clause, chosen: Format) -> Discovery | None:
         params, version = clause.params, clause.params.get("v", "")
         known = params.get("as") == "APIGroupDiscoveryList" and params.get("g") == "apidiscovery.k8s.io"
-        return Discovery("json", version) if known and version in ("v2", "v2beta1") and chosen == "json" else None
+        return Discovery(chosen, version) if known and version in ("v2", "v2beta1") and chosen != "yaml" else None
 
     def plain(clause: _Clause, chosen: Format) -> Discovery | None:
         return None if clause.params.keys() & {"as", "g", "v"} else Discovery(chosen)
@@ -331,7 +357,7 @@ def _is_token(text: str) -> bool:
 def request_format(content_type: str, *, protobuf: bool = False) -> BodyFormat:
     """The format of a body, by its Content-Type ("" if there is none: JSON). Raises :class:`UnsupportedMediaType` (G8).
 
-    ``protobuf``: whether the resource reads that too; the text of the refusal names it either way.
+    ``protobuf``: whether the resource reads that too.
     """
     if content_type in ("", "application/json"):
         return "json"
@@ -342,7 +368,7 @@ def request_format(content_type: str, *, protobuf: bool = False) -> BodyFormat:
         return "yaml"
     if protobuf and media == _PROTOBUF:
         return "protobuf"
-    raise UnsupportedMediaType.accepting(_ACCEPTED)
+    raise UnsupportedMediaType.accepting(_accepted(protobuf=protobuf))
 
 
 def patch_type(content_type: str, *, strategic: bool = False) -> PatchType:
@@ -360,5 +386,5 @@ def patch_type(content_type: str, *, strategic: bool = False) -> PatchType:
             raise UnsupportedMediaType(
                 "server-side apply is not supported yet - accepted media types include: " + ", ".join(accepted)
             )
-        raise UnsupportedMediaType.accepting((*accepted, _APPLY))
+        raise UnsupportedMediaType.accepting(accepted)
     return found

@@ -110,6 +110,8 @@ class WatchForm:
     group_version: str = ""
     """Of the Table or PartialObjectMetadata: ``meta.k8s.io/v1`` or ``meta.k8s.io/v1beta1``."""
     include_object: str = "Metadata"
+    protobuf: bool = False
+    """Written in protobuf, not JSON; there are no tables of it."""
 
 
 @dataclass(frozen=True, slots=True)

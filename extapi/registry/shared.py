@@ -34,12 +34,12 @@ class SharedKind(ServedKind):
         del version
         return False
 
-    def to_stored(self, obj: Obj, version: str) -> bytes:
-        """See :class:`ServedKind`."""
-        own = self.converter.convert(obj, version, self.kind.storage)
-        other = {**self._type, "metadata": own["metadata"], **self._how.write(own)}
+    def to_bytes(self, stored: Obj, version: str) -> bytes:
+        """See :class:`ServedKind`: as an object of the other kind."""
+        del version
+        other = {**self._type, "metadata": stored["metadata"], **self._how.write(stored)}
         self._base.settle(other, self._base.kind.storage)
-        return self._base.to_stored(other, self._base.kind.storage)
+        return self._base.to_bytes(other, self._base.kind.storage)
 
     def from_stored(self, value: bytes, version: str) -> Obj:
         """See :class:`ServedKind`."""
@@ -49,8 +49,8 @@ class SharedKind(ServedKind):
         own |= self._how.read(other)
         self.settle(own, stored.name)
         if version != stored.name:
-            own = self.converter.convert(own, stored.name, version)
-            self.settle(own, version)
+            own = self._converted(own, stored.name, version)
+            self._shape_converted(own, version)
         return own
 
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:

@@ -10,8 +10,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from extapi.api.definition import Group, Kind, Scope
 from extapi.api.versions import group_version
+from extapi.codec.protobufdiscovery import discovery_bytes
 from extapi.codec.strictjson import encode
 from extapi.server.endpoints import Endpoint, Endpoints
 
@@ -19,12 +22,19 @@ from extapi.server.endpoints import Endpoint, Endpoints
 class Document:
     """A finished answer: its bytes, and the ETag by which clients keep it (spec C13)."""
 
-    __slots__ = ("body", "etag")
+    __slots__ = ("_protobuf", "body", "etag")
 
     def __init__(self, content: Any) -> None:
         """``content``: data that becomes JSON, or bytes as they are."""
         self.body = content if isinstance(content, bytes) else encode(content) + b"\n"
         self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
+        self._protobuf = b""
+
+    def protobuf(self) -> bytes:
+        """A document of discovery in protobuf; made when it is first asked for."""
+        if not self._protobuf:
+            self._protobuf = discovery_bytes(msgspec.json.decode(self.body))
+        return self._protobuf
 
 
 class Discovery:
@@ -96,7 +106,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
         if kind.categories:
             entry["categories"] = list(kind.categories)
         if kind.serves is None and kind.versions[kind.storage].served:
-            entry["storageVersionHash"] = storage_version_hash(group.name, kind.storage, kind.name)
+            entry["storageVersionHash"] = _storage_version_hash(group, kind)
         resources.append(entry)
         for name, endpoint in _subresources(group.name, version, kind.plural, endpoints):
             other = endpoint.type[:2] != (group.name, version)
@@ -156,6 +166,13 @@ def _resource_discovery(group: Group, version: str, kind: Kind, endpoints: Endpo
     if subresources:
         entry["subresources"] = subresources
     return entry
+
+
+def _storage_version_hash(group: Group, kind: Kind) -> str:
+    how = kind.native and kind.native.stored
+    if how:
+        return storage_version_hash(how.group, kind.storage, how.kind)
+    return storage_version_hash(group.name, kind.storage, kind.name)
 
 
 def storage_version_hash(group: str, version: str, kind: str) -> str:

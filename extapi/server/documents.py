@@ -10,25 +10,63 @@ from typing import Any
 
 import msgspec
 
-from extapi.codec.negotiation import SWAGGER_PROTOBUF, negotiate, swagger_in_protobuf
+from extapi.codec.negotiation import SWAGGER_PROTOBUF, Format, negotiate, negotiate_discovery, swagger_in_protobuf
 from extapi.listener.call import PIECE, Call, Response
 from extapi.server.discovery import Document
 
+_CACHED = (("Cache-Control", "public"),)
+
 
 def document(
-    call: Call, content: Document, content_type: str, *, etag: bool = False, headers: tuple[tuple[str, str], ...] = ()
+    call: Call,
+    content: Document,
+    content_type: str,
+    *,
+    form: Format = "json",
+    etag: bool = False,
+    headers: tuple[tuple[str, str], ...] = (),
 ) -> Response:
-    """The document, or 304 if the client has it already (``If-None-Match`` is compared byte by byte)."""
+    """The document, or 304 if the client has it already (``If-None-Match`` is compared byte by byte).
+
+    ``form``: JSON, or protobuf for a document of discovery; both have one ETag, as in kube-apiserver.
+    """
     sent = [("Content-Type", content_type), *headers]
     if etag:
         sent += [("Vary", "Accept"), ("ETag", content.etag)]
         if call.header("if-none-match") == content.etag:
             return Response(304, sent)
-    body = content.body
+    body = content.protobuf() if form == "protobuf" else content.body
     if len(body) <= PIECE:
         return Response(200, sent, body)
     pieces = (body[at : at + PIECE] for at in range(0, len(body), PIECE))
     return Response(200, sent, pieces, length=len(body))
+
+
+def groups_document(call: Call, plain: Document, aggregated: Mapping[str, Document]) -> Response:
+    """The answer for ``/api`` and ``/apis``; ``aggregated``: by version. Raises :class:`extapi.errors.NotAcceptable`."""
+    form = negotiate_discovery(call.header("accept"))
+    if not form.version:
+        return plain_document(call, plain)
+    content = aggregated[form.version]
+    return document(call, content, form.content_type, form=form.format, etag=True, headers=_CACHED)
+
+
+def plain_document(call: Call, content: Document) -> Response:
+    """A document that is not aggregated, as the client wants it. Raises :class:`extapi.errors.NotAcceptable`."""
+    form = negotiate(
+        call.header("accept"),
+        pretty=call.first("pretty"),
+        user_agent=call.header("user-agent"),
+        transforms=frozenset(),
+        protobuf=True,
+    )
+    if form.pretty:
+        return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
+    if form.format == "yaml":
+        from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
+
+        return Response(200, [("Content-Type", form.content_type)], encode_yaml(msgspec.json.decode(content.body)))
+    return document(call, content, form.content_type, form=form.format)
 
 
 class Swagger:

@@ -10,6 +10,7 @@ from twisted.python.failure import Failure
 from extapi.authorization.impersonation import BadImpersonation
 from extapi.authorization.refusal import NotAuthorized
 from extapi.codec.negotiation import Negotiated, negotiate
+from extapi.codec.protobufmeta import status_bytes
 from extapi.codec.strictjson import encode_status, indented
 from extapi.errors import ApiError, NotAcceptable
 from extapi.listener.call import Call, Handler, Response
@@ -65,6 +66,8 @@ def failure(call: Call, error: ApiError, *, why: str = "") -> Response:
         from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
 
         body = encode_yaml(status)
+    elif form.format == "protobuf":
+        body = status_bytes(status)
     else:
         body = encode_status(status)
         body = indented(body) if form.pretty else body + b"\n"
@@ -78,6 +81,7 @@ def _form(call: Call) -> Negotiated:
             pretty=call.first("pretty"),
             user_agent=call.header("user-agent"),
             transforms=frozenset(),  # a clause that asks for a table does not match; the next one may
+            protobuf=True,
         )
     except NotAcceptable:
         return _FALLBACK

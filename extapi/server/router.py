@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from extapi.admission.chain import AdmissionChain
 from extapi.api.names import path_segment
 from extapi.client.clock import Clock
-from extapi.codec.negotiation import negotiate, negotiate_discovery
 from extapi.codec.strictjson import encode_pretty
 from extapi.errors import ApiError, BadRequest, MethodNotAllowed, NotFound
 from extapi.listener.call import Call, Response
 from extapi.registry.base import Place
-from extapi.server.discovery import Discovery, Document, core_document
-from extapi.server.documents import document
+from extapi.server.discovery import Discovery, core_document
+from extapi.server.documents import groups_document, plain_document
 from extapi.server.endpoints import Endpoint, Endpoints
 from extapi.server.health import Health
 from extapi.server.openapi import OpenAPI
@@ -115,10 +112,10 @@ class Router:
         if path == "/version":
             return Response(200, [("Content-Type", "application/json")], self._version)
         if path == "/apis":
-            return self._groups(call, self._discovery.groups, self._discovery.aggregated)
+            return groups_document(call, self._discovery.groups, self._discovery.aggregated)
         if path == "/api" and self._discovery.core_versions:
             unaggregated = core_document(self._discovery.core_versions, call.header("host"))
-            return self._groups(call, unaggregated, self._discovery.core_aggregated)
+            return groups_document(call, unaggregated, self._discovery.core_aggregated)
         if path.startswith("/apis/"):
             group, _, version = path.removeprefix("/apis/").partition("/")
             return self._legacy(call, group, version) if group else None
@@ -128,17 +125,9 @@ class Router:
             self._openapi.answer(call, path) if path.startswith("/openapi/") else None
         )
 
-    @staticmethod
-    def _groups(call: Call, unaggregated: Document, aggregated: Mapping[str, Document]) -> Response:
-        form = negotiate_discovery(call.header("accept"))
-        if not form.version:
-            return _written(call, unaggregated)
-        content = aggregated[form.version]
-        return document(call, content, form.content_type, etag=True, headers=(("Cache-Control", "public"),))
-
     def _legacy(self, call: Call, group: str, version: str) -> Response | None:
         content = self._discovery.versions.get((group, version)) if version else self._discovery.group.get(group)
-        return None if content is None else _written(call, content)
+        return None if content is None else plain_document(call, content)
 
 
 def _refused(endpoint: Endpoint, verb: str, *, whole: bool) -> ApiError:
@@ -153,22 +142,3 @@ def _refused(endpoint: Endpoint, verb: str, *, whole: bool) -> ApiError:
 
 def _not_allowed() -> MethodNotAllowed:
     return MethodNotAllowed("the server does not allow this method on the requested resource", with_details=True)
-
-
-def _written(call: Call, content: Document) -> Response:
-    """The document as the client wants it."""
-    form = negotiate(
-        call.header("accept"),
-        pretty=call.first("pretty"),
-        user_agent=call.header("user-agent"),
-        transforms=frozenset(),
-    )
-    if form.pretty:
-        return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
-    return _yaml(content) if form.format == "yaml" else document(call, content, "application/json")
-
-
-def _yaml(content: Document) -> Response:
-    from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
-
-    return Response(200, [("Content-Type", "application/yaml")], encode_yaml(msgspec.json.decode(content.body)))

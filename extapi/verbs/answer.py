@@ -10,19 +10,24 @@ from typing import Any
 
 import msgspec
 
+from extapi.codec.native import untyped
 from extapi.codec.negotiation import ALL_TRANSFORMS, Negotiated, negotiate
 from extapi.codec.options import include_object
 from extapi.codec.partial import partial, partial_list
+from extapi.codec.protobufmeta import partial_bytes, partial_list_bytes, status_bytes
+from extapi.codec.protobufwriting import wrap
 from extapi.codec.strictjson import encode, encode_status, indented
 from extapi.codec.tables import row, row_object, table
 from extapi.errors import NotAcceptable
 from extapi.listener.call import PIECE, Response
-from extapi.registry.base import Listing, Rendering, Resource
+from extapi.registry.base import Getter, Listing, Rendering, Resource
 from extapi.verbs.target import Target
 
 LIST_END = b"]}\n"
 
 _READS = frozenset({"get", "list"})
+
+_TYPE = frozenset({"apiVersion", "kind"})
 
 HELD = 1024 * 1024
 """Bytes of a list up to which all its pieces are made at once, which is faster as long as the allocator keeps the memory."""
@@ -35,21 +40,33 @@ def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated
     (spec G6; kube-apiserver finds that out when it has written), and :class:`BadRequest` for a table that a write asks
     for with rows that do not exist (``TransformResponseObject`` of k8s.io/apiserver finds that out too late as well).
     """
-    call = target.call
-    accepted = negotiate(
-        call.header("accept"),
-        pretty=call.first("pretty"),
-        user_agent=call.header("user-agent"),
-        transforms=ALL_TRANSFORMS,
-    )
+    accepted = _negotiate(target, ALL_TRANSFORMS)
+    if accepted.transform is not None and accepted.transform.kind == "Table" and _has_no_table(target.resource):
+        accepted = _negotiate(target, ALL_TRANSFORMS - {"Table"})
     asked = accepted.transform.kind if accepted.transform is not None else ""
     if listing and asked == "PartialObjectMetadata":
         raise NotAcceptable(f"you requested {asked}, but the requested object is a list ({target.resource.list_kind})")
     if not listing and asked == "PartialObjectMetadataList":
         raise NotAcceptable(f"you requested {asked}, but the requested object is not a list ({target.resource.kind})")
-    if asked == "Table" and call.info.verb not in _READS:
-        include_object(call.query)
+    if asked == "Table" and target.call.info.verb not in _READS:
+        include_object(target.call.query)
     return accepted
+
+
+def _negotiate(target: Target[Resource], transforms: frozenset[str]) -> Negotiated:
+    call = target.call
+    return negotiate(
+        call.header("accept"),
+        pretty=call.first("pretty"),
+        user_agent=call.header("user-agent"),
+        transforms=transforms,
+        protobuf=target.messages is not None,
+    )
+
+
+def _has_no_table(resource: Resource) -> bool:
+    """Of Kubernetes' own kinds, those that cannot be read have none: reviews, and tokens (``rest.TableConvertor``)."""
+    return resource.native is not None and not isinstance(resource, Getter)
 
 
 def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering, status: int = 200) -> Response:
@@ -58,10 +75,14 @@ def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering
     if transform is None:
         if accepted.format == "json" and not accepted.pretty:
             return _answer(status, accepted, obj.encoded() + b"\n")
+        if accepted.format == "protobuf" and target.messages is not None:
+            return _answer(status, accepted, target.messages.enveloped(obj.decoded()))
         return _answer(status, accepted, _formatted(accepted, obj.decoded()))
     if transform.kind == "Table":
         metadata = {"resourceVersion": str(obj.revision)} if obj.revision else {}
         return _table(target, accepted, [obj], metadata, status)
+    if accepted.format == "protobuf":
+        return _answer(status, accepted, partial_bytes(obj.decoded(), version=transform.version))
     return _answer(status, accepted, _formatted(accepted, partial(obj.decoded(), version=transform.version)))
 
 
@@ -74,24 +95,34 @@ def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing
     if listing.remaining is not None:
         metadata["remainingItemCount"] = listing.remaining
     if transform is None:
-        # Lists of custom resources always carry the member, empty or not (observed on 1.36.3).
-        return _list(target, accepted, listing, {"continue": "", **metadata})
+        return _list(target, accepted, listing, metadata)
     if transform.kind == "Table":
         return _table(target, accepted, listing.items, metadata, 200)
     items = (item.decoded() for item in listing.items)
+    if accepted.format == "protobuf":
+        return _answer(200, accepted, partial_list_bytes(items, metadata, version=transform.version))
     return _answer(200, accepted, _formatted(accepted, partial_list(items, metadata, version=transform.version)))
 
 
 def status_answer(accepted: Negotiated, details: dict[str, Any]) -> Response:
     """The Status of a success; tables and metadata of it do not exist (spec E47, M11)."""
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+    if accepted.format == "protobuf":
+        return _answer(200, accepted, status_bytes(status))
     return _answer(200, accepted, _formatted(accepted, status, encode_status))
 
 
 def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, metadata: dict[str, Any]) -> Response:
-    head = {"apiVersion": target.api_version, "kind": target.resource.list_kind, "metadata": metadata}
+    resource, api_version = target.resource, target.api_version
+    head: dict[str, Any] = {"apiVersion": api_version, "kind": resource.list_kind, "metadata": metadata}
+    native = resource.native is not None
+    if not native:
+        # Lists of custom resources always carry the member, empty or not (observed on 1.36.3).
+        head["metadata"] = {"continue": "", **metadata}
     if accepted.format == "json" and not accepted.pretty:
         opening, items = encode(head)[:-1] + b',"items":[', listing.items.encoded()
+        if native:
+            items = untyped(items, resource.kind, api_version)
         inside = sum(map(len, items)) + max(0, len(items) - 1)
         size = len(opening) + inside + len(LIST_END)
         pieces = _pieces(opening, items, inside)
@@ -101,7 +132,12 @@ def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, meta
             # Large ones are made as the socket takes them: the next piece then finds its memory where the last one had it.
             body = list(pieces) if size <= HELD else pieces
         return Response(200, [("Content-Type", accepted.content_type)], body, length=size)
-    whole = {**head, "items": [item.decoded() for item in listing.items]}
+    objects = (item.decoded() for item in listing.items)
+    if accepted.format == "protobuf" and target.messages is not None:
+        raw = target.messages.encode_list(resource.kind, metadata, objects)
+        return _answer(200, accepted, wrap(api_version, resource.list_kind, raw))
+    shown = [{name: value for name, value in obj.items() if name not in _TYPE} if native else obj for obj in objects]
+    whole = {**head, "items": shown}
     return _answer(200, accepted, _formatted(accepted, whole))
 
 

@@ -20,16 +20,14 @@ MAX_BODY = 3 * 1024 * 1024
 
 def body_format(target: Target[Resource]) -> BodyFormat:
     """The format of the body. Raises :class:`extapi.errors.UnsupportedMediaType`; protobuf is for Kubernetes' own kinds."""
-    native = target.resource.native
-    protobuf = native is not None and native.protobuf is not None
-    return request_format(target.call.header("content-type"), protobuf=protobuf)
+    return request_format(target.call.header("content-type"), protobuf=target.messages is not None)
 
 
 def decoded(target: Target[Resource], body: bytes, form: BodyFormat, validation: Validation) -> Obj:
     """The object in ``body``, accepted by the resource. Raises :class:`BadRequest` with the texts of spec E10 and E21."""
     resource = target.resource
     kind, group_version = resource.kind, target.api_version
-    messages = None if resource.native is None else resource.native.protobuf
+    messages = target.messages
     if messages is not None:
         found = decode_native(body, form, kind=kind, group_version=group_version, messages=messages, mode=validation)
     else:

@@ -40,8 +40,7 @@ async def read_options(target: Target[Deleter]) -> DeleteOptions:
     """The options: those in the body, if there is one, else those of the query."""
     body = await target.call.body.read(MAX_BODY)
     form = body_format(target) if body else "json"
-    native = target.resource.native
-    return delete_options(target.call.query, body, form, None if native is None else native.protobuf)
+    return delete_options(target.call.query, body, form, target.messages)
 
 
 def rules(options: DeleteOptions) -> DeleteRules:

@@ -11,6 +11,7 @@ from extapi.api.user import ANONYMOUS, User
 from extapi.client.clock import Clock
 from extapi.codec.deletion import DeleteOptions
 from extapi.codec.options import WriteOptions
+from extapi.codec.protobuf import Messages
 from extapi.listener.call import Call
 from extapi.registry.base import Admission, Place, Resource
 
@@ -32,6 +33,12 @@ class Target(Generic[R_co]):
     def api_version(self) -> str:
         """What is sent and answered has this as its ``apiVersion``."""
         return self.resource.api_version(self.at)
+
+    @property
+    def messages(self) -> Messages | None:
+        """What reads and writes the resource in protobuf; None: only its metadata is written so."""
+        native = self.resource.native
+        return None if native is None else native.protobuf
 
     def admission(self, kind: str, options: WriteOptions | DeleteOptions) -> Admission:
         """Who writes and how, for the plugins; ``kind`` of the options as they see them: CreateOptions and so on."""

@@ -17,13 +17,15 @@ _FORMS = {"Table": "table", "PartialObjectMetadata": "metadata"}
 
 async def watch(target: Target[Watcher]) -> Response:
     """Open the stream; what is wrong with the request is said before it begins."""
-    accepted = negotiate_stream(target.call.header("accept"), transforms=frozenset(_FORMS))
+    accepted = negotiate_stream(
+        target.call.header("accept"), transforms=frozenset(_FORMS), protobuf=target.messages is not None
+    )
     options = list_options(target.call.query, watch_path=_deprecated(target.call.info.path))
-    form = WatchForm()
+    protobuf = accepted.format == "protobuf"
+    form = WatchForm(protobuf=protobuf)
     if accepted.transform is not None:
-        form = WatchForm(
-            _FORMS[accepted.transform.kind], accepted.transform.api_version, include_object(target.call.query)
-        )
+        kind, api_version = _FORMS[accepted.transform.kind], accepted.transform.api_version
+        form = WatchForm(kind, api_version, include_object(target.call.query), protobuf)
     seconds = float(options.timeout_seconds or 0)
     if not seconds:
         # Spread, so that the watches of one moment do not all come back in one moment. The audit id is random enough.
@@ -32,7 +34,7 @@ async def watch(target: Target[Watcher]) -> Response:
         query(target, options), options.send_initial_events, options.allow_watch_bookmarks, max(seconds, 0.0)
     )
     stream = await target.resource.watch(target.at, wanted, form)
-    return Response(200, [("Content-Type", "application/json")], stream)
+    return Response(200, [("Content-Type", accepted.stream_type)], stream)
 
 
 def _deprecated(path: str) -> bool:

@@ -47,8 +47,20 @@ class Renderer(Protocol):
         """A bookmark, with its newline; ``initial_end``: annotated as the end of the initial events."""
         ...
 
+    def error(self, error: ApiError) -> bytes:
+        """The event that ends a watch with a Status (spec F8, F20)."""
+        ...
 
-class ObjectRenderer:
+
+class JSONErrors:
+    """What the renderers in JSON have in common."""
+
+    def error(self, error: ApiError) -> bytes:
+        """See :class:`Renderer`; the same in all forms."""
+        return frame("ERROR", encode_status(error.status()))
+
+
+class ObjectRenderer(JSONErrors):
     """The objects as they are, in one version. ``api_version``: ``<group>/<version>``."""
 
     distinct_first = False
@@ -79,11 +91,6 @@ def bookmark_metadata(revision: int, *, initial_end: bool) -> dict[str, object]:
 def frame(kind: str, encoded: bytes) -> bytes:
     """An event around an encoded object."""
     return b'{"type":"%b","object":%b}\n' % (kind.encode(), encoded)
-
-
-def error_event(error: ApiError) -> bytes:
-    """The event that ends a watch with a Status; the same in all forms (spec F8, F20)."""
-    return frame("ERROR", encode_status(error.status()))
 
 
 def render(renderer: Renderer, occurrence: Occurrence, *, first: bool = False) -> bytes:

@@ -16,7 +16,7 @@ from extapi.errors import ApiError
 from extapi.listener.call import Chunk, Sink
 from extapi.watch.group import pieces
 from extapi.watch.position import Position
-from extapi.watch.rendering import Occurrence, Renderer, error_event, render
+from extapi.watch.rendering import Occurrence, Renderer, render
 from extapi.watch.watcher import Watcher, WatchLimits
 
 BOOKMARK_SECONDS: Final = 60.0
@@ -95,7 +95,7 @@ class WatchStream:
         try:
             await self._follow(watcher)
         except ApiError as error:
-            sink.write(Chunk(error_event(error)))
+            sink.write(Chunk(self._renderer.error(error)))
         finally:
             self._leave(watcher)
             for timer in (deadline, self._timer):

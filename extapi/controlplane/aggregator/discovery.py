@@ -14,14 +14,13 @@ from extapi.api.user import User
 from extapi.api.versions import version_priority
 from extapi.client.base import TransportError
 from extapi.client.origin import Origin
-from extapi.codec.negotiation import negotiate, negotiate_discovery
 from extapi.controlplane.aggregator.proxy import Proxy
 from extapi.controlplane.aggregator.remote import PROBER, Remote
 from extapi.controlplane.aggregator.services import GROUP, APIService, by_group
 from extapi.errors import ApiError
 from extapi.listener.call import Call, Response
 from extapi.server.discovery import Document
-from extapi.server.documents import document
+from extapi.server.documents import groups_document, plain_document
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join(AGGREGATED.format(version) for version in ("v2", "v2beta1"))
@@ -66,16 +65,13 @@ class Discovery:
         if path in ("/", "/index.html"):
             return Response(200, [("Content-Type", "application/json")], await self._index())
         if path == "/apis":
-            form = negotiate_discovery(call.header("accept"))
-            if not form.version:
-                return await _legacy(call, await self._groups())
-            content = await self._aggregated(form.version)
-            return document(call, content, form.content_type, etag=True, headers=(("Cache-Control", "public"),))
+            aggregated = {version: await self._aggregated(version) for version in ("v2", "v2beta1")}
+            return groups_document(call, await self._groups(), aggregated)
         if path.startswith("/apis/") and path.count("/") == 2:
             group = path.removeprefix("/apis/")
             if any(remote.service.group == group for remote in self._remotes.values()):
                 group_of = by_group(self._services())[group]
-                return await _legacy(call, Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group_of)}))
+                return plain_document(call, Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group_of)}))
         return None
 
     async def read(self, proxy: Proxy, origin: Origin, remote: Remote) -> bool:
@@ -246,18 +242,3 @@ def _unregistered(group: str, versions: Iterable[str]) -> list[APIService]:
 def _api_group(services: list[APIService]) -> dict[str, Any]:
     versions = [{"groupVersion": f"{each.group}/{each.version}", "version": each.version} for each in services]
     return {"name": services[0].group, "versions": versions, "preferredVersion": versions[0]}
-
-
-async def _legacy(call: Call, content: Document) -> Response:
-    form = negotiate(
-        call.header("accept"),
-        pretty=call.first("pretty"),
-        user_agent=call.header("user-agent"),
-        transforms=frozenset(),
-    )
-    if form.format == "yaml":
-        from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
-
-        return Response(200, [("Content-Type", "application/yaml")], encode_yaml(msgspec.json.decode(content.body)))
-    body = msgspec.json.format(content.body, indent=2) if form.pretty else content.body
-    return Response(200, [("Content-Type", form.content_type)], body)

@@ -6,7 +6,7 @@ import pytest
 
 from extapi.codec.body import Body
 from extapi.codec.deletion import DeleteOptions, delete_options
-from extapi.codec.native import decode_native
+from extapi.codec.native import decode_native, untyped
 from extapi.codec.negotiation import BodyFormat
 from extapi.codec.options import Validation
 from extapi.codec.protobuf import Messages
@@ -144,3 +144,21 @@ def test_broken_delete_options(body: bytes, why: str) -> None:
     with pytest.raises(BadRequest) as caught:
         delete_options({}, body, "protobuf", MESSAGES)
     assert caught.value.message == why
+
+
+def test_items_do_not_say_what_they_are() -> None:
+    """Whatever the order of their members; what was stored by us begins with these two."""
+    items = [
+        b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}',
+        b'{"kind":"ConfigMap","metadata":{"name":"b"},"apiVersion":"v1","data":{"kind":"x"}}',
+    ]
+    assert untyped(items, "ConfigMap", "v1") == [
+        b'{"metadata":{"name":"a"}}',
+        b'{"metadata":{"name":"b"},"data":{"kind":"x"}}',
+    ]
+
+
+def test_the_type_comes_first_whatever_the_client_sends() -> None:
+    body = b'{"metadata":{},"kind":"ConfigMap"}'
+    found = decode_native(body, "json", kind="ConfigMap", group_version="v1", messages=MESSAGES)
+    assert list(found.value.items())[:2] == [("apiVersion", "v1"), ("kind", "ConfigMap")]

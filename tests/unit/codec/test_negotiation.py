@@ -22,7 +22,8 @@ _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
-_ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_ACCEPTED = "application/json, application/yaml"
+_PARTIAL = "as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 JSON = Negotiated("json")
 YAML = Negotiated("yaml")
 
@@ -86,6 +87,25 @@ def test_nothing_acceptable(accept: str) -> None:
     }
 
 
+def test_metadata_is_written_in_protobuf_whatever_the_kind() -> None:
+    wanted = Negotiated("protobuf", Transform("PartialObjectMetadata", "v1"))
+    assert negotiate(f"{_PROTOBUF};{_PARTIAL},application/json;{_PARTIAL},application/json") == wanted
+    assert negotiate_stream(f"{_PROTOBUF};{_PARTIAL}") == wanted
+
+
+def test_protobuf_is_written_where_a_resource_says_so() -> None:
+    """As kube-apiserver does for its own kinds (observed on 1.36.3): but never a table."""
+    accept = f"{_PROTOBUF},application/json"
+    assert negotiate(accept, protobuf=True) == Negotiated("protobuf")
+    assert negotiate_stream(f"{_PROTOBUF};stream=watch", protobuf=True) == Negotiated("protobuf")
+    assert negotiate(accept) == negotiate_stream(accept) == JSON
+    assert negotiate("application/*", protobuf=True) == negotiate("*/*", protobuf=True) == JSON
+    table = _TABLE.replace("application/json", _PROTOBUF)
+    assert negotiate(f"{table},{_TABLE}", protobuf=True) == Negotiated("json", Transform("Table", "v1"))
+    with pytest.raises(NotAcceptable, match=f"{_ACCEPTED}, {_PROTOBUF}$"):
+        negotiate(table, protobuf=True)
+
+
 def test_an_endpoint_without_tables_skips_the_clause() -> None:
     allowed = frozenset({"PartialObjectMetadata"})
     assert negotiate(f"{_TABLE},application/yaml", transforms=allowed) == YAML
@@ -116,6 +136,8 @@ def test_pretty_by_query_else_by_user_agent(query: str, agent: str, pretty: bool
 def test_content_types() -> None:
     assert negotiate(_TABLE).content_type == "application/json"
     assert YAML.content_type == "application/yaml"
+    assert Negotiated("protobuf").content_type == _PROTOBUF
+    assert (JSON.stream_type, Negotiated("protobuf").stream_type) == ("application/json", f"{_PROTOBUF};stream=watch")
     assert Transform("Table", "v1").api_version == "meta.k8s.io/v1"
 
 
@@ -123,12 +145,13 @@ def test_a_watch_is_json_and_never_pretty() -> None:
     assert negotiate_stream("") == JSON
     assert negotiate_stream("application/json;pretty=1") == JSON
     assert negotiate_stream(f"{_TABLE},application/json") == Negotiated("json", Transform("Table", "v1"))
-    for accept, accepted in (
-        ("application/yaml", "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"),
-        ("text/plain", "application/json, application/yaml, application/vnd.kubernetes.protobuf"),
+    for accept, protobuf, accepted in (
+        ("application/yaml", False, "application/json;stream=watch"),
+        ("application/yaml", True, f"application/json;stream=watch, {_PROTOBUF};stream=watch"),
+        ("text/plain", False, _ACCEPTED),
     ):
         with pytest.raises(NotAcceptable) as raised:
-            negotiate_stream(accept)
+            negotiate_stream(accept, protobuf=protobuf)
         assert str(raised.value) == f"only the following media types are accepted: {accepted}"
 
 
@@ -144,7 +167,8 @@ def test_a_watch_is_json_and_never_pretty() -> None:
         (f"{_V2BETA1},application/json", Discovery("json", "v2beta1")),
         (f"{_V2};profile=nopeer,application/json", Discovery("json", "v2")),
         ("application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList,application/json", Discovery("json")),
-        (f"{_V2.replace('json', 'vnd.kubernetes.protobuf')},{_V2}", Discovery("json", "v2")),
+        (f"{_V2.replace('json', 'vnd.kubernetes.protobuf')},{_V2}", Discovery("protobuf", "v2")),
+        (f"{_PROTOBUF},application/json", Discovery("protobuf")),
         ("*/*", Discovery("json")),
     ],
 )
@@ -219,7 +243,7 @@ def test_other_patches_are_refused_with_the_reason_that_clients_fall_back_on(con
     status = raised.value.status()
     assert status["message"] == (
         "the body of the request was in an unknown format - accepted media types include: "
-        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+        "application/json-patch+json, application/merge-patch+json"
     )
     assert (status["code"], status["reason"]) == (415, "UnsupportedMediaType")
 

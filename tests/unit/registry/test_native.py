@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from extapi import Group, Kind, Version
-from extapi.api.definition import CLUSTER, Api, Native
+from extapi.api.declaration import DeclarationError
+from extapi.api.definition import CLUSTER, Api, Native, Stored
 from extapi.api.names import dns1123_label, path_segment
+from extapi.codec.strictyaml import decode as decode_yaml
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import failure
 
@@ -32,6 +34,69 @@ def server() -> Iterator[InMemoryServer]:
     ]
     with serve(Api(Group(GROUP, *kinds))) as server:
         yield server
+
+
+def items(server: InMemoryServer, path: str, accept: str = "application/json") -> Any:
+    """Those of a list, and its metadata."""
+    found = server.request("GET", path, headers={"Accept": accept})
+    listed = decode_yaml(found.body).value if accept == "application/yaml" else found.json()
+    return listed["items"], listed["metadata"]
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/json;pretty=1", "application/yaml"])
+def test_items_of_lists_do_not_say_what_they_are(server: InMemoryServer, accept: str) -> None:
+    """As in kube-apiserver, where those of custom resources do."""
+    for kind in ("Loose", "Custom"):
+        body = {"metadata": {"name": "a"}, "kind": kind, "apiVersion": f"{GROUP}/v1"}
+        server.request("POST", f"{V1}/{kind.lower()}s", body=body)
+    (item,), metadata = items(server, f"{V1}/looses", accept)
+    assert (item.keys(), metadata.keys()) == ({"metadata"}, {"resourceVersion"})
+    (item,), metadata = items(server, f"{V1}/customs", accept)
+    assert (item.keys(), metadata.keys()) == ({"metadata", "kind", "apiVersion"}, {"resourceVersion", "continue"})
+
+
+def test_a_write_of_a_part_may_change_metadata() -> None:
+    """``namespaceStatusStrategy`` and others take over spec alone; that of APIServices, metadata as well."""
+
+    def canonical(obj: dict[str, Any]) -> None:
+        obj["metadata"]["labels"] = {**obj["metadata"].get("labels", {}), "always": "here"}
+
+    kinds = [
+        native_kind("Loose", Native(canonical=canonical)),
+        native_kind("Strict", Native(part_metadata=False)),
+        native_kind("Custom", None),
+    ]
+    merge = {"Content-Type": "application/merge-patch+json"}
+    change = {
+        "metadata": {"annotations": {"a": "b"}, "labels": {"always": None}, "uid": None},
+        "status": {"c": 1},
+        "spec": 2,
+    }
+    shown = {}
+    with serve(Api(Group(GROUP, *kinds))) as server:
+        for kind in ("Loose", "Strict", "Custom"):
+            made = make(server, kind, name="a", labels={"d": "e"}).json()
+            path = f"{V1}/{kind.lower()}s/a"
+            answer = server.request("PATCH", f"{path}/status", headers=merge, body=change)
+            assert answer.status == 200
+            found = server.request("GET", path).json()
+            assert found == answer.json()
+            assert (found["status"], found.get("spec")) == ({"c": 1}, None)
+            assert found["metadata"]["uid"] == made["metadata"]["uid"]
+            shown[kind] = {name: found["metadata"].get(name) for name in ("annotations", "labels")}
+    assert shown["Loose"] == {"annotations": {"a": "b"}, "labels": {"always": "here", "d": "e"}}
+    assert shown["Strict"] == shown["Custom"] == {"annotations": None, "labels": {"d": "e"}}
+
+
+def test_a_kind_is_stored_as_one_that_is_stored() -> None:
+    how = Stored(group=GROUP, kind="Nothing", write=dict, read=dict)
+    with (
+        pytest.raises(
+            DeclarationError, match=f"kind Loose: is stored as Nothing, which group '{GROUP}' does not store"
+        ),
+        serve(Api(Group(GROUP, native_kind("Loose", Native(stored=how))))),
+    ):
+        pass
 
 
 def make(server: InMemoryServer, kind: str, /, **metadata: Any) -> Any:

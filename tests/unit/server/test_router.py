@@ -196,7 +196,8 @@ def test_objects_of_the_core_group(cluster_served: InMemoryServer) -> None:
     found = cluster_served.request("GET", "/api/v1/namespaces/blue").json()
     assert (found["apiVersion"], found["kind"]) == ("v1", "Namespace")
     listed = cluster_served.request("GET", "/api/v1/namespaces").json()
-    assert (listed["apiVersion"], listed["kind"], listed["items"]) == ("v1", "NamespaceList", [found])
+    item = {name: value for name, value in found.items() if name not in {"apiVersion", "kind"}}
+    assert (listed["apiVersion"], listed["kind"], listed["items"]) == ("v1", "NamespaceList", [item])
     for path in ("/api/v1/namespaces", "/api/v1/watch/namespaces", "/api/v1/watch/namespaces/blue"):
         stream = cluster_served.watch(path, {"resourceVersion": "0"})
         assert stream.events == [("ADDED", found)]

@@ -351,7 +351,7 @@ def test_another_content_type_is_415(shop_served: Shop) -> None:
     assert answer.status == 415
     assert failure(answer) == {
         "message": "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        "application/json, application/yaml",
         "reason": "UnsupportedMediaType",
     }
 

@@ -6,7 +6,7 @@ import pytest
 
 from extapi.errors import Expired, InternalError
 from extapi.watch.entry import Entry, Source
-from extapi.watch.rendering import DELETED, ObjectRenderer, Occurrence, error_event, frame, render
+from extapi.watch.rendering import DELETED, ObjectRenderer, Occurrence, frame, render
 from tests.unit.watch.store import PREFIX, V1, Pizzas, pizza
 
 
@@ -30,7 +30,9 @@ def test_a_bookmark_carries_nothing_but_the_revision() -> None:
 
 
 def test_an_error_is_a_status() -> None:
-    assert json.loads(error_event(Expired("too old resource version: 1 (2)"))) == {
+    assert json.loads(
+        ObjectRenderer("v2", "food.example/v2", "Pizza").error(Expired("too old resource version: 1 (2)"))
+    ) == {
         "type": "ERROR",
         "object": {
             "kind": "Status",

@@ -395,3 +395,15 @@ def test_no_more_than_a_hundred_problems_are_told(cluster: Cluster) -> None:
     answer = cluster.send("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {**head, "spec": spec})
     assert answer.status == 422, answer.body[:600]
     assert len(answer.json()["details"]["causes"]) == 100
+
+
+def test_reviews_have_no_table(cluster: Cluster) -> None:
+    """As in kube-apiserver 1.36.3: 406, or the next form that is accepted."""
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    body = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    refused = cluster.server.request("POST", path, headers={"Accept": table}, body=body)
+    assert refused.status == 406
+    found = cluster.server.request("POST", path, headers={"Accept": f"{table},application/json"}, body=body)
+    assert (found.status, found.json()["kind"]) == (201, "SelfSubjectAccessReview")
+    assert cluster.server.request("GET", "/api/v1/secrets", headers={"Accept": table}).json()["kind"] == "Table"

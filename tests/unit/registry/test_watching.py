@@ -1,0 +1,65 @@
+"""The bytes of watch events in protobuf: frames with their length, around objects in Kubernetes' envelope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from extapi.codec.protobuf import Messages, unwrap
+from extapi.codec.protobufmeta import META
+from extapi.codec.wireformat import Budget, fields
+from extapi.errors import Expired
+from extapi.registry.base import WatchForm
+from extapi.registry.watching import ProtobufMetadataRenderer, ProtobufRenderer
+from extapi.watch.entry import Entry, Source
+from extapi.watch.rendering import ADDED
+from tests.unit.watch.store import PREFIX, Pizzas, pizza
+
+MESSAGES = Messages(META + "Pizza: 1 metadata ObjectMeta; 2 spec PizzaSpec\nPizzaSpec: 1 size int32")
+WHOLE = ProtobufRenderer("v1", "food.example/v1", "Pizza", MESSAGES)
+METADATA = ProtobufMetadataRenderer("v1", WatchForm("metadata", "meta.k8s.io/v1", protobuf=True))
+
+
+def entry(revision: int) -> Entry:
+    source = Source(PREFIX, True, Pizzas())
+    return Entry(source.key("a", "p"), revision, pizza("p", size=7), {}, source)
+
+
+def events(stream: bytes) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Type, and apiVersion, kind and content of the object, of all events."""
+    while stream:
+        size = int.from_bytes(stream[:4], "big")
+        event = {
+            number: bytes(value)
+            for number, _, value in fields("WatchEvent", memoryview(stream[4 : size + 4]), Budget())
+        }
+        ((_, _, enveloped),) = fields("RawExtension", memoryview(event[2]), Budget())
+        api_version, kind, raw = unwrap(bytes(enveloped))
+        yield event[1].decode(), api_version, kind, MESSAGES.decode(kind, raw)
+        stream = stream[size + 4 :]
+
+
+def test_objects() -> None:
+    stream = WHOLE.event(ADDED, entry(5), 5) + WHOLE.bookmark(6, initial_end=True)
+    found = {"metadata": {"name": "p", "namespace": "a", "resourceVersion": "5"}, "spec": {"size": 7}}
+    end = {"metadata": {"resourceVersion": "6", "annotations": {"k8s.io/initial-events-end": "true"}}, "spec": {}}
+    assert list(events(stream)) == [
+        ("ADDED", "food.example/v1", "Pizza", found),
+        ("BOOKMARK", "food.example/v1", "Pizza", end),
+    ]
+
+
+def test_metadata() -> None:
+    stream = METADATA.event(ADDED, entry(5), 5) + METADATA.bookmark(6, initial_end=False)
+    kind = ("meta.k8s.io/v1", "PartialObjectMetadata")
+    assert list(events(stream)) == [
+        ("ADDED", *kind, {"metadata": {"name": "p", "namespace": "a", "resourceVersion": "5"}}),
+        ("BOOKMARK", *kind, {"metadata": {"resourceVersion": "6"}}),
+    ]
+
+
+def test_an_error() -> None:
+    for renderer in (WHOLE, METADATA):
+        ((kind, api_version, of, status),) = events(renderer.error(Expired("too old")))
+        assert (kind, api_version, of) == ("ERROR", "v1", "Status")
+        assert (status["code"], status["reason"], status["message"]) == (410, "Expired", "too old")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from twisted.logger import Logger
@@ -23,7 +23,10 @@ _log = Logger()
 
 Obj = dict[str, Any]
 Rule = tuple[str, ...]
-"""Verbs, groups and resources, and perhaps names of objects; or verbs and paths. In each, words between blanks."""
+"""Verbs, groups and resources, and perhaps names of objects; or verbs and paths. In each, words between blanks.
+
+The core group is ``core`` where it is not the only one.
+"""
 
 RBAC = "rbac.authorization.k8s.io"
 PROTECTED = "rbac.authorization.kubernetes.io/autoupdate"
@@ -55,14 +58,14 @@ CLUSTER_ROLES: Mapping[str, Sequence[Rule]] = {
         ("impersonate", "", "serviceaccounts"),
         (_WRITE, "", "configmaps secrets serviceaccounts services"),
         ("create", "", "serviceaccounts/token"),
-        (_WRITE, "", "events"),
+        (_WRITE, "core events.k8s.io", "events"),
         (_ALL, "coordination.k8s.io", "leases"),
     ],
     "system:aggregate-to-view": [
         (_READ, "", "configmaps serviceaccounts services services/status"),
         (_READ, "", "namespaces/status"),
         (_READ, "", "namespaces"),
-        (_READ, "", "events"),
+        (_READ, "core events.k8s.io", "events"),
     ],
 }
 AGGREGATED = {"admin": "", "edit": "admin", "view": "edit"}
@@ -74,6 +77,13 @@ BINDINGS: Mapping[str, Sequence[str]] = {
     "system:basic-user": ["system:authenticated"],
 }
 """Cluster roles, and the groups to which a binding of the same name gives them."""
+NAMESPACES_STEP, ACCESS_STEP, TRUST_STEP, SERVICE_STEP = STEPS = (
+    "start-system-namespaces-controller",
+    "rbac/bootstrap-roles",
+    "start-cluster-authentication-info-controller",
+    "bootstrap-controller",
+)
+"""What kube-apiserver calls its hooks that make these objects."""
 AUTHENTICATION = "extension-apiserver-authentication"
 """The ConfigMap in kube-system that tells extension servers whom to trust."""
 
@@ -90,6 +100,8 @@ class Bootstrap:
     """The common names that certificate may have."""
     port: int
     """Where this server listens."""
+    made: set[str] = field(default_factory=set, init=False)
+    """Of :data:`STEPS`, those that are done."""
 
     async def start(self, context: Context) -> None:
         """Make what is missing. Raises ApiError and TransportError: without these objects nothing works.
@@ -99,10 +111,18 @@ class Bootstrap:
         client = context.client
         for name in NAMESPACES:
             await _kept(client, ResourceName("", "v1", "namespaces"), _object("v1", "Namespace", name))
+        self.made.add(NAMESPACES_STEP)
         for resource, obj in _access():
             await _kept(client, resource, obj)
+        self.made.add(ACCESS_STEP)
         await _kept(client, ResourceName("", "v1", "configmaps"), self._authentication(), overwrite="data")
+        self.made.add(TRUST_STEP)
         await _kept(client, ResourceName("", "v1", "services"), self._service(), overwrite="spec")
+        self.made.add(SERVICE_STEP)
+
+    def unfinished(self, step: str) -> str | None:
+        """A health check for one of :data:`STEPS`: None once it is done."""
+        return None if step in self.made else "not finished"
 
     def _authentication(self) -> Obj:
         lists = {
@@ -162,9 +182,15 @@ def _rules(rules: Sequence[Rule]) -> list[Obj]:
     return [
         {"verbs": rule[0].split(), "nonResourceURLs": sorted(rule[1].split())}
         if len(rule) == 2
-        else {name: words.split() or [""] for name, words in zip(fields, rule, strict=False)}
+        else {
+            name: [_GROUPS.get(word, word) for word in words.split()] or [""]
+            for name, words in zip(fields, rule, strict=False)
+        }
         for rule in rules
     ]
+
+
+_GROUPS = {"core": ""}
 
 
 def _binding(name: str, groups: Sequence[str]) -> Obj:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +30,18 @@ from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
-from extapi.controlplane.bootstrap import Bootstrap
+from extapi.controlplane.bootstrap import STEPS, Bootstrap
 from extapi.controlplane.options import FlagError, Options
 from extapi.listener.service import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.context import Context
 from extapi.server.generic import Server
-from extapi.server.health import NamedCheck
+from extapi.server.health import Check, NamedCheck
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.version import version_info
 from extapi.storage.url import open_backend
 
 NAMESPACES = ResourceName("", "v1", "namespaces")
-_READY = frozenset({"readyz"})
 LOOPBACK = "127.0.0.1"
 HEADERS = HeaderNames(
     username=("x-remote-user",), uid=("x-remote-uid",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",)
@@ -61,6 +61,10 @@ class NamespacesKnown:
         self._plugin = NamespaceLifecycle(
             cache=cache, live=lambda name: context.client.get(NAMESPACES, name), clock=context.clock
         )
+
+    def check(self) -> str | None:
+        """A health check: None once the namespaces are followed."""
+        return None if self._plugin is not None else "namespaces are not followed yet"
 
     async def mutate(self, review: Review) -> None:
         """Refuse what must not happen in a namespace."""
@@ -106,6 +110,7 @@ class Process:
             port=options.secure_port,
         )
         self._started = Started()
+        self._namespaces = NamespacesKnown()
         rbac = RBAC()
         authorizer = AuthorizerUnion([AlwaysAllowGroups(), rbac])
         tokens = _tokens(options, reactor)
@@ -136,11 +141,9 @@ class Process:
             authorizer=authorizer,
             secret=secret,
             version=version_info(),
-            builtin=[NamespacesKnown(), bootstrap, rbac, tokens, self._aggregator, self._started],
-            checks=[
-                NamedCheck("poststarthook/bootstrap", self._started.check, _READY),
-                NamedCheck("poststarthook/apiservice-registration-controller", self._aggregator.ready, _READY),
-            ],
+            builtin=[self._namespaces, bootstrap, rbac, tokens, self._aggregator, self._started],
+            checks=self._checks(bootstrap),
+            store_check="etcd",
             front=self._aggregator.front,
             pool=reactor.getThreadPool(),
         )
@@ -153,6 +156,21 @@ class Process:
             access_log=access_log,
             limits=Limits(request=options.request_timeout),
         )
+
+    def _checks(self, bootstrap: Bootstrap) -> list[NamedCheck]:
+        """By the names of kube-apiserver's hooks that do the same; it has more, for what is not served here."""
+        hooks: dict[str, Check] = {
+            "start-apiserver-admission-initializer": self._namespaces.check,
+            **{step: partial(bootstrap.unfinished, step) for step in STEPS},
+            "start-kube-aggregator-informers": self._aggregator.synced,
+            "apiservice-registration-controller": self._aggregator.synced,
+            "kube-apiserver-autoregistration": self._aggregator.registered,
+            "generic-apiserver-start-informers": self._started.check,
+        }
+        return [
+            *(NamedCheck(f"poststarthook/{name}", check) for name, check in hooks.items()),
+            NamedCheck("autoregister-completion", self._aggregator.registered),
+        ]
 
     async def run(self) -> int:
         """Serve until stopped; the exit status."""

@@ -7,13 +7,21 @@ from functools import partial
 from extapi.api.declaration import Declarations
 from extapi.api.definition import Api, Kind
 from extapi.registry.served import ServedKind
+from extapi.registry.shared import shared_kind
 from extapi.registry.virtual import subresource_kind
 
 
 def serve_kinds(api: Api) -> list[ServedKind]:
-    """The kinds of all groups. Raises :class:`extapi.api.declaration.DeclarationError` with a line for each mistake."""
+    """The kinds of all groups, in order. Raises :class:`extapi.api.declaration.DeclarationError` with a line for each mistake."""
+    declared = [(kind, group.name, kind.native and kind.native.stored) for group in api.groups for kind in group.kinds]
     problems = Declarations()
-    made = [problems.make(partial(_served, kind, group.name)) for group in api.groups for kind in group.kinds]
+    stored = [None if how else problems.make(partial(_served, kind, group)) for kind, group, how in declared]
+    problems.check()
+    bases = [kind for kind in stored if kind is not None]
+    made = [
+        problems.make(partial(shared_kind, kind, group, how, bases)) if how else served
+        for served, (kind, group, how) in zip(stored, declared, strict=True)
+    ]
     problems.check()
     return [kind for kind in made if kind is not None]
 

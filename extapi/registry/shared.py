@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from extapi.api.declaration import DeclarationError
-from extapi.api.definition import Group, Kind, Stored
+from extapi.api.definition import Kind, Stored
 from extapi.api.types import Obj
 from extapi.codec.tables import RawCells
 from extapi.registry.served import ServedKind
@@ -70,19 +70,9 @@ def _bare(shape: str) -> str:
     return shape.rpartition("/")[2]
 
 
-def compiled(groups: Iterable[Group]) -> list[ServedKind]:
-    """All kinds, compiled. Raises :class:`DeclarationError` for one that is stored as a kind that is not there."""
-    declared = [(kind, group.name, kind.native and kind.native.stored) for group in groups for kind in group.kinds]
-    own = {(group, kind.name): ServedKind(kind, group) for kind, group, how in declared if not how}
-    made = []
-    for kind, group, how in declared:
-        if not how:
-            made.append(own[group, kind.name])
-            continue
-        base = own.get((how.group, how.kind))
-        if base is None or base.virtual:
-            raise DeclarationError(
-                f"kind {kind.name}: is stored as {how.kind}, which group {how.group!r} does not store"
-            )
-        made.append(SharedKind(kind, group, how, base))
-    return made
+def shared_kind(kind: Kind, group: str, how: Stored, bases: Iterable[ServedKind]) -> SharedKind:
+    """``kind``, compiled. Raises :class:`DeclarationError` where it is stored as a kind that is none of ``bases``."""
+    for base in bases:
+        if (base.group, base.kind.name) == (how.group, how.kind) and not base.virtual:
+            return SharedKind(kind, group, how, base)
+    raise DeclarationError(f"kind {kind.name}: is stored as {how.kind}, which group {how.group!r} does not store")

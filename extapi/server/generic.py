@@ -20,6 +20,7 @@ from extapi.client.kube import Client
 from extapi.listener.call import Handler
 from extapi.listener.service import Describe
 from extapi.registry.kinds import serve_kinds
+from extapi.registry.shared import SharedKind
 from extapi.registry.storedversions import check_stored_versions
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
@@ -43,7 +44,7 @@ class Server:
     """One API on one store.
 
     ``builtin``: admission plugins that come before the author's, and what only wants to be started with them.
-    ``checks``: health checks of those around it. ``secret``: proves in-process calls to ``authenticator``. ``front``:
+    ``checks``: health checks of those around it; ``store_check``: what that of the store is called. ``secret``: proves in-process calls to ``authenticator``. ``front``:
     wraps what answers authorized requests, for paths that are answered elsewhere, such as those of an aggregator.
     ``reauthorize``: seconds after which an open watch is judged again. ``cluster``: what authors' code reaches as
     ``context.cluster``. ``describe``: what the answer to a request says of an unexpected error; for development only.
@@ -63,6 +64,7 @@ class Server:
         version: Mapping[str, str],
         builtin: Sequence[Any] = (),
         checks: Sequence[NamedCheck] = (),
+        store_check: str = "storage",
         front: Callable[[Handler], Handler] | None = None,
         log_health: Callable[[str, str, str], None] = lambda *_: None,
         pool: Any = None,
@@ -89,7 +91,7 @@ class Server:
             endpoints=installation.endpoints,
             discovery=Discovery(api.groups, installation.endpoints),
             openapi=OpenAPI(api.groups, self._kinds, installation.endpoints),
-            health=Health([*self._checks(), *checks], log_health),
+            health=Health([*self._checks(store_check), *checks], log_health),
             version=version,
             chain=self._admission,
             clock=reactor,
@@ -121,7 +123,7 @@ class Server:
         Raises :class:`extapi.registry.storedversions.UnknownStoredVersion`, and what the store raises.
         """
         for kind in self._kinds:
-            if not kind.virtual:
+            if not kind.virtual and not isinstance(kind, SharedKind):
                 await check_stored_versions(self._backend, kind)
         await self._cacher.start()
         self._compactor.start()
@@ -136,10 +138,10 @@ class Server:
         await self._cacher.stop()
         await self._backend.close()
 
-    def _checks(self) -> list[NamedCheck]:
+    def _checks(self, store: str) -> list[NamedCheck]:
         ready = frozenset({"readyz"})
         return [
-            NamedCheck("storage", lambda: None if self._cacher.ready else "the cache does not follow the store"),
+            NamedCheck(store, lambda: None if self._cacher.ready else "the cache does not follow the store"),
             # A restart does not heal a full disk: no matter of liveness.
             NamedCheck("storage-writes", self._backend.check, ready),
             NamedCheck("shutdown", self.shutdown.check, ready),

@@ -72,6 +72,7 @@ class Aggregator:
         self._origins: dict[tuple[Backend, str, Pair], Origin] = {}
         self._retired: WeakSet[Origin] = WeakSet()
         self._stopped = False
+        self._registered = False
         self.proxy = Proxy(reactor)
         self._discovery = Discovery(self.local, self._all.values, self._remotes)
         self._openapi = OpenAPI(self.local, self._remotes)
@@ -88,6 +89,7 @@ class Aggregator:
         self._context = context
         for service in await self._own():
             await self._register(context, service)
+        self._registered = True
         self._services = context.informer("", "v1", "services", on_change=self._service_changed)
         await self._services.wait_synced()
         self._informer = context.informer(GROUP, "v1", "apiservices", on_change=self._changed)
@@ -101,9 +103,14 @@ class Aggregator:
         for origin in (*self._origins.values(), *self._retired):
             origin.close()
 
-    def ready(self) -> str | None:
-        """A health check: None once all APIServices are known."""
-        return None if self._informer is not None and self._informer.synced else "APIServices are not known yet"
+    def registered(self) -> str | None:
+        """A health check: None once what is served here is registered."""
+        return None if self._registered else "not all of the control plane's own groups are registered"
+
+    def synced(self) -> str | None:
+        """A health check: None once all Services and APIServices are known."""
+        known = (informer is not None and informer.synced for informer in (self._services, self._informer))
+        return None if all(known) else "APIServices are not known yet"
 
     # -- requests
 

@@ -194,14 +194,14 @@ def test_local_apiservices_are_made_at_start(cluster: Cluster) -> None:
 
 
 def test_the_check_of_readiness(cluster: Cluster) -> None:
-    assert cluster.aggregator.ready() is None
+    assert cluster.aggregator.synced() is None
 
 
 def test_what_is_registered_already_stays_as_it_is(cluster: Cluster) -> None:
     before = cluster.run(cluster.client.patch(API_SERVICES, "v1.", {"metadata": {"labels": {"mine": "yes"}}}))
     again = Aggregator(certificate=Path("unused"), key=Path("unused"), reactor=cluster.reactor)
     again.front(cluster.aggregator._local)
-    assert again.ready() == "APIServices are not known yet"
+    assert again.synced() == "APIServices are not known yet"
     cluster.run(again.start(cluster.server.context))
     assert cluster.run(cluster.client.get(API_SERVICES, "v1.")) == before
     again.stop()

@@ -1,9 +1,10 @@
-// Kubernetes' own e2e specs of the aggregator, and what plays scheduler, kubelet and container runtime for their pods.
+// Kubernetes' own e2e specs of what an API server does, and what plays scheduler, kubelet and container runtime for those
+// with pods.
 //
 // The specs are compiled as they are. The suite around them (k8s.io/kubernetes/test/e2e) is not: before the first spec it
 // waits for nodes that are schedulable and for the pods of kube-system, and a control plane alone has neither.
 //
-// Flags are those of e2e.test and of ginkgo, and the three below. What ginkgo has to say goes to stdout, the hollow
+// Flags are those of e2e.test and of ginkgo, and the three below; without them no kubelet is played. What ginkgo has to say goes to stdout, the hollow
 // kubelet's log to stderr.
 package main
 
@@ -17,8 +18,13 @@ import (
 	"github.com/onsi/gomega"
 	"k8s.io/client-go/kubernetes"
 
-	_ "k8s.io/kubernetes/test/e2e/apimachinery" // the specs
+	// The specs.
+	_ "k8s.io/kubernetes/test/e2e/apimachinery"
+	_ "k8s.io/kubernetes/test/e2e/auth"
+	_ "k8s.io/kubernetes/test/e2e/common/node"
 	"k8s.io/kubernetes/test/e2e/framework"
+	_ "k8s.io/kubernetes/test/e2e/instrumentation"
+	_ "k8s.io/kubernetes/test/e2e/network"
 )
 
 // failure remembers that a spec failed: ginkgo wants a *testing.T, and uses only this of it.
@@ -37,6 +43,21 @@ func main() {
 	framework.AfterReadingAllFlags(&framework.TestContext)
 	gomega.RegisterFailHandler(framework.Fail)
 
+	stop := func() {}
+	if *images != "" {
+		stop = playKubelet(*images, *directory, *address)
+	}
+	var failed failure
+	suite, reporter := framework.CreateGinkgoConfig()
+	ginkgo.RunSpecs(&failed, "Kubernetes e2e suite", suite, reporter)
+	stop()
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// playKubelet runs the hollow kubelet until what it returns is called.
+func playKubelet(images, directory, address string) func() {
 	config, err := framework.LoadConfig()
 	if err != nil {
 		log.Fatal(err)
@@ -48,7 +69,7 @@ func main() {
 		log.Fatal(err)
 	}
 	k := &kubelet{
-		client: client, server: config.Host, images: *images, directory: *directory, address: *address, pods: pods{},
+		client: client, server: config.Host, images: images, directory: directory, address: address, pods: pods{},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
@@ -57,12 +78,8 @@ func main() {
 		k.run(ctx)
 	}()
 
-	var failed failure
-	suite, reporter := framework.CreateGinkgoConfig()
-	ginkgo.RunSpecs(&failed, "Kubernetes e2e suite", suite, reporter)
-	cancel()
-	<-stopped
-	if failed {
-		os.Exit(1)
+	return func() {
+		cancel()
+		<-stopped
 	}
 }

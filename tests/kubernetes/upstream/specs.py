@@ -35,7 +35,7 @@ class Run:
     """What a run of the program left."""
 
     outcomes: dict[str, Outcome]
-    """By the text of the spec, without its labels. Those that were not asked for are left out."""
+    """By the whole text of the spec, with those of its containers. Those that were not asked for are left out."""
     output: str
     """Ginkgo's, and the hollow kubelet's log between it."""
     pods: str
@@ -48,14 +48,28 @@ class Run:
         return found.group() if found else ""
 
 
-def run(program: Path, control_plane: ControlPlane, specs: Iterable[str], images: Path, directory: Path) -> Run:
-    """Run ``specs``, named by their text.
+def run(
+    program: Path,
+    control_plane: ControlPlane,
+    focus: Iterable[str],
+    directory: Path,
+    *,
+    skip: Iterable[str] = (),
+    images: Path | None = None,
+) -> Run:
+    """Run the specs whose text matches one of the patterns ``focus`` and none of ``skip``.
 
-    :param images: holds the programs that stand in for container images, by the names of those.
     :param directory: takes what the pods leave.
+    :param images: holds the programs that stand in for container images, by the names of those; without it no kubelet is
+        played.
     """
     report = directory / "report.json"
     processes = Processes(directory)
+    kubelet = (
+        [f"--pod-images={images}", f"--pod-directory={directory / 'pods'}", f"--pod-address={ADDRESS}"]
+        if images
+        else []
+    )
     child = processes.start(
         "specs",
         [
@@ -63,14 +77,13 @@ def run(program: Path, control_plane: ControlPlane, specs: Iterable[str], images
             f"--kubeconfig={control_plane.kubeconfig}",
             "--provider=skeleton",
             "--dump-logs-on-failure=false",  # of nodes
-            f"--pod-images={images}",
-            f"--pod-directory={directory / 'pods'}",
-            f"--pod-address={ADDRESS}",
+            *kubelet,
             "--ginkgo.v",
             "--ginkgo.no-color",
             f"--ginkgo.timeout={_LIMIT}s",
             f"--ginkgo.json-report={report}",
-            *(f"--ginkgo.focus={re.escape(spec)}" for spec in specs),
+            *(f"--ginkgo.focus={pattern}" for pattern in focus),
+            *(f"--ginkgo.skip={pattern}" for pattern in skip),
         ],
         directory=directory,
     )
@@ -92,7 +105,6 @@ def outcomes(report: list[dict[str, Any]]) -> dict[str, Outcome]:
     for suite in report:
         for spec in suite["SpecReports"]:
             if spec["LeafNodeType"] == "It" and spec["State"] != "skipped":
-                # "... using the current Aggregator [LinuxOnly] [Conformance]"
-                text = spec["LeafNodeText"].partition(" [")[0]
+                text = " ".join([*(spec["ContainerHierarchyTexts"] or ()), spec["LeafNodeText"]])
                 found[text] = Outcome(spec["State"], spec.get("Failure", {}).get("Message", ""))
     return found

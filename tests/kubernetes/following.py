@@ -219,11 +219,19 @@ class PythonInformer(threading.Thread):
 
 
 class GoInformer:
-    """The program in ``informer/``: a shared informer of client-go on the dynamic client."""
+    """The program in ``informer/``: a shared informer of client-go."""
 
-    def __init__(self, program: Path, kubeconfig: Path, namespace: str, output: Path) -> None:
+    def __init__(
+        self,
+        program: Path,
+        kubeconfig: Path,
+        namespace: str,
+        output: Path,
+        *flags: str,
+        resource: tuple[str, str, str] = (GROUP, VERSION, PLURAL),
+    ) -> None:
         self._output = output
-        command = [str(program), f"--kubeconfig={kubeconfig}", f"--namespace={namespace}", GROUP, VERSION, PLURAL]
+        command = [str(program), f"--kubeconfig={kubeconfig}", f"--namespace={namespace}", *flags, *resource]
         with output.open("wb") as written, output.with_suffix(".err").open("wb") as errors:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=written, stderr=errors)
 

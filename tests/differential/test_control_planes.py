@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 
+from extapi.codec.protobufwriting import wrap
+from extapi.controlplane.protobuf import EVENTS, MESSAGES
 from tests.differential.planes import documents
 from tests.differential.planes.deliberate import DELIBERATE, allowed, needed, remaining
 from tests.differential.planes.every import all_cases
 from tests.differential.playing import Answers, conversing
 from tests.differential.side import Side
-from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
+from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, running
 
 pytestmark = pytest.mark.needs("crd")  # the one that is there is kube-apiserver, the other is started here
 
 GROUP = "none.differential.test"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 CASES = all_cases()
 
 
@@ -50,10 +53,10 @@ def converse(
 
 
 @pytest.fixture(scope="module")
-def read(
+def call(
     planes: tuple[ControlPlane, ControlPlane], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., tuple[Any, Any]]:
-    """Read the JSON at a path from both."""
+) -> Callable[..., tuple[Answer, Answer]]:
+    """Ask both, as administrator; the built-in one first."""
     directory = tmp_path_factory.mktemp("documents")
     callers = []
     for plane in planes:
@@ -61,8 +64,21 @@ def read(
         tls = tls_of(plane.certificates.certificate("cluster-ca"), signed, directory)
         callers.append(Caller(plane.cluster.port, tls))
 
+    def both(
+        path: str, accept: str = "application/json", method: str = "GET", body: Any = None
+    ) -> tuple[Answer, Answer]:
+        ours, theirs = (caller(method, path, body, headers=[("Accept", accept)]) for caller in callers)
+        return ours, theirs
+
+    return both
+
+
+@pytest.fixture(scope="module")
+def read(call: Callable[..., tuple[Answer, Answer]]) -> Callable[..., tuple[Any, Any]]:
+    """Read the JSON at a path from both."""
+
     def both(path: str, accept: str = "application/json") -> tuple[Any, Any]:
-        ours, theirs = (caller("GET", path, headers=[("Accept", accept)]) for caller in callers)
+        ours, theirs = call(path, accept)
         assert (ours.status, theirs.status) == (200, 200)
         # Schemas of APIServices stand in a package of their own there.
         body = theirs.body.replace(b"io.k8s.kube-aggregator.pkg.apis.", b"io.k8s.api.")
@@ -111,6 +127,104 @@ def test_all_resources_are_described_alike(read: Callable[..., tuple[Any, Any]],
     for name, told in ours.items():
         known = theirs.get(name)
         assert told == ({key: known.get(key) for key in told} if isinstance(told, dict) and known else known), name
+
+
+def test_health_checks_have_the_names_of_kube_apiserver(call: Callable[..., tuple[Answer, Answer]]) -> None:
+    for path in ("/healthz", "/livez", "/readyz"):
+        ours, theirs = (set(answer.body.decode().splitlines()) for answer in call(f"{path}?verbose"))
+        assert ours - theirs <= {"[+]storage-writes ok"}
+        assert {"[+]ping ok", "[+]etcd ok", "[+]poststarthook/rbac/bootstrap-roles ok"} <= ours
+
+
+PATHS = (
+    "/api/v1/namespaces/kube-system",
+    "/api/v1/namespaces/none",
+    "/api/v1/events",
+    "/apis/events.k8s.io/v1/events",
+    "/api/v1/namespaces?limit=1",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    *(f"/{path}" for path in documents.GROUP_VERSIONS[1:]),
+)
+OURS = {
+    "": ("namespaces", "configmaps", "secrets", "serviceaccounts", "services", "events"),
+    "events.k8s.io": ("events",),
+    "coordination.k8s.io": ("leases",),
+    "rbac.authorization.k8s.io": ("clusterroles", "clusterrolebindings", "roles", "rolebindings"),
+    "apiregistration.k8s.io": ("apiservices",),
+}
+
+
+@pytest.mark.parametrize(("group", "resource"), [(group, name) for group, names in OURS.items() for name in names])
+def test_protobuf_is_written_as_by_kube_apiserver(
+    call: Callable[..., tuple[Answer, Answer]], group: str, resource: str
+) -> None:
+    """Byte by byte: what kube-apiserver says in JSON, written by us, is what it says in protobuf."""
+    _fill(call)
+    path = f"/apis/{group}/v1/{resource}" if group else f"/api/v1/{resource}"
+    messages = EVENTS if group == "events.k8s.io" else MESSAGES
+    ours, theirs = (json.loads(answer.body) for answer in call(path))
+    # As it was then: some objects are renewed all the time.
+    then = f"{path}?resourceVersionMatch=Exact&resourceVersion={theirs['metadata']['resourceVersion']}"
+    found, written = json.loads(call(then)[1].body), call(then, PROTOBUF)[1]
+    kind = found["kind"].removesuffix("List")
+    assert found["items"]
+    raw = messages.encode_list(kind, found["metadata"], found["items"])
+    assert wrap(found["apiVersion"], found["kind"], raw) == written.body
+    # Our own objects are of the same form: what is read back is written alike.
+    for item in ours["items"]:
+        message = messages.encode(kind, item)
+        assert messages.encode(kind, messages.decode(kind, message)) == message
+
+
+def _fill(call: Callable[..., tuple[Answer, Answer]]) -> None:
+    """Something of every kind, on both; what is there already stays."""
+    event = {"metadata": {"name": "protobuf"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}}
+    complete = {
+        "metadata": {"name": "protobuf-v1"},
+        "regarding": event["involvedObject"],
+        "type": "Normal",
+        "reason": "r",
+        "eventTime": "2026-01-02T03:04:05.678901Z",
+        "action": "a",
+        "reportingController": "a/b",
+        "note": "n",
+        "reportingInstance": "i",
+        "series": {"count": 2, "lastObservedTime": "2026-01-02T03:04:06.000001Z"},
+    }
+    secret = {"metadata": {"name": "protobuf"}, "data": {"a": "AAE="}}
+    lease = {
+        "metadata": {"name": "protobuf"},
+        "spec": {"holderIdentity": "a", "renewTime": "2026-01-02T03:04:05.600000Z"},
+    }
+    for path, obj in (
+        ("/api/v1/namespaces/default/events", event),
+        ("/apis/events.k8s.io/v1/namespaces/default/events", complete),
+        ("/api/v1/namespaces/default/secrets", secret),
+        ("/apis/coordination.k8s.io/v1/namespaces/default/leases", lease),
+    ):
+        for answer in call(path, method="POST", body=obj):
+            assert answer.status in {201, 409}, answer.body
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "accept",
+    [
+        PROTOBUF,
+        f"{PROTOBUF},application/json",
+        f"{PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        f"{PROTOBUF};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        f"{PROTOBUF};as=Table;g=meta.k8s.io;v=v1",
+        f"{PROTOBUF};stream=watch",
+    ],
+)
+def test_the_form_of_an_answer_is_that_of_kube_apiserver(
+    call: Callable[..., tuple[Answer, Answer]], path: str, accept: str
+) -> None:
+    ours, theirs = call(path, accept)
+    if ours.status == 406 and "List" in accept:
+        return  # the metadata list of one object is refused before anything is read
+    assert (ours.status, ours.headers["Content-Type"]) == (theirs.status, theirs.headers["Content-Type"])
 
 
 @pytest.mark.parametrize("path", documents.GROUP_VERSIONS)

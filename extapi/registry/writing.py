@@ -299,7 +299,9 @@ class Write:
             raise self._invalid(obj, errors) from error
 
     def _invalid(self, obj: Obj, errors: Sequence[FieldError]) -> Invalid:
-        return Invalid.of(obj["kind"], self._kind.error_group, self._name(obj), errors)  # the kind that the client wrote
+        return Invalid.of(
+            obj["kind"], self._kind.error_group, self._name(obj), errors
+        )  # the kind that the client wrote
 
     def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         kind = self._kind

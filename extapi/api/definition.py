@@ -216,6 +216,15 @@ _PATH = re.compile(r"(\.[A-Za-z0-9_-]+)+")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
+AGE = (
+    "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to "
+    "be set in happens-before order across separate operations. Clients may not set this value. It is represented in "
+    "RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
+"""The description of the column that stands where an author names none (``metav1.ObjectMeta`` SwaggerDoc)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kind:
     """A kind and its resource. Names that are not given are derived as Kubernetes does."""
@@ -348,7 +357,7 @@ class Kind:
         """The columns of a version: its own, else the kind's, else an age as custom resources have (spec J44)."""
         own = self.versions[version].columns
         columns = self.columns if own is None else own
-        return columns or (Column("Age", ".metadata.creationTimestamp", "date"),)
+        return columns or (Column("Age", ".metadata.creationTimestamp", "date", description=AGE),)
 
     def selectable_of(self, version: str) -> Sequence[str]:
         """The selectable fields of a version: its own, else the kind's."""

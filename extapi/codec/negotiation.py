@@ -30,10 +30,10 @@ __all__ = [
     "Transform",
     "negotiate",
     "negotiate_discovery",
+    "negotiate_openapi",
     "negotiate_stream",
     "patch_type",
     "request_format",
-    "swagger_in_protobuf",
 ]
 
 T = TypeVar("T")
@@ -202,15 +202,19 @@ SWAGGER_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """OpenAPI v2 in protobuf. An older name for it, with ``@`` in place of a dot, is still the one that clients ask for."""
 
 
-def swagger_in_protobuf(accept: str) -> bool:
-    """Whether OpenAPI v2 is wanted in protobuf rather than JSON (``kube-openapi/pkg/handler``)."""
-    for clause in _clauses(accept):
-        name = f"{clause.type}/{clause.subtype}"
-        if name.replace("@", ".") == SWAGGER_PROTOBUF:
-            return True
-        if clause.formats():
-            return False
-    return False
+def negotiate_openapi(accept: str, *, protobuf: bool = False) -> str:
+    """The Content-Type of an OpenAPI document: JSON, or where there is ``protobuf``, that. Raises :class:`NotAcceptable`.
+
+    Source: ``k8s.io/kube-openapi/pkg/handler`` and ``handler3``.
+    """
+    accepted = (_MEDIA["json"], SWAGGER_PROTOBUF) if protobuf else (_MEDIA["json"],)
+    for clause in _clauses(accept or "*/*"):
+        if clause.subtype == "*" and clause.type in ("application", "*"):
+            return accepted[0]
+        name = f"{clause.type}/{clause.subtype.replace('@', '.')}"
+        if name in accepted:
+            return name
+    raise NotAcceptable("only the following media types are accepted: " + ", ".join(accepted))
 
 
 def _wants_pretty(query: str, user_agent: str) -> bool:

@@ -31,6 +31,11 @@ class Selectable:
             path.removeprefix("."): path.removeprefix(".").split(".") for path in kind.selectable_of(version)
         }
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The paths, such as ``spec.color``."""
+        return tuple(self._paths)
+
     def values(self, obj: Obj) -> dict[str, str]:
         """What the fields are in an object of this version, as text; what is missing is empty."""
         found = {name: _text(obj, steps) for name, steps in self._paths.items()}

@@ -8,7 +8,7 @@ knows how documents are served. Source: ``apiextensions-apiserver/pkg/controller
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from extapi.schema import openapi_v2 as v2, openapi_v3 as v3
@@ -17,18 +17,26 @@ from extapi.schema.openapi_model import ResourceModel, SubresourceModel, TypeMod
 __all__ = ["ResourceModel", "SubresourceModel", "TypeModel", "openapi_v2", "openapi_v3"]
 
 _INFO = {"title": "Kubernetes", "version": "unversioned"}
-_BEARER = {"BearerToken": {"type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token"}}
+_BEARER = {
+    "BearerToken": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "authorization",
+        "description": "Bearer Token authentication",
+    }
+}
 
 
 def openapi_v3(group: str, version: str, resources: Iterable[ResourceModel]) -> dict[str, Any]:
     """The document served at ``/openapi/v3/apis/GROUP/VERSION`` or ``/openapi/v3/api/VERSION``; resources of other group versions are left out."""
     chosen = [model for model in resources if (model.group, model.version) == (group, version)]
+    paths = _merged(v3.paths(model) for model in chosen)
     return {
         "openapi": "3.0.0",
         "info": dict(_INFO),
-        "paths": _merged(v3.paths(model) for model in chosen),
+        "paths": paths,
         "components": {
-            "schemas": _merged([v3.meta_schemas(), *(v3.schemas(model) for model in chosen)]),
+            "schemas": _with_meta(paths, _merged(v3.schemas(model) for model in chosen), v3.meta_schemas()),
             "securitySchemes": {name: dict(scheme) for name, scheme in _BEARER.items()},
         },
     }
@@ -37,14 +45,39 @@ def openapi_v3(group: str, version: str, resources: Iterable[ResourceModel]) -> 
 def openapi_v2(resources: Iterable[ResourceModel]) -> dict[str, Any]:
     """The document served at ``/openapi/v2``: every resource of every group version."""
     chosen = list(resources)
+    paths = _merged(v2.paths(model) for model in chosen)
+    definitions = _with_meta(paths, _merged(v2.schemas(model) for model in chosen), v2.meta_schemas())
+    parameters = v2.share_parameters(paths)
     return {
         "swagger": "2.0",
         "info": dict(_INFO),
-        "paths": _merged(v2.paths(model) for model in chosen),
-        "definitions": _merged([v2.meta_schemas(), *(v2.schemas(model) for model in chosen)]),
+        "paths": paths,
+        "definitions": definitions,
+        "parameters": parameters,
         "securityDefinitions": {name: dict(scheme) for name, scheme in _BEARER.items()},
         "security": [{"BearerToken": []}],
     }
+
+
+def _with_meta(paths: Mapping[str, Any], kinds: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The schemas of kinds, and those of meta/v1 that anything refers to."""
+    used: set[str] = set()
+    fresh = meta.keys() & set(_references([paths, kinds]))
+    while fresh:
+        used |= fresh
+        fresh = meta.keys() & set(_references([meta[name] for name in fresh])) - used
+    return _merged([kinds, {name: meta[name] for name in used}])
+
+
+def _references(value: Any) -> Iterator[str]:
+    """The names of all schemas that are referred to."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].rpartition("/")[2]
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _references(item)
 
 
 def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from extapi.api.definition import NAMESPACED, Scope
+from extapi.schema.openapi_meta import META
+from extapi.schema.openapi_parameters import (
+    DELETE,
+    DELETECOLLECTION,
+    GET,
+    LIST,
+    PATCH,
+    WATCHING,
+    WRITE,
+    Parameter,
+    common,
+    of_path,
+    parameters,
+)
 from extapi.schema.structural import Structural
 
-DOCS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
-META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 MEDIA_TYPES = ("application/json", "application/yaml")
 PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -65,6 +77,8 @@ class ResourceModel(TypeModel):
     subresources: Sequence[SubresourceModel] = ()
     """All others."""
     patch_types: Sequence[str] = PATCH_TYPES
+    selectable: Sequence[str] = ()
+    """Paths of the fields that field selectors may name, such as ``spec.color``."""
     returns_deleted: bool = False
     """Whether a deletion answers with the object, not with a Status."""
 
@@ -72,16 +86,6 @@ class ResourceModel(TypeModel):
     def list_name(self) -> str:
         """The name of the list's schema."""
         return model_name(self.group, self.version, self.list_kind, native=self.native)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the path or the query."""
-
-    name: str
-    type: str
-    description: str
-    where: str = "query"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,88 +100,56 @@ class Operation:
     answer: str
     codes: Sequence[int] = (200,)
     parameters: Sequence[Parameter] = ()
+    """Those of the query that the path does not name for all of its operations."""
     body: str = ""
     body_required: bool = True
-    body_types: Sequence[str] = ("*/*",)
+    body_types: Sequence[str] = MEDIA_TYPES
     tag: str
     gvk: Mapping[str, str]
 
 
-PRETTY = Parameter(
-    "pretty", "string", "If 'true', the answer is indented; browsers, curl and wget get that by default."
-)
-_DRY_RUN = Parameter("dryRun", "string", "Check only, do not store. The one allowed value is All: every stage is run.")
-_MANAGER = Parameter(
-    "fieldManager",
-    "string",
-    "Who makes the change, at most 128 printable characters; by default taken from User-Agent.",
-)
-_VALIDATION = Parameter(
-    "fieldValidation",
-    "string",
-    "What happens to unknown and duplicate fields. Ignore: dropped silently. Warn (the default): dropped, with a warning "
-    "for each. Strict: the request fails, naming all of them.",
-)
-_FORCE = Parameter("force", "boolean", "For apply: take fields over that another manager holds.")
-_SELECTORS = (
-    Parameter("fieldSelector", "string", "Only objects whose fields match."),
-    Parameter("labelSelector", "string", "Only objects whose labels match."),
-)
-_PAGE = (
-    Parameter("continue", "string", "The token from metadata.continue of the page before."),
-    Parameter("limit", "integer", "At most so many objects; metadata.continue of the answer leads to the rest."),
-    Parameter("resourceVersion", "string", "How fresh the answer has to be, or where a watch begins."),
-    Parameter("resourceVersionMatch", "string", "How resourceVersion is meant: NotOlderThan or Exact."),
-    Parameter("sendInitialEvents", "boolean", "Whether a watch begins with the objects that are there."),
-    Parameter("timeoutSeconds", "integer", "When the call ends, active or not."),
-)
-_WATCH = (
-    Parameter("allowWatchBookmarks", "boolean", "Whether a watch may carry BOOKMARK events."),
-    Parameter("watch", "boolean", "Follow changes instead of listing."),
-)
-_DELETE = (
-    _DRY_RUN,
-    Parameter("gracePeriodSeconds", "integer", "Seconds until the object goes; 0: at once."),
-    Parameter("orphanDependents", "boolean", "Deprecated, use propagationPolicy: whether dependents stay."),
-    Parameter("propagationPolicy", "string", "What becomes of dependents: Orphan, Background or Foreground."),
-)
-_WRITE = (_DRY_RUN, _MANAGER, _VALIDATION)
-_LIST = (*_WATCH, *_PAGE, *_SELECTORS)
+@dataclass(frozen=True)
+class PathModel:
+    """A path: its operations, and the parameters that all of them have."""
+
+    path: str
+    parameters: Sequence[Parameter]
+    operations: Sequence[Operation]
 
 
-def path_parameters(path: str, kind: str) -> list[Parameter]:
-    """The parameters that a path names."""
-    known = {
-        "name": Parameter("name", "string", f"name of the {kind}", "path"),
-        "namespace": Parameter("namespace", "string", "the namespace that the object is in", "path"),
-    }
-    return [parameter for name, parameter in known.items() if f"{{{name}}}" in path] + [PRETTY]
+def paths(model: ResourceModel) -> Iterator[PathModel]:
+    """Every path of a resource and of its subresources."""
+    found: dict[str, list[Operation]] = {}
+    for operation in operations(model):
+        found.setdefault(operation.path, []).append(operation)
+    for path, each in found.items():
+        shared = common([operation.parameters for operation in each])
+        own = [replace(one, parameters=sorted(set(one.parameters).difference(shared))) for one in each]
+        yield PathModel(path, sorted([*shared, *of_path(path, model.kind)]), own)
 
 
 def operations(model: ResourceModel) -> Iterator[Operation]:
-    """Every operation of a resource and of its subresources."""
+    """Every operation of a resource and of its subresources, but for the parameters that stand in its path."""
     root = f"/apis/{model.group}/{model.version}" if model.group else f"/api/{model.version}"
     flat = f"{root}/{model.plural}"
     namespaced = model.scope is NAMESPACED
     items = f"{root}/namespaces/{{namespace}}/{model.plural}" if namespaced else flat
     of = _Naming(model)
-    listing = _LIST if "watch" in model.verbs else (*_PAGE, *_SELECTORS)
+    listing = parameters(name for name in LIST if "watch" in model.verbs or name not in WATCHING)
     if namespaced and "list" in model.verbs:
-        yield of.operation(
-            flat, "get", "list", f"list{of.group}{model.kind}ForAllNamespaces", of.many, parameters=listing
-        )
+        yield of.operation(flat, "get", "list", f"list{of.group}{model.kind}ForAllNamespaces", of.many, options=listing)
     if "list" in model.verbs:
-        yield of.operation(items, "get", "list", of.id("list"), of.many, parameters=listing)
+        yield of.operation(items, "get", "list", of.id("list"), of.many, options=listing)
     if "create" in model.verbs:
         yield of.write(items, "post", "create", codes=(200, 201, 202))
     if "deletecollection" in model.verbs:
         name = of.id("delete", "Collection")
-        parameters = (*_DELETE, *_PAGE, *_SELECTORS)
-        yield of.delete(items, "deletecollection", name, (200,), parameters)
+        options = parameters(DELETECOLLECTION) if model.native else listing
+        yield of.delete(items, "deletecollection", name, (200,), options, body=model.native)
     one = f"{items}/{{name}}"
     yield from of.single(one)
     if "delete" in model.verbs:
-        yield of.delete(one, "delete", of.id("delete"), (200, 202), _DELETE)
+        yield of.delete(one, "delete", of.id("delete"), (200, 202), parameters(DELETE))
     if model.status:
         yield from of.single(f"{one}/status", "Status")
     for sub in model.subresources:
@@ -187,7 +159,7 @@ def operations(model: ResourceModel) -> Iterator[Operation]:
             yield part.write(where, "post", "create", codes=(200, 201, 202), sub=name)
         yield from part.single(where, name, sub.verbs)
         if "delete" in sub.verbs:
-            yield part.delete(where, "delete", of.id("delete", sub=name), (200, 202), _DELETE)
+            yield part.delete(where, "delete", of.id("delete", sub=name), (200, 202), parameters(DELETE))
 
 
 class _Naming:
@@ -201,6 +173,7 @@ class _Naming:
         head = operation_name(group or "core")
         self.group = f"{head}{operation_name(model.version)}"
         self.tag = f"{head[:1].lower()}{head[1:]}_{model.version}"
+        self.body_types = ("*/*",) if model.native else MEDIA_TYPES
 
     def id(self, verb: str, collection: str = "", sub: str = "") -> str:
         namespaced = "Namespaced" if self.model.scope is NAMESPACED else ""
@@ -214,7 +187,7 @@ class _Naming:
         name: str,
         answer: str,
         *,
-        parameters: Sequence[Parameter] = (),
+        options: Sequence[Parameter] = (),
         sub: str = "",
     ) -> Operation:
         """An operation that sends nothing."""
@@ -228,7 +201,7 @@ class _Naming:
             id=name,
             description=described,
             answer=answer,
-            parameters=parameters,
+            parameters=options,
             tag=self.tag,
             gvk=self.type.gvk,
         )
@@ -247,15 +220,22 @@ class _Naming:
             description=f"{described} {whose}{which}",
             answer=self.type.name,
             codes=codes,
-            parameters=(*_WRITE, _FORCE) if patch else _WRITE,
+            parameters=parameters(PATCH if patch else WRITE),
             body=f"{META}Patch" if patch else self.type.name,
-            body_types=tuple(self.model.patch_types) if patch else ("*/*",),
+            body_types=tuple(self.model.patch_types) if patch else self.body_types,
             tag=self.tag,
             gvk=self.type.gvk,
         )
 
     def delete(
-        self, path: str, action: str, name: str, codes: Sequence[int], parameters: Sequence[Parameter]
+        self,
+        path: str,
+        action: str,
+        name: str,
+        codes: Sequence[int],
+        options: Sequence[Parameter],
+        *,
+        body: bool = True,
     ) -> Operation:
         """A deletion, with options in the body where wanted."""
         kind = self.model.kind
@@ -268,9 +248,10 @@ class _Naming:
             description=text,
             answer=self.type.name if action == "delete" and self.model.returns_deleted else f"{META}Status",
             codes=codes,
-            parameters=parameters,
-            body=f"{META}DeleteOptions",
+            parameters=options,
+            body=f"{META}DeleteOptions" if body else "",
             body_required=False,
+            body_types=self.body_types,
             tag=self.tag,
             gvk=self.type.gvk,
         )
@@ -279,11 +260,13 @@ class _Naming:
         """Read, replace and patch one object, or a subresource of it; by default with the verbs of the resource."""
         verbs = self.model.verbs if verbs is None else verbs
         if "get" in verbs:
-            yield self.operation(path, "get", "get", self.id("read", sub=sub), self.type.name, sub=sub)
+            options = () if self.model.native else parameters(GET)
+            yield self.operation(path, "get", "get", self.id("read", sub=sub), self.type.name, options=options, sub=sub)
         if "update" in verbs:
             yield self.write(path, "put", "replace", codes=(200, 201), sub=sub)
         if "patch" in verbs:
-            yield self.write(path, "patch", "patch", codes=(200, 201), sub=sub)
+            # A patch of a custom resource creates nothing; one of Kubernetes' own kinds may, by server-side apply.
+            yield self.write(path, "patch", "patch", codes=(200, 201) if self.model.native else (200,), sub=sub)
 
 
 def model_name(group: str, version: str, kind: str, *, native: bool = False) -> str:
@@ -303,6 +286,9 @@ def operation_name(text: str) -> str:
 
 
 def _article(kind: str) -> str:
+    """Source: ``k8s.io/apiserver/pkg/endpoints`` GetArticleForNoun, which takes an ``s`` for that of a plural."""
+    if kind.endswith("s") and not kind.endswith("ss"):
+        return kind
     return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind}"
 
 

@@ -119,16 +119,19 @@ def _additional(value: Any) -> bytes:
 
 
 def _parameter(value: Any) -> bytes:
-    """``ParametersItem``: which message it holds depends on where the parameter stands."""
-    if "$ref" in value:
-        return _part(2, _part(1, _text(value["$ref"])))
+    """``ParametersItem``."""
+    return _part(2, _part(1, _text(value["$ref"]))) if "$ref" in value else _part(1, _whole_parameter(value))
+
+
+def _whole_parameter(value: Any) -> bytes:
+    """``Parameter``: which message it holds depends on where the parameter stands."""
     if value.get("in") == "body":
-        return _part(1, _part(1, _message(_BODY, value, extensions=6)))
+        return _part(1, _message(_BODY, value, extensions=6))
     place = value.get("in")
     number, table, extensions = (4, _PATH, 22) if place == "path" else (3, _QUERY, 23)
     if place == "header":
         number, table, extensions = 1, _PATH, 22
-    return _part(1, _part(2, _part(number, _message(table, value, extensions=extensions))))
+    return _part(2, _part(number, _message(table, value, extensions=extensions)))
 
 
 def _responses(value: Any) -> bytes:
@@ -151,6 +154,7 @@ _DOCUMENT: Table = {
     "produces": (7, _text),
     "paths": (8, _map(2, lambda value: _message(_PATH_ITEM, value, extensions=10))),
     "definitions": (9, _map(1, _schema)),
+    "parameters": (10, _map(1, _whole_parameter)),
 }
 _PATH_ITEM: Table = {
     "$ref": (1, _text),

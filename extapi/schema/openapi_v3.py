@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
-from extapi.schema.openapi_meta import META_SCHEMAS, embed, list_schema, type_meta, written
-from extapi.schema.openapi_model import (
-    ANSWERS,
-    MEDIA_TYPES,
-    META,
-    Operation,
-    Parameter,
-    ResourceModel,
-    TypeModel,
-    operations,
-    path_parameters,
-)
+from extapi.schema.openapi_kind import completed, extensions, list_schema
+from extapi.schema.openapi_meta import meta_schemas
+from extapi.schema.openapi_model import ANSWERS, MEDIA_TYPES, Operation, ResourceModel, TypeModel, paths as paths_of
+from extapi.schema.openapi_parameters import Parameter
 from extapi.schema.structural import Structural
+
+__all__ = ["meta_schemas", "paths", "reference", "schemas"]
 
 _INT_OR_STRING = (Structural(type="integer"), Structural(type="string"))
 
 
 def paths(model: ResourceModel) -> dict[str, Any]:
     """The paths of a resource."""
-    out: dict[str, Any] = {}
-    for operation in operations(model):
-        item = out.setdefault(
-            operation.path, {"parameters": [_parameter(p) for p in path_parameters(operation.path, model.kind)]}
-        )
-        item[operation.method] = _operation(operation)
-    return out
+    return {
+        each.path: {
+            "parameters": [_parameter(parameter) for parameter in each.parameters],
+            **{operation.method: _operation(operation) for operation in each.operations},
+        }
+        for each in paths_of(model)
+    }
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
@@ -71,14 +66,9 @@ def reference(name: str, description: str = "") -> dict[str, Any]:
     return {"allOf": [found], "description": description} if description else found
 
 
-def meta_schemas() -> dict[str, Any]:
-    """The schemas of meta/v1."""
-    return {META + name: written(schema, reference) for name, schema in META_SCHEMAS.items()}
-
-
 def schemas(model: ResourceModel) -> dict[str, Any]:
     """The schemas of a kind, of its list, and of what its subresources speak."""
-    found = {model.name: _kind(model.structural, model)}
+    found = {model.name: _kind(model.structural, model, model.selectable)}
     if "list" in model.verbs:
         found[model.list_name] = list_schema(model, reference)
     return found | {
@@ -86,15 +76,8 @@ def schemas(model: ResourceModel) -> dict[str, Any]:
     }
 
 
-def _kind(structural: Structural, of: TypeModel) -> dict[str, Any]:
-    kind = _unfold(structural).to_openapi()
-    embed(kind, reference)
-    kind["properties"] = type_meta() | {
-        key: value for key, value in kind.get("properties", {}).items() if key not in {"apiVersion", "kind"}
-    }
-    kind["properties"]["metadata"] = reference(f"{META}ObjectMeta", "The object's metadata: name, labels and so on.")
-    kind["x-kubernetes-group-version-kind"] = [of.gvk]
-    return kind
+def _kind(structural: Structural, of: TypeModel, selectable: Sequence[str] = ()) -> dict[str, Any]:
+    return completed(_unfold(structural).to_openapi(), reference) | extensions(of.gvk, selectable)
 
 
 def _unfold(node: Structural) -> Structural:

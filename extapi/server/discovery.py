@@ -18,6 +18,8 @@ from extapi.codec.protobufdiscovery import discovery_bytes
 from extapi.codec.strictjson import encode
 from extapi.server.endpoints import Endpoint, Endpoints
 
+_CUSTOM = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+
 
 class Document:
     """A finished answer: its bytes, and the ETag by which clients keep it (spec C13)."""
@@ -91,6 +93,11 @@ def _served(group: Group, version: str) -> list[Kind]:
     return sorted((kind for kind in group.kinds if version in kind.served_versions()), key=lambda kind: kind.plural)
 
 
+def _verbs(kind: Kind, endpoint: Endpoint) -> list[str]:
+    """Sorted, but for the order in which ``apiextensions-apiserver`` (``customresource_discovery_controller.go``) lists them."""
+    return endpoint.verbs if kind.native is not None else [verb for verb in _CUSTOM if verb in endpoint.handlers]
+
+
 def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str, Any]:
     resources = []
     for kind in _served(group, version):
@@ -99,7 +106,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
             "singularName": kind.singular,
             "namespaced": kind.scope is Scope.NAMESPACED,
             "kind": kind.name,
-            "verbs": endpoints[group.name, version, kind.plural, ""].verbs,
+            "verbs": _verbs(kind, endpoints[group.name, version, kind.plural, ""]),
         }
         if kind.short_names:
             entry["shortNames"] = list(kind.short_names)
@@ -117,7 +124,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
                     "namespaced": kind.scope is Scope.NAMESPACED,
                     **({"group": endpoint.type.group, "version": endpoint.type.version} if other else {}),
                     "kind": endpoint.type.kind,
-                    "verbs": endpoint.verbs,
+                    "verbs": _verbs(kind, endpoint),
                 }
             )
     # The core group's list has no apiVersion (observed on 1.36.3): its clients are older than that member.
@@ -153,14 +160,14 @@ def _resource_discovery(group: Group, version: str, kind: Kind, endpoints: Endpo
         "responseKind": main.type._asdict(),
         "scope": kind.scope.value,
         "singularResource": kind.singular,
-        "verbs": main.verbs,
+        "verbs": _verbs(kind, main),
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
     if kind.categories:
         entry["categories"] = list(kind.categories)
     subresources = [
-        {"subresource": name, "responseKind": endpoint.type._asdict(), "verbs": endpoint.verbs}
+        {"subresource": name, "responseKind": endpoint.type._asdict(), "verbs": _verbs(kind, endpoint)}
         for name, endpoint in _subresources(group.name, version, kind.plural, endpoints)
     ]
     if subresources:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from extapi.codec.negotiation import SWAGGER_PROTOBUF, Format, negotiate, negotiate_discovery, swagger_in_protobuf
+from extapi.codec.negotiation import SWAGGER_PROTOBUF, Format, negotiate, negotiate_discovery, negotiate_openapi
 from extapi.listener.call import PIECE, Call, Response
 from extapi.server.discovery import Document
 
@@ -78,12 +78,11 @@ class Swagger:
 
     def answer(self, call: Call) -> Response:
         """The document in the form that the client accepts. Raises :class:`extapi.errors.NotAcceptable`."""
-        accept = call.header("accept")
-        if not swagger_in_protobuf(accept):
-            negotiate(accept, transforms=frozenset())
-            return document(call, self._json, "application/json", etag=True)
+        form = negotiate_openapi(call.header("accept"), protobuf=True)
+        if form != SWAGGER_PROTOBUF:
+            return document(call, self._json, form, etag=True)
         if self._protobuf is None:
             from extapi.schema.openapi_v2_protobuf import encode_v2  # noqa: PLC0415 - most servers are never asked
 
             self._protobuf = Document(encode_v2(msgspec.json.decode(self._json.body)))
-        return document(call, self._protobuf, SWAGGER_PROTOBUF, etag=True)
+        return document(call, self._protobuf, form, etag=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from email.utils import formatdate
 
 from extapi.api.definition import Group
-from extapi.codec.negotiation import negotiate
+from extapi.codec.negotiation import negotiate_openapi
 from extapi.listener.call import Call, Response
 from extapi.registry.served import ServedKind, ServedVersion
 from extapi.registry.virtual import subresource_kind
@@ -53,11 +53,10 @@ class OpenAPI:
         if path == "/openapi/v2":
             return self._v2.answer(call)
         if path == "/openapi/v3":
-            return self._json(call, self._index)
+            return document(call, self._index, "application/json", etag=True)  # whatever Accept says (handler3)
         content = self._v3.get(path.removeprefix("/openapi/v3/"))
         if content is None or not path.startswith("/openapi/v3/"):
-            # kube-apiserver answers 200 with nothing for a group version that it does not know (spec C20).
-            return Response(200, [("Content-Type", "application/json")]) if path.startswith("/openapi/v3/") else None
+            return Response(404) if path.startswith("/openapi/v3/") else None
         hash_ = call.first("hash")
         if hash_ and hash_ == content.etag.strip('"'):
             until = formatdate(call.received + IMMUTABLE, usegmt=True)
@@ -65,8 +64,7 @@ class OpenAPI:
         return self._json(call, content)
 
     def _json(self, call: Call, content: Document, *headers: tuple[str, str]) -> Response:
-        negotiate(call.header("accept"), transforms=frozenset())
-        return document(call, content, "application/json", etag=True, headers=headers)
+        return document(call, content, negotiate_openapi(call.header("accept")), etag=True, headers=headers)
 
 
 def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -> ResourceModel:
@@ -87,6 +85,7 @@ def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -
             for name in declared.subresources
         ],
         structural=version.structural,
+        selectable=version.selectable.names if native is None else (),  # as the built-in groups
         patch_types=(*PATCH_TYPES, STRATEGIC) if native is not None and native.strategic_merge else PATCH_TYPES,
         returns_deleted=native is not None and native.returns_deleted,
     )

@@ -121,6 +121,8 @@ COLUMNS = [
     Column("Age", ".metadata.creationTimestamp", "date"),
 ]
 
+SELECTABLE = [".spec.color", ".spec.even", ".spec.on", ".spec.deep.mode"]
+
 PROBE = Kind(
     "Probe",
     short_names=["pb"],
@@ -128,6 +130,7 @@ PROBE = Kind(
     storage="v1",
     versions={"v1": Version(Probe), "v1beta1": Version(Probe, deprecated=True, columns=[])},
     columns=COLUMNS,
+    selectable=SELECTABLE,
 )
 BEACON = Kind("Beacon", scope=CLUSTER, storage="v1", versions={"v1": Version(Beacon)}, status=False)
 
@@ -191,6 +194,7 @@ def definitions() -> Iterator[dict[str, Any]]:
 def _version(kind: Kind, name: str) -> dict[str, Any]:
     version = kind.versions[name]
     schema = compile_type(version.type).to_openapi() if isinstance(version.type, type) else version.type
+    columns = kind.columns if version.columns is None else version.columns
     return {
         "name": name,
         "served": version.served,
@@ -198,7 +202,7 @@ def _version(kind: Kind, name: str) -> dict[str, Any]:
         "deprecated": bool(version.deprecated),
         "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}} if kind.status else {},
-        "additionalPrinterColumns": [_column(column) for column in kind.columns_of(name)],
+        "additionalPrinterColumns": [_column(column) for column in columns],
         "selectableFields": [{"jsonPath": path} for path in kind.selectable_of(name)],
     }
 

@@ -185,7 +185,7 @@ _WEIGHTS = filled("1", "0", ".", before="application/json;q=1")
 case("accept", negotiation.negotiate, *_ACCEPTS, *_WEIGHTS)
 case("accept: discovery", negotiation.negotiate_discovery, *_ACCEPTS)
 case("accept: watch", negotiation.negotiate_stream, *_ACCEPTS)
-case("accept: openapi", negotiation.swagger_in_protobuf, *_ACCEPTS)
+case("accept: openapi", negotiation.negotiate_openapi, *_ACCEPTS)
 case(
     "content type",
     negotiation.request_format,

@@ -16,7 +16,6 @@ from twisted.logger import Logger
 from extapi.api.user import User
 from extapi.client.base import TransportError
 from extapi.client.origin import Origin
-from extapi.codec.negotiation import negotiate
 from extapi.controlplane.aggregator.proxy import Proxy
 from extapi.controlplane.aggregator.remote import Remote
 from extapi.controlplane.aggregator.services import APIService
@@ -30,8 +29,10 @@ SECONDS = 60.0
 """Seconds for a document."""
 V3 = "/openapi/v3/"
 
-_REFERENCE = b'"#/definitions/'
-"""What a reference begins with; the name comes next, and a quote ends it."""
+_DEFINITION = b'"#/definitions/'
+_PARAMETER = b'"#/parameters/'
+"""What references begin with; the name comes next, and a quote ends it."""
+_KINDS = "x-kubernetes-group-version-kind"
 _JSON = ("Accept", "application/json")
 
 
@@ -40,6 +41,7 @@ class Swagger(msgspec.Struct):
 
     paths: dict[str, msgspec.Raw] = {}
     definitions: dict[str, msgspec.Raw] = {}
+    parameters: dict[str, msgspec.Raw] = {}
 
 
 class OpenAPI:
@@ -73,7 +75,6 @@ class OpenAPI:
                 self._merged = await self._swagger()
             return self._merged.answer(call)
         if path == "/openapi/v3":
-            negotiate(call.header("accept"), transforms=frozenset())
             if self._listed is None:
                 self._listed = await self._index()
             return document(call, self._listed, "application/json", etag=True)
@@ -124,58 +125,72 @@ class OpenAPI:
             if packed is not None:
                 merge(merged, isal_zlib.decompress(packed))
         document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return OpenAPIv2({**document_, "paths": merged.paths, "definitions": merged.definitions})
+        return OpenAPIv2({**document_, **msgspec.structs.asdict(merged)})
 
 
 def part_of(body: bytes, service: APIService) -> Swagger:
-    """The paths of one group version, and the definitions that they use. Raises ``msgspec.DecodeError``."""
+    """The paths of one group version, and the definitions and parameters that they use. Raises ``msgspec.DecodeError``."""
     whole = msgspec.json.decode(body, type=Swagger)
     prefix = service.path + "/"
     paths = {path: raw for path, raw in whole.paths.items() if path.startswith(prefix)}
+    named = _references(_PARAMETER, paths.values())
+    parameters = {name: raw for name, raw in whole.parameters.items() if name in named}
     used: set[str] = set()
-    fresh = _references(paths.values())
+    fresh = _references(_DEFINITION, (*paths.values(), *parameters.values()))
     while fresh:
         used |= fresh
-        fresh = _references(whole.definitions[name] for name in fresh if name in whole.definitions) - used
-    return Swagger(paths, {name: raw for name, raw in whole.definitions.items() if name in used})
+        known = [whole.definitions[name] for name in fresh if name in whole.definitions]
+        fresh = _references(_DEFINITION, known) - used
+    return Swagger(paths, {name: raw for name, raw in whole.definitions.items() if name in used}, parameters)
 
 
 def merge(into: Swagger, raw: bytes) -> None:
-    """Add one server's part. What is there stays; a definition of the same name that says otherwise gets another name."""
+    """Add one server's part. What is there stays; what says otherwise under the same name gets another name."""
     part = msgspec.json.decode(raw, type=Swagger)
-    renamed: dict[bytes, bytes] = {}
-    for name, content in part.definitions.items():
-        known = into.definitions.get(name)
-        if known is not None and msgspec.json.decode(known) != msgspec.json.decode(content):
-            count = 2
-            while f"{name}_v{count}" in into.definitions or f"{name}_v{count}" in part.definitions:
-                count += 1
-            renamed[name.encode()] = f"{name}_v{count}".encode()
-    if renamed:
-        raw = _renamed(raw, renamed)
+    definitions = _conflicts(into.definitions, part.definitions)
+    parameters = _conflicts(into.parameters, part.parameters)
+    if definitions or parameters:
+        raw = _renamed(_renamed(raw, _DEFINITION, definitions), _PARAMETER, parameters)
         part = msgspec.json.decode(raw, type=Swagger)
     for name, content in part.definitions.items():
-        into.definitions.setdefault(renamed.get(name.encode(), name.encode()).decode(), content)
+        into.definitions.setdefault(definitions.get(name, name), content)
+    for name, content in part.parameters.items():
+        into.parameters.setdefault(parameters.get(name, name), content)
     for path, content in part.paths.items():
         into.paths.setdefault(path, content)
 
 
-def _references(texts: Any) -> set[str]:
+def _conflicts(known: Mapping[str, msgspec.Raw], new: Mapping[str, msgspec.Raw]) -> dict[str, str]:
+    """Other names for what is known under its name and says otherwise."""
+    renamed = {}
+    for name, content in new.items():
+        if name in known and _content(known[name]) != _content(content):
+            count = 2
+            while f"{name}_v{count}" in known or f"{name}_v{count}" in new:
+                count += 1
+            renamed[name] = f"{name}_v{count}"
+    return renamed
+
+
+def _content(raw: msgspec.Raw) -> Any:
+    """A definition or parameter, but for the kinds that it is: every server has its own (``deepEqualDefinitionsModuloGVKs``)."""
+    content = msgspec.json.decode(raw)
+    return {key: value for key, value in content.items() if key != _KINDS} if isinstance(content, dict) else content
+
+
+def _references(to: bytes, texts: Any) -> set[str]:
     return {
-        each.partition(b'"')[0].decode()
-        for text in texts
-        for each in bytes(text).split(_REFERENCE)[1:]
-        if each[:1] != b'"'
+        each.partition(b'"')[0].decode() for text in texts for each in bytes(text).split(to)[1:] if each[:1] != b'"'
     }
 
 
-def _renamed(raw: bytes, names: dict[bytes, bytes]) -> bytes:
+def _renamed(raw: bytes, to: bytes, names: Mapping[str, str]) -> bytes:
     """The document with other names in its references."""
-    start, *rest = raw.split(_REFERENCE)
+    start, *rest = raw.split(to)
     pieces = [start]
     for each in rest:
         name, quote, after = each.partition(b'"')
-        pieces += (_REFERENCE, names.get(name, name), quote, after)
+        pieces += (to, names.get(name.decode(), name.decode()).encode(), quote, after)
     return b"".join(pieces)
 
 

@@ -15,8 +15,6 @@ GROUP_VERSIONS = (
     "apis/rbac.authorization.k8s.io/v1",
 )
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-LACKING = {"shardSelector", "shardInfo", "ignoreStoreReadErrorWithClusterBreakingPotential"}
-"""Parameters and fields of kube-apiserver that the built-in control plane has not."""
 FORMS = ("application/json", "application/yaml")
 PATCHES = ("application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
 
@@ -77,7 +75,7 @@ def _operation(operation: Document, shared: Any) -> Iterator[tuple[str, Any]]:
         elif key not in {"parameters", "description"}:
             yield key, value
     known = {(each["name"], each["in"]) for each in (*operation.get("parameters", ()), *shared)}
-    yield "parameters", sorted(each for each in known if each[0] not in LACKING)
+    yield "parameters", sorted(known)
 
 
 def _content(body: Document, forms: tuple[str, ...]) -> dict[str, Any]:
@@ -106,8 +104,7 @@ def _fields(schema: Document, known: Document, path: tuple[str, ...]) -> Iterato
     rules = {key: value for key, value in rules.items() if not key.endswith(("-kind", "-int-or-string"))}
     yield ".".join(path), (merged.get("type"), rules)
     for name, found in merged.get("properties", {}).items():
-        if name not in LACKING:
-            yield from _fields(found, known, (*path, name))
+        yield from _fields(found, known, (*path, name))
     for name in ("items", "additionalProperties"):
         if isinstance(merged.get(name), dict):
             yield from _fields(merged[name], known, (*path, "*"))

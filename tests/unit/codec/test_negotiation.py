@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from extapi.codec.negotiation import (
+    SWAGGER_PROTOBUF,
     Discovery,
     Negotiated,
     Transform,
     negotiate,
     negotiate_discovery,
+    negotiate_openapi,
     negotiate_stream,
     patch_type,
     request_format,
-    swagger_in_protobuf,
 )
 from extapi.errors import NotAcceptable, UnsupportedMediaType
 
@@ -262,13 +263,23 @@ def test_apply_says_that_it_is_not_there_yet() -> None:
         ("application/com.github.proto-openapi.spec.v2.v1.0+protobuf, application/json", True),
         ("application/json, application/com.github.proto-openapi.spec.v2.v1.0+protobuf", False),
         ("text/html, application/com.github.proto-openapi.spec.v2@v1.0+protobuf", True),
-        ("application/vnd.kubernetes.protobuf", False),
+        ("application/yaml, application/json", False),
         ("*/*", False),
+        ("*", False),
+        ("application/*", False),
         ("", False),
     ],
 )
 def test_openapi_v2_in_protobuf(accept: str, protobuf: bool) -> None:
-    assert swagger_in_protobuf(accept) is protobuf
+    assert negotiate_openapi(accept, protobuf=True) == (SWAGGER_PROTOBUF if protobuf else "application/json")
+    if "json" in accept or "*" in accept or not accept:
+        assert negotiate_openapi(accept) == "application/json"
+
+
+@pytest.mark.parametrize("accept", ["application/yaml", "text/*", "application/vnd.kubernetes.protobuf", ";"])
+def test_openapi_is_json_or_nothing(accept: str) -> None:
+    with pytest.raises(NotAcceptable, match=r"accepted: application/json$"):
+        negotiate_openapi(accept)
 
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"

@@ -25,6 +25,7 @@ SCHEMA: dict[str, Any] = {
             "required": ["maybe", "size"],
             "properties": {
                 "maybe": {"type": "string", "nullable": True},
+                "color": {"type": "string", "default": "red"},
                 "size": {"type": "integer", "format": "int64", "enum": [1, 2]},
                 "port": {"x-kubernetes-int-or-string": True},
                 "ported": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
@@ -97,6 +98,16 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
                 yield path, method, operation
 
 
+def parameters(document: dict[str, Any], path: str, method: str) -> dict[str, Any]:
+    """Those of an operation and of its path, by name."""
+    item = document["paths"][path]
+    given = [*item["parameters"], *item[method].get("parameters", ())]
+    found = [
+        document["parameters"][one["$ref"].removeprefix("#/parameters/")] if "$ref" in one else one for one in given
+    ]
+    return {one["name"]: one for one in found}
+
+
 def references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
@@ -157,13 +168,15 @@ def test_operations_of_verbs_that_are_not_served_are_left_out() -> None:
 def test_what_kubectl_asks_of_operations_that_write(document: dict[str, Any]) -> None:
     for path, method, operation in operations(document):
         assert operation["x-kubernetes-group-version-kind"]["group"] == GROUP, path
-        names = {parameter["name"] for parameter in operation.get("parameters", ())} - {"body"}
+        names = parameters(document, path, method).keys()
         if method in {"post", "put", "patch"}:
             assert {"dryRun", "fieldManager", "fieldValidation"} <= names
             assert ("force" in names) == (method == "patch")
+            # Before 1.27, kubectl looks for these in the operation and follows no references.
+            own = {parameter.get("name") for parameter in operation["parameters"]}
+            assert {"dryRun", "fieldValidation"} <= own
         elif operation["x-kubernetes-action"] in {"list", "deletecollection"}:
-            assert {"labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"} <= names
-            assert ("watch" in names) == (operation["x-kubernetes-action"] == "list")
+            assert {"labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "watch"} <= names
 
 
 @pytest.mark.parametrize(
@@ -177,15 +190,63 @@ def test_what_kubectl_asks_of_operations_that_write(document: dict[str, Any]) ->
 def test_every_reference_leads_somewhere(document: dict[str, Any], prefix: str, schemas: dict[str, Any]) -> None:
     found = set(references(document))
     assert found
-    assert {reference.removeprefix(prefix) for reference in found} <= schemas.keys()
+    shared = {reference for reference in found if reference.startswith("#/parameters/")}
+    assert {reference.removeprefix(prefix) for reference in found - shared} <= schemas.keys()
+    assert {reference.removeprefix("#/parameters/") for reference in shared} == set(document.get("parameters", ()))
 
 
 @pytest.mark.parametrize("document", [v2(), v3()], ids=["v2", "v3"])
 def test_every_name_in_a_path_is_a_parameter(document: dict[str, Any]) -> None:
-    for path, item in document["paths"].items():
-        named = {parameter["name"] for parameter in item["parameters"] if parameter["in"] == "path"}
-        assert named == {part.strip("{}") for part in path.split("/") if part.startswith("{")}
-        assert all(parameter["required"] for parameter in item["parameters"] if parameter["in"] == "path")
+    for path, method, _ in operations(document):
+        named = {name: one for name, one in parameters(document, path, method).items() if one["in"] == "path"}
+        assert named.keys() == {part.strip("{}") for part in path.split("/") if part.startswith("{")}
+        assert all(parameter["required"] for parameter in named.values())
+        assert "pretty" in parameters(document, path, method)
+
+
+def test_parameters_are_shared_under_the_names_of_kube_apiserver() -> None:
+    """As 1.36.3 names them: its merged document would rename what is called otherwise, or says something else."""
+    document = v2()
+    assert {
+        "allowWatchBookmarks-HC2hJt-J", "body-2Y1dVQaQ", "body-78PwaGsr", "continue-QfD61s0i", "fieldManager-7c6nTn1T",
+        "fieldManager-Qy4HdaTW", "fieldSelector-xIcQKXFG", "force-tOGGb0Yi", "gracePeriodSeconds--K5HaBOS",
+        "labelSelector-5Zw57w4C", "limit-1NfNmdNH", "namespace-vgWSWtn3", "orphanDependents-uRB25kX5",
+        "pretty-tJGM1-ng", "propagationPolicy-6jk3prlO", "resourceVersion-5WAnf1kx", "resourceVersionMatch-t8XhRHeC",
+        "sendInitialEvents-rLXlEK_k", "shardSelector-Kgyki_3_", "timeoutSeconds-yvYezaOC", "watch-XNNPZGbK",
+        "ignoreStoreReadErrorWithClusterBreakingPotential-QbNkfIqj",
+    } == document["parameters"].keys()  # fmt: skip
+    assert all("$ref" not in one for one in document["parameters"].values())
+    everywhere = document["paths"][f"{ROOT}/pizzas"]
+    assert {"$ref": "#/parameters/watch-XNNPZGbK"} in everywhere["parameters"], "its one operation shares all"
+    assert "parameters" not in everywhere["get"]
+
+
+@pytest.mark.parametrize("document", [v2(), v3()], ids=["v2", "v3"])
+def test_selectable_fields_are_published_with_the_kind_and_its_list(document: dict[str, Any]) -> None:
+    chosen = [model(selectable=("spec.size", "spec.port"))]
+    fields = [{"fieldPath": "spec.size"}, {"fieldPath": "spec.port"}]
+    more = openapi_v2(chosen)["definitions"] if "swagger" in document else openapi_v3(GROUP, "v1beta1", chosen)
+    schemas = more if "swagger" in document else more["components"]["schemas"]
+    for name in ("Pizza", "PizzaList"):
+        kind = f"info.programming-kubernetes.restaurant.v1beta1.{name}"
+        assert schemas[kind]["x-kubernetes-selectable-fields"] == fields
+        before = document["definitions"] if "swagger" in document else document["components"]["schemas"]
+        assert "x-kubernetes-selectable-fields" not in before[kind]
+
+
+def test_what_kubernetes_describes_is_described_in_its_words() -> None:
+    """A schema that differs by one word gets another name in kube-apiserver's merged document."""
+    kind = v3()["components"]["schemas"]["info.programming-kubernetes.restaurant.v1beta1.Pizza"]["properties"]
+    docs = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+    assert kind["apiVersion"]["description"] == (
+        "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized "
+        f"schemas to the latest internal value, and may reject unrecognized values. More info: {docs}#resources"
+    )
+    assert kind["metadata"]["description"] == f"Standard object's metadata. More info: {docs}#metadata"
+    embedded = kind["spec"]["properties"]["shut"]["properties"]
+    assert embedded["kind"]["description"].startswith("kind is a string value representing the type of this object.")
+    listed = v3()["components"]["schemas"]["info.programming-kubernetes.restaurant.v1beta1.PizzaList"]["properties"]
+    assert listed["metadata"]["description"] == f"Standard list metadata. More info: {docs}#types-kinds"
 
 
 @pytest.mark.parametrize("document", [v2(), v3()], ids=["v2", "v3"])
@@ -249,6 +310,7 @@ def test_the_schema_of_a_kind_in_v2_says_what_old_kubectl_can_take() -> None:
     assert "not" not in spec
     assert spec["required"] == ["size"]
     assert spec["properties"]["maybe"] == {}
+    assert spec["properties"]["color"] == {"type": "string"}, "kube-apiserver publishes no defaults in this version"
     assert spec["properties"]["port"] == {"x-kubernetes-int-or-string": True}
     assert spec["properties"]["openList"] == {"x-kubernetes-preserve-unknown-fields": True}
     assert spec["properties"]["open"] == {"x-kubernetes-preserve-unknown-fields": True}
@@ -285,12 +347,30 @@ def test_bodies_answers_and_media_types() -> None:
     assert one["patch"]["requestBody"]["required"] is True
     assert "required" not in one["delete"]["requestBody"]
     assert list(one["put"]["responses"]) == ["200", "201", "401"]
-    assert list(one["get"]["responses"]["200"]["content"]) == ["application/json", "application/yaml"]
+    assert list(one["patch"]["responses"]) == ["200", "401"]
+    for media in (one["get"]["responses"]["200"], one["put"]["requestBody"], one["delete"]["requestBody"]):
+        assert list(media["content"]) == ["application/json", "application/yaml"]
+    assert "requestBody" not in v3()["paths"][NAMESPACED]["delete"]
     assert "requestBody" not in one["get"]
     one = v2()["paths"][f"{NAMESPACED}/{{name}}"]
     assert one["patch"]["consumes"] == ["application/json-patch+json", "application/merge-patch+json"]
-    assert one["put"]["parameters"][0]["schema"]["$ref"].endswith(".Pizza")
-    assert "required" not in one["delete"]["parameters"][0]
+    body = parameters(v2(), f"{NAMESPACED}/{{name}}", "put")["body"]
+    assert body["schema"]["$ref"].endswith(".Pizza")
+    assert "required" not in parameters(v2(), f"{NAMESPACED}/{{name}}", "delete")["body"]
+    assert one["put"]["consumes"] == ["application/json", "application/yaml"]
+    assert list(one["patch"]["responses"]) == ["200", "401"]
+    assert "body" not in parameters(v2(), NAMESPACED, "delete")
+
+
+def test_kinds_of_kubernetes_are_written_as_the_built_in_groups_are() -> None:
+    """As 1.36.3 publishes ConfigMaps: a patch may create, deletecollection takes options, bodies are of any type."""
+    document = openapi_v3("", "v1", [account()])
+    collection, one = document["paths"][CORE], document["paths"][f"{CORE}/{{name}}"]
+    assert list(one["patch"]["responses"]) == ["200", "201", "401"]
+    assert "parameters" not in one["get"]
+    assert list(collection["delete"]["requestBody"]["content"]) == ["*/*"]
+    assert {"propagationPolicy", "labelSelector"} <= parameters(document, CORE, "delete").keys()
+    assert "watch" not in parameters(document, CORE, "delete")
 
 
 @pytest.mark.parametrize(
@@ -398,11 +478,13 @@ def test_what_cannot_be_listed_has_no_list(version: str) -> None:
     assert "io.k8s.api.core.v1.ServiceAccount" in schemas
     assert "io.k8s.api.core.v1.ServiceAccountList" not in schemas
     listed = openapi_v3("", "v1", [account(verbs=["list"])])["paths"]["/api/v1/serviceaccounts"]["get"]
-    parameters = {parameter["name"] for parameter in listed["parameters"]}
-    assert "limit" in parameters
-    assert "watch" not in parameters
+    assert listed["operationId"] == "listCoreV1ServiceAccountForAllNamespaces"
+    names = parameters(openapi_v3("", "v1", [account(verbs=["list"])]), "/api/v1/serviceaccounts", "get").keys()
+    assert "limit" in names
+    assert "watch" not in names
 
 
 def test_articles() -> None:
-    text = openapi_v3(GROUP, "v1beta1", [model(kind="Oven")])["paths"][NAMESPACED]["post"]["description"]
-    assert text == "create an Oven"
+    for kind, described in (("Oven", "an Oven"), ("Sauces", "Sauces"), ("Glass", "a Glass")):
+        text = openapi_v3(GROUP, "v1beta1", [model(kind=kind)])["paths"][NAMESPACED]["post"]["description"]
+        assert text == f"create {described}"

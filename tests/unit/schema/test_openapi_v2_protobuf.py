@@ -37,8 +37,14 @@ def test_paths_and_operations() -> None:
         X: {"group": "", "kind": "T", "version": "v1"},
     }
     named = {"name": "name", "in": "path", "type": "string", "required": True}
+    shared = {"$ref": "#/parameters/pretty-x"}
     data = encode_v2(
-        {"swagger": "2.0", "info": {"title": "t"}, "paths": {"/p": {"patch": operation, "parameters": [named]}}}
+        {
+            "swagger": "2.0",
+            "info": {"title": "t"},
+            "paths": {"/p": {"patch": operation, "parameters": [named, shared]}},
+            "parameters": {"pretty-x": {"name": "pretty", "in": "query", "type": "string"}},
+        }
     )
     assert (read(data, 1), read(data, 2, 1)) == ([b"2.0"], [b"t"])
     path = (8, 2)  # Paths, NamedPathItem
@@ -52,6 +58,9 @@ def test_paths_and_operations() -> None:
     assert (read(data, *body, 2), read(data, *body, 4)) == ([b"body"], [1])
     assert read(data, *body, 5, 1) == [b"#/definitions/T"]
     assert read(data, *path, 2, 9, 1, 2, 4, 4) == [b"name"]
+    assert read(data, *path, 2, 9, 2, 1) == [b"#/parameters/pretty-x"]
+    # ParameterDefinitions, NamedParameter, Parameter, NonBodyParameter, QueryParameterSubSchema
+    assert (read(data, 10, 1, 1), read(data, 10, 1, 2, 2, 3, 4)) == ([b"pretty-x"], [b"pretty"])
     answer = (*patch, 9, 1)
     assert (read(data, *answer, 1), read(data, *answer, 2, 1, 1)) == ([b"200"], [b"OK"])
     assert read(data, *answer, 2, 1, 2, 1, 1) == [b"#/definitions/T"]

@@ -16,7 +16,10 @@ from tests.unit.verbs.sample import GROUP, V1, Shop, failure
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
-ALL = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+ALL = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+"""In the order of custom resources."""
+SORTED = sorted(ALL)
+"""In that of Kubernetes' own kinds."""
 VERSIONS = [{"groupVersion": f"{GROUP}/{version}", "version": version} for version in ("v1", "v1beta1", "v1alpha1")]
 
 
@@ -229,7 +232,7 @@ def test_the_resources_of_the_core_group(cluster_served: InMemoryServer) -> None
                 "singularName": "namespace",
                 "namespaced": False,
                 "kind": "Namespace",
-                "verbs": [verb for verb in ALL if verb != "deletecollection"],
+                "verbs": [verb for verb in SORTED if verb != "deletecollection"],
                 "shortNames": ["ns"],
                 "storageVersionHash": "Q3oi5N2YM8M=",
             },
@@ -252,7 +255,7 @@ def test_the_resources_of_the_core_group(cluster_served: InMemoryServer) -> None
                 "singularName": "serviceaccount",
                 "namespaced": True,
                 "kind": "ServiceAccount",
-                "verbs": ALL,
+                "verbs": SORTED,
                 "storageVersionHash": "pbx9ZvyFpBE=",
             },
             {

@@ -61,10 +61,11 @@ def test_what_the_client_has_is_not_sent_again(shop_served: Shop, path: str) -> 
     assert (answer.status, answer.body) == (304, b"")
 
 
-def test_an_unknown_group_version_is_empty(shop_served: Shop) -> None:
-    """C20: 200 with nothing."""
-    answer = shop_served.request("GET", "/openapi/v3/apis/x.example.com/v1")
-    assert (answer.status, answer.body) == (200, b"")
+@pytest.mark.parametrize("unknown", ["apis/x.example.com/v1", f"apis/{GROUP}", f"apis/{GROUP}/v9", "x"])
+def test_an_unknown_group_version_is_404(shop_served: Shop, unknown: str) -> None:
+    """As 1.36.3 answers."""
+    answer = shop_served.request("GET", f"/openapi/v3/{unknown}")
+    assert (answer.status, answer.body) == (404, b"")
 
 
 def test_version_2_is_there_in_protobuf(shop_served: Shop) -> None:
@@ -79,10 +80,13 @@ def test_version_2_is_there_in_protobuf(shop_served: Shop) -> None:
     assert shop_served.request("GET", "/openapi/v2").headers["etag"] != etag
 
 
-@pytest.mark.parametrize("path", ["/openapi/v3", PATH])
-def test_protobuf_alone_is_406(shop_served: Shop, path: str) -> None:
-    headers = {"Accept": "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}
-    assert shop_served.request("GET", path, headers=headers).status == 406
+@pytest.mark.parametrize("path", ["/openapi/v2", PATH])
+@pytest.mark.parametrize(
+    "accept", ["application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/yaml", "text/plain"]
+)
+def test_what_is_no_json_alone_is_406(shop_served: Shop, path: str, accept: str) -> None:
+    assert shop_served.request("GET", path, headers={"Accept": accept}).status == 406
+    assert shop_served.request("GET", "/openapi/v3", headers={"Accept": accept}).status == 200, "as 1.36.3"
 
 
 def test_nothing_else_is_there(shop_served: Shop) -> None:

@@ -159,3 +159,31 @@ def test_definitions_that_differ_get_another_name_and_those_that_do_not_are_one(
     assert got["Part_v2"] == {"x": 3}
     assert got["Part_v3"] == {"x": 4}
     assert json.loads(bytes(merged.paths["/p"])) == {"get": reference("Widget")}
+
+
+def test_what_differs_in_its_kinds_alone_is_the_same_definition() -> None:
+    """DeleteOptions names the groups of its server (``deepEqualDefinitionsModuloGVKs`` of kube-openapi)."""
+    merged = Swagger()
+    for group in ("", "shop.example.com"):
+        options = {"type": "object", "x-kubernetes-group-version-kind": [{"group": group, "kind": "DeleteOptions"}]}
+        merge(merged, json.dumps({"paths": {}, "definitions": {"DeleteOptions": options}}).encode())
+    assert list(merged.definitions) == ["DeleteOptions"]
+
+
+def test_parameters_are_merged_as_definitions_are() -> None:
+    def part(name: str, text: str) -> bytes:
+        paths = {f"{GROUP_VERSION}/{name}": {"parameters": [{"$ref": "#/parameters/pretty-x"}]}}
+        shared = {"pretty-x": {"name": "pretty", "description": text, "in": "body", "schema": reference("Patch")}}
+        more = {"unused-x": {"name": "unused", "in": "query"}}
+        definitions = {"Patch": {"type": "object"}, "Other": {}}
+        return json.dumps({"paths": paths, "parameters": shared | more, "definitions": definitions}).encode()
+
+    own = part_of(part("a", "one"), SERVICE)
+    assert (set(own.parameters), set(own.definitions)) == ({"pretty-x"}, {"Patch"})
+    merged = Swagger()
+    for name, text in (("a", "one"), ("b", "one"), ("c", "two")):
+        merge(merged, part(name, text))
+    assert set(merged.parameters) == {"pretty-x", "pretty-x_v2", "unused-x"}
+    for name, used in (("a", "pretty-x"), ("b", "pretty-x"), ("c", "pretty-x_v2")):
+        item = json.loads(bytes(merged.paths[f"{GROUP_VERSION}/{name}"]))
+        assert item == {"parameters": [{"$ref": f"#/parameters/{used}"}]}

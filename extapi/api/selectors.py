@@ -287,7 +287,8 @@ def _fields(text: str) -> FieldSelector:
             key, operator = key[:-1], "!="
         else:
             value = value.removeprefix("=")  # it was "=="
-        requirements.append(FieldRequirement(key, operator, _unescaped(value)))
+        if key or value:  # what compares nothing with nothing selects everything (``fields.hasTerm.Transform``)
+            requirements.append(FieldRequirement(key, operator, _unescaped(value)))
     return FieldSelector(tuple(requirements), field_matcher(requirements))
 
 

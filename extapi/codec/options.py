@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
+from extapi.api.requestselectors import Selectors
 from extapi.api.strconv import parse_int, parse_uint
 from extapi.errors import ApiError, BadRequest, FieldError, Invalid
 
@@ -153,12 +154,13 @@ def manager_of(field_manager: str, user_agent: str) -> str:
     return printable.encode(errors="replace")[:_MANAGER_BYTES].decode(errors="ignore") or "unknown"
 
 
-def list_options(query: Query, *, watch_path: bool = False) -> ListOptions:
+def list_options(query: Query, selectors: Selectors | None = None, *, watch_path: bool = False) -> ListOptions:
     """The options of a list or watch.
 
-    ``watch_path``: the deprecated paths with ``/watch/``, judged as a list (spec F15). A watch that names neither a
-    revision nor what it wants first is turned into one with initial events (spec F4). Raises :class:`BadRequest` for
-    what is no number, :class:`Invalid` of kind ListOptions otherwise.
+    ``selectors``: those of the query, parsed in between, as kube-apiserver does: one that cannot be is told before the
+    other options are judged. ``watch_path``: the deprecated paths with ``/watch/``, judged as a list (spec F15). A watch
+    that names neither a revision nor what it wants first is turned into one with initial events (spec F4). Raises
+    :class:`BadRequest` for what is no number and no selector, :class:`Invalid` of kind ListOptions otherwise.
     """
     options = ListOptions(
         label_selector=first_value(query, "labelSelector"),
@@ -172,12 +174,12 @@ def list_options(query: Query, *, watch_path: bool = False) -> ListOptions:
         continue_=first_value(query, "continue"),
         send_initial_events=parse_bool(query, "sendInitialEvents"),
     )
+    if selectors is not None:
+        _ = selectors.labels, selectors.fields
     unsaid = options.send_initial_events is None and not options.resource_version_match
     if options.watch and unsaid and options.resource_version in ("", "0"):
         options = replace(options, send_initial_events=True, resource_version_match="NotOlderThan")
     _refuse("ListOptions", _watch_errors(options) if options.watch else _list_errors(options))
-    if not options.watch and options.continue_ and options.resource_version not in ("", "0"):
-        raise BadRequest("specifying resource version is not allowed when using continue")
     return replace(options, watch=True) if watch_path else options
 
 

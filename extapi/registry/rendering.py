@@ -9,6 +9,7 @@ import msgspec
 from extapi.api.types import Obj
 from extapi.codec.strictjson import encode
 from extapi.codec.tables import RawCells
+from extapi.registry.base import Rendering
 from extapi.registry.served import ServedKind
 from extapi.watch.entry import Entry
 
@@ -59,17 +60,17 @@ class CachedRenderings:
 
 
 class FreshRenderings:
-    """Objects that are in no cache, as a list shows them."""
+    """Objects that are in no cache, or come of several lists, as one list shows them."""
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: Sequence[FreshRendering]) -> None:
+    def __init__(self, items: Sequence[Rendering]) -> None:
         self._items = items
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def __iter__(self) -> Iterator[FreshRendering]:
+    def __iter__(self) -> Iterator[Rendering]:
         return iter(self._items)
 
     def encoded(self) -> list[bytes]:

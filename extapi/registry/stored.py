@@ -12,7 +12,7 @@ from extapi.client.clock import sleep
 from extapi.codec import continuation
 from extapi.codec.options import parse_resource_version
 from extapi.codec.tables import Columns
-from extapi.errors import Expired, NotFound, Timeout
+from extapi.errors import BadRequest, Expired, NotFound, Timeout
 from extapi.listener.call import Streaming
 from extapi.registry.base import Admission, Change, DeleteRules, Listing, Place, Query, Rendering, WatchForm, WatchQuery
 from extapi.registry.create import create
@@ -123,6 +123,8 @@ class StoredResource(StoredObject):
         """See :class:`extapi.registry.base.Resource`."""
         if query.continue_:
             token = continuation.decode(query.continue_)
+            if query.resource_version not in ("", "0"):
+                raise BadRequest("specifying resource version is not allowed when using continue")
             return await self._continued(at, query, token)
         cache = self._store.cache
         wanted = parse_resource_version(query.resource_version) or 0

@@ -18,7 +18,7 @@ MOST = 1 << 32
 async def list_(target: Target[Lister]) -> Response:
     """The objects that the query selects, or a page of them."""
     accepted = negotiated(target, listing=True)
-    options = list_options(target.call.query)
+    options = list_options(target.call.query, target.call.selectors)
     listing = await target.resource.list(target.at, query(target, options))
     return list_answer(target, accepted, listing)
 

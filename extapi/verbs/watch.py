@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extapi.codec.negotiation import negotiate_stream
+from extapi.codec.negotiation import negotiate, negotiate_stream
 from extapi.codec.options import include_object, list_options
 from extapi.listener.call import Response
 from extapi.registry.base import Watcher, WatchForm, WatchQuery
@@ -17,10 +17,11 @@ _FORMS = {"Table": "table", "PartialObjectMetadata": "metadata"}
 
 async def watch(target: Target[Watcher]) -> Response:
     """Open the stream; what is wrong with the request is said before it begins."""
-    accepted = negotiate_stream(
-        target.call.header("accept"), transforms=frozenset(_FORMS), protobuf=target.messages is not None
-    )
-    options = list_options(target.call.query, watch_path=_deprecated(target.call.info.path))
+    accept, native = target.call.header("accept"), target.messages is not None
+    negotiate(accept, protobuf=native)  # what no answer can have is told first, what no stream can have later
+    options = list_options(target.call.query, target.call.selectors, watch_path=_deprecated(target.call.info.path))
+    wanted = query(target, options)
+    accepted = negotiate_stream(accept, transforms=frozenset(_FORMS), protobuf=native)
     protobuf = accepted.format == "protobuf"
     form = WatchForm(protobuf=protobuf)
     if accepted.transform is not None:
@@ -30,10 +31,8 @@ async def watch(target: Target[Watcher]) -> Response:
     if not seconds:
         # Spread, so that the watches of one moment do not all come back in one moment. The audit id is random enough.
         seconds = MIN_SECONDS * (1 + (hash(target.call.audit_id) & 0xFFFF) / 0x10000)
-    wanted = WatchQuery(
-        query(target, options), options.send_initial_events, options.allow_watch_bookmarks, max(seconds, 0.0)
-    )
-    stream = await target.resource.watch(target.at, wanted, form)
+    watched = WatchQuery(wanted, options.send_initial_events, options.allow_watch_bookmarks, max(seconds, 0.0))
+    stream = await target.resource.watch(target.at, watched, form)
     return Response(200, [("Content-Type", accepted.stream_type)], stream)
 
 

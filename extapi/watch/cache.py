@@ -188,9 +188,10 @@ class ResourceCache:
             remaining = self._count_after(prefix, found[-1].key) if limit and len(found) == limit else 0
             return EntryPage(found, remaining > 0, None if selection.by_selector else remaining)
         matching = (entry for key in keys if test(entry := entries[key]))
-        found = list(islice(matching, limit + 1) if limit else matching)
-        more = bool(limit) and len(found) > limit
-        return EntryPage(found[:limit] if more else found, more, None)
+        found = list(islice(matching, limit) if limit else matching)
+        # Whether what follows is selected as well is for the next page to find out, as in kube-apiserver.
+        more = bool(limit) and len(found) == limit and self._count_after(prefix, found[-1].key) > 0
+        return EntryPage(found, more, None)
 
     def _range(self, namespace: str | None, selection: Selection) -> tuple[bytes, Test | None]:
         """The prefix of the keys in question, and the test that is left."""

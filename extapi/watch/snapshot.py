@@ -20,7 +20,7 @@ class EntryPage(NamedTuple):
 
     entries: Sequence[Entry]
     more: bool
-    """Whether further matching objects follow."""
+    """Whether further objects follow, selected or not."""
     remaining: int | None
     """How many; ``None`` where that is not counted: with selectors."""
 
@@ -33,17 +33,19 @@ async def read_page(
     Raises the backend's ``Compacted``, ``Future`` and ``Unavailable``.
     """
     found: list[Entry] = []
-    wanted = limit + 1 if limit and test is not None else limit
-    size = wanted
+    size = limit
     while True:
         page = await backend.page(prefix, at=at, after=after, limit=size)
-        for key, value, revision in page.entries:
+        for number, (key, value, revision) in enumerate(page.entries, 1):
             entry = Entry(key, revision, value, source.labels(value), source)
             if test is None or test(entry):
                 found.append(entry)
+                if test is not None and len(found) == limit:
+                    # Whether what follows is selected as well is for the next page to find out, as in kube-apiserver.
+                    return EntryPage(found, page.more or number < len(page.entries), None)
         if test is None:
             return EntryPage(found, page.more, page.remaining)
-        if not page.more or not page.entries or len(found) >= wanted > 0:
-            return EntryPage(found[:limit] if limit else found, bool(limit) and len(found) > limit, None)
+        if not page.more or not page.entries:
+            return EntryPage(found, more=False, remaining=None)
         after = page.entries[-1].key
         size = min(size * 2, _LARGEST_PAGE)

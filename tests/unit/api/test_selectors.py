@@ -211,7 +211,10 @@ def test_fields_that_are_not_selectable_are_refused() -> None:
         supported(parse_field_selector("spec.size=3"), keys)
     assert str(caught.value) == "field label not supported: spec.size"
     with pytest.raises(BadRequest, match=r"field label not supported: $"):
-        supported(parse_field_selector("="), keys)
+        supported(parse_field_selector("=a"), keys)
+    for text in ("=", "==", "!=", "=,metadata.name=a"):
+        supported(parse_field_selector(text), keys)
+    assert parse_field_selector("=,==").empty, "nothing compared with nothing selects everything"
     with pytest.raises(BadRequest) as caught:
         supported(parse_field_selector("spec.size=3"), keys, native=True)
     assert str(caught.value) == '"spec.size" is not a known field selector: only "metadata.name", "metadata.namespace"'

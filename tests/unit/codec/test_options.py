@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from extapi.api.requestselectors import Selectors
 from extapi.codec.options import (
     CreateOptions,
     ListOptions,
@@ -194,9 +195,17 @@ def test_the_deprecated_watch_paths_are_judged_as_lists() -> None:
         list_options({"sendInitialEvents": ["1"], "watch": ["1"]}, watch_path=True)
 
 
-def test_continue_goes_with_no_resource_version() -> None:
-    with pytest.raises(BadRequest, match=r"^specifying resource version is not allowed when using continue$"):
-        list_options({"continue": ["x"], "resourceVersion": ["5"]})
+def test_selectors_are_told_after_numbers_and_before_all_else() -> None:
+    """As ``ListOptions`` are converted and then judged in k8s.io/apiserver."""
+    bad = Selectors("a in", "b")
+    with pytest.raises(BadRequest, match=r"^strconv.ParseInt: "):
+        list_options({"limit": ["x"]}, bad)
+    with pytest.raises(BadRequest, match="unable to parse requirement"):
+        list_options({"resourceVersionMatch": ["x"]}, bad)
+    with pytest.raises(BadRequest, match=r"^invalid selector: 'b'"):
+        list_options({"resourceVersionMatch": ["x"]}, Selectors("", "b"))
+    with pytest.raises(Invalid):
+        list_options({"resourceVersionMatch": ["x"]}, Selectors("a", "b=c"))
 
 
 def test_resource_versions() -> None:

@@ -33,7 +33,7 @@ def test_pages_double_until_enough_is_found() -> None:
     page = now(read_page(backend, source, PREFIX, at=at, after=b"", limit=2, test=rare))
     assert [entry.name for entry in page.entries] == ["p0999", "p1000"]
     assert page.more
-    assert backend.limits == [3 * 2**power for power in range(10)]
+    assert backend.limits == [2 * 2**power for power in range(9)]
     last = now(read_page(backend, source, PREFIX, at=at, after=page.entries[-1].key, limit=2, test=rare))
     assert [entry.name for entry in last.entries] == ["p2999"]
     assert not last.more

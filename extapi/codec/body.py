@@ -8,7 +8,7 @@ Source: spec E10, E21, J24, the notes on decoding; ``apiserver/pkg/endpoints/han
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from extapi.errors import BadRequest
 __all__ = [
     "Body",
     "UntypedError",
+    "check_version",
     "decode_object",
     "read",
     "refuse_number",
@@ -59,28 +60,36 @@ def decode_object(
     group_version: str,
     mode: Validation = "Warn",
 ) -> Body:
-    """The object in ``data``, of any kind but of the endpoint's ``group_version``.
+    """The object in ``data``, of any kind and version.
 
-    A wrong kind is left to validation, which answers 422 (spec J24). Under ``Strict``, :func:`refuse_strict` comes
-    after the schema has named unknown fields. Raises :class:`BadRequest`.
+    A wrong kind is left to validation, which answers 422 (spec J24); a wrong version to :func:`check_version`. Under
+    ``Strict``, :func:`refuse_strict` comes after the schema has named unknown fields. Raises :class:`BadRequest`.
     """
     try:
         value, duplicates, out_of_range = read(data, body_format)
         found_kind, api_version = type_of(value, lambda: data)
         refuse_number(out_of_range, found_kind, api_version)
+        if value.get("apiVersion", "") is None:
+            why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+            raise UntypedError(why, found_kind)  # noqa: TRY301 - refused as what has no type
     except UntypedError as error:
         # A lenient decoder takes the kind from the endpoint before it misses it in the body.
         found = (error.kind, error.version)
         if mode == "Ignore" and not error.kind:
-            found = (kind, group_version.rpartition("/")[2])
+            found = (kind, error.version or group_version.rpartition("/")[2])
         raise refused(str(error), data, kind, *found) from None
     except ValueError as error:
         raise refused(str(error), data, kind, "", "") from None
-    if api_version != group_version:
-        raise BadRequest(
-            f"the API version in the data ({api_version}) does not match the expected API version ({group_version})"
-        )
     return Body(value, [] if mode == "Ignore" else duplicates)
+
+
+def check_version(value: Mapping[str, Any], group_version: str) -> None:
+    """Raises :class:`BadRequest` for an object that is not of ``group_version``; comes after all that reading it says."""
+    found = value.get("apiVersion") or ""
+    if found != group_version:
+        raise BadRequest(
+            f"the API version in the data ({found}) does not match the expected API version ({group_version})"
+        )
 
 
 def read(data: bytes, body_format: Format) -> tuple[Any, list[str], str]:
@@ -126,7 +135,8 @@ def type_of(value: Any, data: Callable[[], bytes]) -> tuple[str, str]:
     if api_version.count("/") > 1:
         raise UntypedError(f"unexpected GroupVersion string: {api_version}")
     if not kind:
-        raise UntypedError(f"Object 'Kind' is missing in '{data().decode(errors='replace')}'")
+        why = f"Object 'Kind' is missing in '{data().decode(errors='replace')}'"
+        raise UntypedError(why, version=api_version.rpartition("/")[2])
     return kind, api_version
 
 

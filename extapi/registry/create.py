@@ -29,14 +29,18 @@ _OURS = (
 async def create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshRendering:
     """Store ``obj`` (accepted, in the request's version); a name is generated where only generateName is given."""
     metadata = obj["metadata"]
-    if metadata.get("name") or not metadata.get("generateName"):
+    prefix = metadata.get("generateName")
+    if not prefix:
         return await _create(store, at, obj, admit)
-    for _ in range(ATTEMPTS):
-        metadata["name"] = generate_name(metadata["generateName"], store.random)
+    generates = not metadata.get("name")
+    for _ in range(ATTEMPTS if generates else 1):
+        if generates:
+            metadata["name"] = generate_name(prefix, store.random)
         try:
             return await _create(store, at, {**obj, "metadata": dict(metadata)}, admit)
         except AlreadyExists as error:
             last = error
+    # Also where the client gave the name: kube-apiserver does not ask whose it was (``rest.CheckGeneratedNameError``).
     last.message += ", the server was not able to generate a unique name for the object"
     last.retry_after = 1
     raise last
@@ -45,6 +49,7 @@ async def create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshRe
 async def _create(store: Store, at: Place, obj: Obj, admit: Admission) -> FreshRendering:
     """One attempt with a fixed name."""
     kind = store.kind
+    kind.check_type(obj, at.version, obj["metadata"].get("name", ""))
     given_revision = obj["metadata"].get("resourceVersion", "")
     uid, created = store.new_uid(), store.timestamp()
     counted = kind.kind.native is None or kind.kind.native.generation

@@ -19,7 +19,7 @@ from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper, split_resource_version
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter, Unfit
-from extapi.errors import BadRequest, FieldError, InternalError
+from extapi.errors import BadRequest, FieldError, InternalError, Invalid
 from extapi.registry.declared import compiled
 from extapi.registry.selectable import Selectable
 from extapi.schema.program import Schema
@@ -217,10 +217,25 @@ class ServedKind:
 
     def rules(self, obj: Obj, old: Obj | None, version: str) -> list[FieldError]:
         """All errors by the schema of the version; with ``old``, those that were there before are let pass (spec J26)."""
-        errors: list[FieldError] = []
-        if obj["kind"] != self.kind.name:
-            errors.append(FieldError.invalid("kind", obj["kind"], f"must be {self.kind.name}"))
-        return errors + self.versions[version].schema.validate(obj, old)
+        return self.versions[version].schema.validate(obj, old)
+
+    def knows(self, obj: Obj) -> bool:
+        """Whether the object is of this kind, in any of its versions."""
+        known = {version.api_version for version in self.versions.values()}
+        return obj["kind"] == self.kind.name and obj.get("apiVersion") in known
+
+    def check_type(self, obj: Obj, version: str, name: str) -> None:
+        """Raises :class:`Invalid` for an object that is of another kind or version, which a patch can make of it.
+
+        This is told alone, since no other rule means such an object. Source: ``customresource.ValidateTypeMeta``.
+        """
+        kind, api_version = obj["kind"], obj.get("apiVersion") or ""
+        pairs = (("kind", kind, self.kind.name), ("apiVersion", api_version, self.versions[version].api_version))
+        errors = [
+            FieldError.invalid(path, found, f"must be {wanted}") for path, found, wanted in pairs if found != wanted
+        ]
+        if errors:
+            raise Invalid.of(kind, api_version.rpartition("/")[0], name, errors)
 
 
 def _version_of(obj: Obj) -> str:

@@ -48,6 +48,10 @@ async def _attempt(
         else:
             _carry_over(kind.kind.status, new, old)
 
+    if (obj["kind"], obj.get("apiVersion")) != (old["kind"], old["apiVersion"]):
+        _check_revision(store, name, obj, live.revision)
+        if not part or not kind.knows(obj):  # a part is taken out of the object in any of its versions
+            kind.check_type(obj, version, name)
     keep(obj)
     obj = await write.mutated(Operation.UPDATE, obj, old, keep)
     _check_revision(store, name, obj, live.revision)

@@ -109,6 +109,7 @@ class _Creates(_Virtual):
     async def create_named(self, at: Place, name: str, obj: Obj, *, admit: Admission) -> FreshRendering:
         """See :class:`extapi.registry.base.NamedCreater`."""
         write = self._write(at, name, admit)
+        self._kind.check_type(obj, self._spoken(at), name or obj["metadata"].get("name", ""))
         obj = await write.mutated(Operation.CREATE, obj, None, _keep)
         await self._check_parent(at, name)
         await write.checked(Operation.CREATE, obj, None)
@@ -144,6 +145,7 @@ class _Updates(_Virtual):
         """See :class:`extapi.registry.base.Updater`; a resourceVersion is compared where the author's object has one."""
         old = await self._got(at, name, admit.user)
         obj = await change(old)
+        self._kind.check_type(obj, self._spoken(at), name)
         write = self._write(at, name, admit)
         obj = await write.mutated(Operation.UPDATE, obj, old, _keep)
         given, live = (one["metadata"].get("resourceVersion", "") for one in (obj, old))

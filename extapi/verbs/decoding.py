@@ -6,7 +6,7 @@ What is not in the schema is refused, warned of or dropped, as ``fieldValidation
 from __future__ import annotations
 
 from extapi.api.types import Obj
-from extapi.codec.body import decode_object, refuse_strict, strict_warnings
+from extapi.codec.body import check_version, decode_object, refuse_strict, strict_warnings
 from extapi.codec.native import decode_native
 from extapi.codec.negotiation import BodyFormat, Format, request_format
 from extapi.codec.options import Validation
@@ -33,12 +33,33 @@ def decoded(target: Target[Resource], body: bytes, form: BodyFormat, validation:
     else:
         text: Format = "yaml" if form == "yaml" else "json"
         found = decode_object(body, text, kind=kind, group_version=group_version, mode=validation)
-    unknown = resource.accept(target.at, found.value)
+    unknown = unknown_fields(target, found.value)
     if validation == "Strict":
-        refuse_strict(resource.kind, target.at.version, unknown, found.duplicates)
+        version = str(found.value.get("apiVersion") or "").rpartition("/")[2]
+        refuse_strict(found.value["kind"], version, unknown, found.duplicates)
     elif validation == "Warn":
         target.call.warnings += strict_warnings(unknown, found.duplicates)
+    check_version(found.value, group_version)
     return found.value
+
+
+def unknown_fields(target: Target[Resource], obj: Obj) -> list[str]:
+    """Have the resource accept the object; the paths of fields that are not in the schema.
+
+    Of an object that says it is of another kind or group, metadata alone is known. Raises :class:`BadRequest` for metadata
+    of a wrong type.
+    """
+    resource, expected = target.resource, target.api_version
+    kind, api_version = obj["kind"], str(obj.get("apiVersion") or "")
+    try:
+        unknown = resource.accept(target.at, obj)
+    except BadRequest as error:
+        said = f" cannot be handled as a {resource.kind}: "
+        why = error.message.partition(said)[2]
+        raise BadRequest(f'{kind} in version "{api_version.rpartition("/")[2]}"{said}{why}') from None
+    if kind == resource.kind and api_version.rpartition("/")[0] == expected.rpartition("/")[0]:
+        return unknown
+    return [path for path in unknown if path.startswith("metadata.")]
 
 
 def check_namespace(target: Target[Resource], obj: Obj) -> None:

@@ -15,12 +15,12 @@ from extapi.codec.negotiation import patch_type
 from extapi.codec.options import patch_options
 from extapi.codec.patches import Patched, json_patch, merge_patch, patched_error, refuse_strict_patch
 from extapi.codec.strategic import go_value, strategic_merge_patch
-from extapi.errors import BadRequest, FieldError, Invalid
+from extapi.errors import BadRequest
 from extapi.listener.call import Response
 from extapi.registry.base import Structured, Updater
 from extapi.schema.structural import Structural
 from extapi.verbs.answer import negotiated, object_answer
-from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace
+from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace, unknown_fields
 from extapi.verbs.ownership import dedupe_owners
 from extapi.verbs.target import Target
 
@@ -44,7 +44,8 @@ async def patch(target: Target[Updater]) -> Response:
         else:
             patched = (json_patch if kind == "json-patch" else merge_patch)(old, body, validation)
         new = patched.value
-        _check_version(target, new)
+        if target.resource.native is not None:
+            _check_type(target, new)
         unknown = _accepted(target, patched)
         if validation == "Strict":
             refuse_strict_patch(_shown(patched), unknown, patched.duplicates)
@@ -77,23 +78,15 @@ def _shown(patched: Patched) -> Obj | str:
 
 def _accepted(target: Target[Updater], patched: Patched) -> list[str]:
     """The paths of unknown fields. What a patch made of metadata is told like all that a patch led to (spec E60)."""
-    resource = target.resource
     try:
-        return resource.accept(target.at, patched.value)
+        return unknown_fields(target, patched.value)
     except BadRequest as error:
-        prefix = f'{resource.kind} in version "{target.at.version}" cannot be handled as a {resource.kind}: '
-        raise patched_error(_shown(patched), error.message.removeprefix(prefix)) from None
+        why = error.message.partition(f" cannot be handled as a {target.resource.kind}: ")[2]
+        raise patched_error(_shown(patched), why) from None
 
 
-def _check_version(target: Target[Updater], new: Obj) -> None:
-    """A patch must leave the object its version; a wrong kind is left to validation, as in kube-apiserver.
-
-    Of Kubernetes' own kinds it must leave both.
-    """
+def _check_type(target: Target[Updater], new: Obj) -> None:
+    """A patch must leave an object of Kubernetes' own kinds its version and kind; of others the registry says so."""
     api_version, kind = new.get("apiVersion") or "", new["kind"]
-    resource = target.resource
-    if resource.native is not None and (kind, api_version) != (resource.kind, target.api_version):
+    if (kind, api_version) != (target.resource.kind, target.api_version):
         raise patched_error(new, not_registered(kind, api_version))
-    if api_version != target.api_version:
-        error = FieldError.invalid("apiVersion", api_version, f"must be {target.api_version}")
-        raise Invalid.of(kind, api_version.rpartition("/")[0], target.name, [error])

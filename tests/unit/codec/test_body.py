@@ -1,8 +1,10 @@
 """Bodies of writes: spec E10, E21 and the notes on decoding."""
 
+import re
+
 import pytest
 
-from extapi.codec.body import decode_object, refuse_strict, strict_error, strict_warnings
+from extapi.codec.body import check_version, decode_object, refuse_strict, strict_error, strict_warnings
 from extapi.codec.negotiation import Format
 from extapi.codec.options import Validation
 from extapi.errors import BadRequest
@@ -74,11 +76,20 @@ def test_yaml_errors_are_worded_as_by_go_yaml() -> None:
 
 
 def test_another_version_than_the_endpoints() -> None:
-    assert _refusal(b'{"apiVersion":"x/v2","kind":"Pizza"}') == (
-        "the API version in the data (x/v2) does not match the expected API version (g/v1)"
-    )
-    assert _refusal(b'{"kind":"Pizza"}') == (
-        "the API version in the data () does not match the expected API version (g/v1)"
+    """Told after all that reading the object says, so that unknown fields are warned of first."""
+    for data, found in ((b'{"apiVersion":"x/v2","kind":"Pizza"}', "x/v2"), (b'{"kind":"Pizza"}', "")):
+        value = decode_object(data, "json", kind="Pizza", group_version="g/v1").value
+        text = f"the API version in the data ({found}) does not match the expected API version (g/v1)"
+        with pytest.raises(BadRequest, match=f"^{re.escape(text)}$"):
+            check_version(value, "g/v1")
+    check_version({"apiVersion": "g/v1"}, "g/v1")
+
+
+def test_a_null_for_a_version() -> None:
+    """As 1.36.3 answers; a version that is missing or empty is another one than the endpoint's."""
+    assert _refusal(b'{"apiVersion":null,"kind":"Pizza"}') == (
+        'Pizza in version "" cannot be handled as a Pizza: '
+        ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
     )
 
 

@@ -378,7 +378,7 @@ def test_what_has_only_create_answers_only_that(server: InMemoryServer) -> None:
     resources = {one["name"]: one for one in server.request("GET", V1).json()["resources"]}
     assert resources["questions"]["verbs"] == ["create"]
     assert resources["bells"]["verbs"] == ["delete"]
-    assert resources["books"]["verbs"] == ["create", "delete", "deletecollection", "get", "list", "patch", "update"]
+    assert resources["books"]["verbs"] == ["delete", "deletecollection", "get", "list", "patch", "create", "update"]
 
 
 # -- objects that an author keeps

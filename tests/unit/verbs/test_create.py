@@ -452,3 +452,52 @@ def test_namespaces_that_are_not_known_yet_are_waited_for(shop_served: Shop) -> 
     assert answer.status == 403
     assert failure(answer)["message"] == 'widgets.shop.example.com "w" is forbidden: not yet ready to handle request'
     assert 10 <= shop_served.server.clock.seconds() - before < 11
+
+
+def test_a_name_that_is_taken_is_told_as_a_generated_one_where_there_is_a_prefix(shop_served: Shop) -> None:
+    """As 1.36.3 does: ``rest.CheckGeneratedNameError`` does not ask whose the name was. Nothing is tried again."""
+    shop_served.create("a")
+    shop_served.plugin.seen.clear()
+    answer = shop_served.request("POST", WIDGETS, body=widget("a", generateName="a-"))
+    assert (answer.status, answer.headers["retry-after"]) == (409, "1")
+    assert failure(answer)["message"] == (
+        'widgets.shop.example.com "a" already exists, the server was not able to generate a unique name for the object'
+    )
+    assert len([seen for seen in shop_served.plugin.seen if seen[0] == "validate"]) == 1
+
+
+def test_another_kind_is_told_alone(shop_served: Shop) -> None:
+    """J24; not that it has no name, nor what of its fields is wrong or unknown."""
+    body = {**widget("", spec={"size": -1, "nope": 1}), "kind": "Gadget"}
+    answer = shop_served.request("POST", WIDGETS, body=body)
+    assert (answer.status, answer.headers.get("warning")) == (422, None)
+    assert (
+        failure(answer)["message"]
+        == 'Gadget.shop.example.com "" is invalid: kind: Invalid value: "Gadget": must be Widget'
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "version"),
+    [({"apiVersion": f"{GROUP}/v1alpha1"}, "Widget", "v1alpha1"), ({"kind": "Gadget"}, "Gadget", "v1")],
+)
+def test_metadata_is_read_before_the_type_is_judged(
+    shop_served: Shop, change: dict[str, str], kind: str, version: str
+) -> None:
+    """As 1.36.3 tells it, in the words of the body."""
+    answer = shop_served.request("POST", WIDGETS, body={**widget(labels={"a": 1}), **change})
+    assert answer.status == 400
+    assert failure(answer)["message"] == (
+        f'{kind} in version "{version}" cannot be handled as a Widget: '
+        "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
+    )
+
+
+def test_unknown_fields_are_warned_of_before_the_version_is_refused(shop_served: Shop) -> None:
+    body = {**widget(spec={"size": 1, "nope": 1}, nope=1), "apiVersion": f"{GROUP}/v1alpha1"}
+    answer = shop_served.request("POST", WIDGETS, body=body)
+    assert (answer.status, "does not match the expected API version" in failure(answer)["message"]) == (400, True)
+    assert 'unknown field \\"spec.nope\\"' in answer.headers["warning"]
+    # Of another group nothing but metadata is known.
+    answer = shop_served.request("POST", WIDGETS, body={**body, "apiVersion": "other/v1"})
+    assert answer.headers["warning"] == '299 - "unknown field \\"metadata.nope\\""'

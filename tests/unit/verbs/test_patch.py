@@ -183,6 +183,39 @@ def test_another_version_is_422(shop_served: Shop) -> None:
     )
 
 
+def test_another_version_comes_after_warnings_and_a_conflict(shop_served: Shop) -> None:
+    """As 1.36.3: what reading the patched object says, the object's place, its revision, and then its type."""
+    shop_served.create()
+    other = {"apiVersion": f"{GROUP}/v1alpha1", "spec": {"nope": 1}}
+    answer = shop_served.merge(other)
+    assert (answer.status, answer.headers["warning"]) == (422, '299 - "unknown field \\"spec.nope\\""')
+    assert "strict decoding error" in failure(shop_served.merge(other, fieldValidation="Strict"))["message"]
+    assert shop_served.merge({**other, "metadata": {"resourceVersion": "1"}}).status == 409
+    assert shop_served.merge({**other, "metadata": {"name": "x"}}).status == 400
+    both = failure(shop_served.merge({"apiVersion": f"{GROUP}/v1alpha1", "kind": "X"}))
+    assert [cause["field"] for cause in both["details"]["causes"]] == ["kind", "apiVersion"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"apiVersion": f"{GROUP}/v1alpha1"}, 200),
+        ({"apiVersion": f"{GROUP}/v9"}, 422),
+        ({"apiVersion": "other/v1"}, 422),
+        ({"kind": "X"}, 422),
+    ],
+)
+def test_a_patch_of_the_status_may_name_any_version_of_the_kind(
+    shop_served: Shop, change: dict[str, str], status: int
+) -> None:
+    """Nothing but the status is taken. kube-apiserver takes it of objects that say they are something else, too."""
+    shop_served.create()
+    answer = shop_served.merge({**change, "status": {"ready": True}}, subresource="/status")
+    assert answer.status == status
+    assert shop_served.get()["apiVersion"] == f"{GROUP}/v1"
+    assert shop_served.get().get("status") == ({"ready": True} if status == 200 else None)
+
+
 def test_another_kind_is_422(shop_served: Shop) -> None:
     """J24."""
     shop_served.create()

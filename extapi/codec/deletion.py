@@ -21,6 +21,8 @@ from extapi.errors import BadRequest, FieldError, Invalid
 
 __all__ = ["DeleteOptions", "delete_options"]
 
+META_VERSION = "meta.k8s.io/v1"
+"""The group version of options that name none."""
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -97,7 +99,7 @@ def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) 
     if value is None:
         return {}
     _expect(value, "object", "v1.DeleteOptions")
-    kind, api_version = value.get("kind") or "DeleteOptions", value.get("apiVersion") or "v1"
+    kind, api_version = value.get("kind") or "DeleteOptions", value.get("apiVersion") or META_VERSION
     if kind != "DeleteOptions":
         raise BadRequest(not_registered(kind, api_version))
     _expect_field(value, "dryRun", "array", "[]string")
@@ -106,6 +108,8 @@ def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) 
     _expect_field(value, "gracePeriodSeconds", "number", "int64")
     _expect_field(value, "propagationPolicy", "string", "v1.DeletionPropagation")
     _expect_field(value, "orphanDependents", "bool", "bool")
+    # Accepted and without effect, as in kube-apiserver: it concerns objects that a store cannot read.
+    _expect_field(value, "ignoreStoreReadErrorWithClusterBreakingPotential", "bool", "bool")
     _expect_field(value, "preconditions", "object", "v1.Preconditions")
     preconditions = value.get("preconditions") or {}
     _expect_field(preconditions, "uid", "string", "types.UID", owner="Preconditions.preconditions")
@@ -124,7 +128,7 @@ def _from_protobuf(data: bytes, messages: Messages) -> dict[str, Any]:
     try:
         api_version, kind, raw = unwrap(data)
         if kind not in ("", "DeleteOptions"):
-            raise BadRequest(not_registered(kind, api_version or "v1"))
+            raise BadRequest(not_registered(kind, api_version or META_VERSION))
         return messages.decode("DeleteOptions", raw)
     except ProtobufError as error:
         raise BadRequest(str(error)) from None

@@ -247,9 +247,12 @@ class RequestParser:
                 raise Refused(501, "unsupported transfer encoding")
             head.chunked = True
         if "expect" in headers and not head.http10:
-            if [expectation.lower() for expectation in headers["expect"]] != ["100-continue"]:
+            # As Go's net/http: the first such header counts, an empty one is none, and other tokens may stand beside.
+            expected = headers["expect"][0].lower().replace(",", " ").split()
+            if "100-continue" in expected:
+                head.expects_continue = head.chunked or head.length > 0
+            elif headers["expect"][0]:
                 raise Refused(417, "unsupported expectation")
-            head.expects_continue = head.chunked or head.length > 0
         if head.method == "CONNECT":
             raise Refused(405, "CONNECT is not supported")
         if "upgrade" in headers and self._parser.should_upgrade():

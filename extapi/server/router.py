@@ -65,22 +65,33 @@ class Router:
     async def _resource(self, call: Call) -> Response:
         info = call.info
         endpoint = self._endpoints.get((info.group, info.version, info.resource, info.subresource))
-        if endpoint is None or info.prefix != ("apis" if info.group else "api"):
-            raise self._missing(call)
-        if endpoint.warning:
-            call.warnings.append(endpoint.warning)
-        resource = endpoint.resource
-        verb = endpoint.handlers.get(info.verb)
+        main = endpoint or (
+            self._endpoints.get((info.group, info.version, info.resource, "")) if info.subresource else None
+        )
+        if main is None or info.prefix != ("apis" if info.group else "api"):
+            raise NotFound.path()
+        resource = main.resource
         single = bool(info.name) and len(info.parts) > 1
-        whole = single and not info.subresource
-        if verb is None or (whole and info.verb == "create" and resource.native is not None):
-            raise _refused(endpoint, info.verb, whole=whole)
         # A namespace is in itself, as far as its path and who may do what are concerned.
         itself = single and info.resource == "namespaces" and info.namespace == info.name
         namespace = "" if itself else info.namespace
         # Of all namespaces together there is only reading: nothing deletes the objects of all of them at once.
         across = info.verb in {"list", "watch"} and not single
-        if resource.namespaced != bool(namespace) and not (resource.namespaced and across):
+        somewhere = resource.namespaced == bool(namespace) or (resource.namespaced and across)
+        if not somewhere and resource.native is None:
+            raise NotFound.path()
+        if main.warning:
+            call.warnings.append(main.warning)
+        if endpoint is None:
+            # An unknown subresource of a custom resource names its object (spec J38).
+            raise (
+                NotFound.path() if resource.native is not None else NotFound.named(info.resource, info.group, info.name)
+            )
+        verb = endpoint.handlers.get(info.verb)
+        whole = single and not info.subresource
+        if verb is None or (whole and info.verb == "create" and resource.native is not None):
+            raise _refused(endpoint, info.verb, whole=whole)
+        if not somewhere:
             raise NotFound.path()
         problems = path_segment(info.name) if single and (info.verb != "create" or info.subresource) else ()
         if problems:
@@ -88,22 +99,14 @@ class Router:
         target = Target(call, resource, Place(info.version, namespace, call.user), info.name, self._chain, self._clock)
         return await verb(target)  # type: ignore[no-any-return]
 
-    def _missing(self, call: Call) -> NotFound:
-        """No such path; an unknown subresource of a custom resource names its object (spec J38)."""
-        info = call.info
-        main = self._endpoints.get((info.group, info.version, info.resource, "")) if info.subresource else None
-        if main is not None and main.resource.native is None:
-            return NotFound.named(info.resource, info.group, info.name)
-        return NotFound.path()
-
     def _path(self, call: Call, path: str) -> Response:
         found = self._document(call, path.rstrip("/") or "/")
         if found is None:
             if path.startswith(self._roots):
                 raise NotFound.path()
             return Response(404, [("Content-Type", "application/json")], self._index)
-        if call.method not in READ_METHODS:
-            raise _not_allowed()
+        if call.method not in READ_METHODS or (call.method == "HEAD" and path.rstrip("/") == "/version"):
+            raise _not_allowed()  # kube-apiserver's route for the version has no HEAD, unlike its documents
         return found
 
     def _document(self, call: Call, path: str) -> Response | None:

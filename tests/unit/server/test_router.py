@@ -136,7 +136,27 @@ def test_a_deprecated_version_warns_of_itself(shop_served: Shop) -> None:
     assert shop_served.request("POST", path, body=shelf(version="v1beta1")).headers["warning"] == warning
     assert shop_served.request("GET", f"{path}/s").headers["warning"] == warning
     assert shop_served.request("GET", f"{path}/missing").headers["warning"] == warning
+    # Also of what is not there and not allowed, but for paths that no kind serves.
+    for method, below, status in (
+        ("GET", "/s/nope", 404),
+        ("POST", "/s/nope", 404),
+        ("OPTIONS", "/s", 405),
+        ("HEAD", "/x", 404),
+    ):
+        answer = shop_served.request(method, f"{path}{below}")
+        assert (answer.status, answer.headers["warning"]) == (status, warning), (method, below)
+    nowhere = f"/apis/{GROUP}/v1beta1/namespaces/default/shelves"
+    assert "warning" not in shop_served.request("GET", nowhere).headers
     assert "warning" not in shop_served.request("GET", f"{SHELVES}/s").headers
+
+
+def test_the_version_has_no_head(shop_served: Shop) -> None:
+    """As 1.36.3 answers; its documents and checks have one."""
+    for path in ("/version", "/version/"):
+        assert shop_served.request("HEAD", path).status == 405
+        assert shop_served.request("GET", path).status == 200
+    for path in ("/apis", "/openapi/v2", "/healthz", "/"):
+        assert shop_served.request("HEAD", path).status == 200
 
 
 class Thing(Object):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from extapi import Review
+from extapi.verbs import deletecollection
 from tests.unit.verbs.sample import ALPHAS, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf, widget
 
 WAIT = "shop.example.com/wait"
@@ -472,3 +473,56 @@ def test_what_the_last_finalizer_lets_go_is_shown_with_its_last_revision(shop_se
     marked = delete(shop_served).json()
     gone = shop_served.merge({"metadata": {"finalizers": None}}).json()
     assert gone["metadata"]["resourceVersion"] == marked["metadata"]["resourceVersion"]
+
+
+def test_a_collection_beyond_a_page_is_deleted_whole(shop_served: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletecollection, "PAGE", 2)
+    for name in "abcde":
+        shop_served.create(name)
+    answer = shop_served.request("DELETE", WIDGETS)
+    assert [item["metadata"]["name"] for item in answer.json()["items"]] == list("abcde")
+    assert "remainingItemCount" not in answer.json()["metadata"]
+    assert shop_served.request("GET", WIDGETS).json()["items"] == []
+
+
+def test_a_collection_at_a_revision_is_that_of_the_revision(shop_served: Shop) -> None:
+    """As in kube-apiserver, whose deletecollection lists by page, and pages at a revision are of that revision."""
+    shop_served.create("a")
+    revision = shop_served.request("GET", WIDGETS).json()["metadata"]["resourceVersion"]
+    shop_served.create("b")
+    # In a body, the options take no precondition from the query.
+    answer = shop_served.request("DELETE", WIDGETS, {"resourceVersion": revision}, body={"kind": "DeleteOptions"})
+    assert [item["metadata"]["name"] for item in answer.json()["items"]] == ["a"]
+    left = shop_served.request("GET", WIDGETS).json()["items"]
+    assert [item["metadata"]["name"] for item in left] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ({"labelSelector": "a in", "dryRun": "x"}, 400),
+        ({"fieldSelector": "spec.nope=1", "dryRun": "x"}, 400),
+        ({"resourceVersionMatch": "x", "dryRun": "x"}, 422),
+    ],
+)
+def test_what_to_delete_is_judged_before_how(shop_served: Shop, query: dict[str, str], status: int) -> None:
+    answer = shop_served.request("DELETE", WIDGETS, query)
+    assert answer.status == status
+    assert "DeleteOptions" not in failure(answer)["message"]
+
+
+@pytest.mark.parametrize(("value", "told"), [("x", "string"), (1, "number"), ([], "array"), ({}, "object")])
+def test_an_option_for_stores_that_cannot_be_read(shop_served: Shop, value: Any, told: str) -> None:
+    """Accepted and without effect, as 1.36.3 does; what is no truth is refused as there."""
+    shop_served.create()
+    name = "ignoreStoreReadErrorWithClusterBreakingPotential"
+    answer = shop_served.request("DELETE", f"{WIDGETS}/w", body={name: value})
+    text = f"json: cannot unmarshal {told} into Go struct field DeleteOptions.{name} of type bool"
+    assert (answer.status, failure(answer)["message"]) == (400, text)
+    assert shop_served.request("DELETE", f"{WIDGETS}/w", body={name: True}).status == 200
+
+
+def test_options_without_a_version_are_of_meta(shop_served: Shop) -> None:
+    """As 1.36.3 says it."""
+    answer = shop_served.request("DELETE", f"{WIDGETS}/w", body={"kind": "X"})
+    assert failure(answer)["message"].startswith('no kind "X" is registered for version "meta.k8s.io/v1" in scheme ')

@@ -18,6 +18,9 @@ def held(*steps: Step, finalizers: tuple[str, ...] = ("a.example.com/b",)) -> tu
     return (post(probe("held", meta={"finalizers": list(finalizers)})), *steps)
 
 
+UNTRUE: tuple[Any, ...] = (False, None, "x", 1, [], {})
+PARTIAL = "application/json;as=PartialObjectMetadata"
+
 CASES = cases(
     {
         "one": (delete("/one"), get("/one")),
@@ -80,6 +83,12 @@ CASES = cases(
         "both": delete("/one", options(propagationPolicy="Orphan", orphanDependents=True)),
         "both in the query": delete("/one?propagationPolicy=Orphan&orphanDependents=true"),
         "unsafe": delete("/one?ignoreStoreReadErrorWithClusterBreakingPotential=true"),
+        **{
+            f"unsafe: {value!r}": delete("/one", options(ignoreStoreReadErrorWithClusterBreakingPotential=value))
+            for value in UNTRUE
+        },
+        "all, unsafe garbage": delete("", options(ignoreStoreReadErrorWithClusterBreakingPotential="x")),
+        "options of an unknown kind": delete("/one", {"kind": "X"}),
         "unsafe in the body": delete("/one", options(ignoreStoreReadErrorWithClusterBreakingPotential=True)),
         "unknown query": delete("/one?nope=1"),
         "timeout garbage": delete("/one?timeout=x"),
@@ -150,6 +159,16 @@ CASES = cases(
         "all, uid": delete("", options(preconditions={"uid": "x"})),
         "all, limit": delete("?limit=1"),
         "all, limit garbage": delete("?limit=x"),
+        "all, limit and a selector": delete("?limit=1&labelSelector=which%3Done"),
+        "all, next page": (get("?limit=1"), delete("?limit=1&continue={continue}")),
+        "all, exactly": (
+            get(),
+            delete("/one"),
+            delete("?resourceVersion={list}&resourceVersionMatch=Exact", options()),
+        ),
+        "all, at a revision": (get(), post(probe("three")), delete("?resourceVersion={list}", options())),
+        "all, at a revision in the query alone": (get(), delete("?resourceVersion={list}")),
+        "all, no older": (get(), delete("?resourceVersion={list}&resourceVersionMatch=NotOlderThan", options())),
         "all, continue garbage": delete("?continue=x"),
         "all, at 0": (get(), delete("?resourceVersion=0")),
         "all, at garbage": delete("?resourceVersion=x"),
@@ -160,6 +179,10 @@ CASES = cases(
         "all, held": held(delete()),
         "all, held already": held(delete("/held"), delete()),
         "all, as a table": delete("", accept="application/json;as=Table;g=meta.k8s.io;v=v1"),
+        "all, as metadata": delete("", accept=f"{PARTIAL}List;g=meta.k8s.io;v=v1"),
+        "all, a page as metadata": delete("?limit=1", accept=f"{PARTIAL}List;g=meta.k8s.io;v=v1"),
+        "all, as metadata of one": delete("", accept=f"{PARTIAL};g=meta.k8s.io;v=v1"),
+        "as metadata of many": delete("/one", accept=f"{PARTIAL}List;g=meta.k8s.io;v=v1"),
         "all, as yaml": delete("", accept="application/yaml"),
         "all, pretty": delete("?pretty=1"),
         "all, text": delete("", options(), "text/plain"),

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.differential.mistakes import TYPED
+
 
 @dataclass(frozen=True)
 class Deliberate:
@@ -62,7 +64,14 @@ REVISION = "a resourceVersion that is no number is the client's mistake, also wh
 PROTOBUF = "a refusal of protobuf does not name it among what is accepted; versions are there in JSON"
 ACCEPTED = "refusals name what is accepted here: no protobuf for whole objects, and no apply"
 STATUS = "kube-apiserver drops `status.` from the path inside of the message; ours has it everywhere"
+UNSERVED = "kube-apiserver drops what is in a version that it does not serve, status included, and warns of each field"
 MANAGED = "kube-apiserver stores managed fields, and what changes nothing else is a change there"
+
+
+def _typed(verb: str, what: str) -> tuple[str, ...]:
+    """Cases of :mod:`~tests.differential.mistakes` in which an object says that it is something else."""
+    return tuple(f"mistake: {verb}: {name}" for name in TYPED if name.startswith(f"{what}, "))
+
 
 DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
@@ -92,12 +101,13 @@ DELIBERATE: tuple[Deliberate, ...] = (
             "route: PATCH unknown resource",
             "route: PUT across",
             "route: PATCH across",
+            "route: OPTIONS across",
+            "mistake: deprecated: DELETE /apis/{g}/v1beta1/probes",
+            "mistake: deprecated: POST /apis/{g}/v1beta1/probes",
+            "mistake: deprecated: GET /apis/{g}/v1beta1/nothings",
         ),
         ("content", "Content-Type", "X-Content-Type-Options", "pretty", "newline"),
         code=404,
-    ),
-    Deliberate(
-        "an unknown method of a path with all namespaces is told so", ("route: OPTIONS across",), REFUSAL, code=405
     ),
     Deliberate(
         GO,
@@ -315,13 +325,45 @@ DELIBERATE: tuple[Deliberate, ...] = (
         code=400,
     ),
     Deliberate("the key is not shown", ("number: yaml key 18446744073709551615",), MESSAGE, code=400),
+    Deliberate(UNSERVED, ("create: unserved version", *_typed("patch", "unserved version")), ("warnings",)),
+    Deliberate(UNSERVED, _typed("patch, strict", "unserved version"), REFUSAL),
+    Deliberate(UNSERVED, _typed("patch of status", "unserved version"), ("",)),
     Deliberate(
-        "a list is judged as any other object of a wrong kind", ("create: list kind",), (*CAUSES, "warnings"), code=422
+        "a patch of the status that says the object is another one is refused; kube-apiserver takes the status",
+        tuple(
+            case
+            for what in ("group", "core", "kind", "kind and version")
+            for case in _typed("patch of status", what)
+            if not case.endswith(("revision", "name"))
+        ),
+        ("",),
     ),
     Deliberate(
-        "kube-apiserver calls `spec` unknown in a version that it does not serve",
-        ("create: unserved version",),
-        ("warnings",),
+        "that an object is of another type is told alone",
+        ("mistake: patch: version, another uid", "mistake: patch, strict: version, another uid"),
+        CAUSES,
+        code=422,
+    ),
+    Deliberate(GO, ("mistake: create, strict: of no version, unknown metadata",), MESSAGE, code=400),
+    Deliberate("an object may take 6 MiB, since it does not go to etcd", ("create: too large for etcd",), ("",)),
+    Deliberate(
+        "the metadata of many can't be had of one, nor that of one of many: refused before anything is deleted",
+        ("delete: all, as metadata of one", "delete: as metadata of many"),
+        ("",),
+    ),
+    Deliberate(
+        "a list is no text; kube-apiserver lets lists pass where the text has a format",
+        tuple(f"schema: list for a {field}" for field in ("when", "address", "bits")),
+        ("",),
+    ),
+    Deliberate(
+        "1000.0 is the integer 1000, also in texts",
+        (
+            *(f"number: {field} 1000.0" for field in ("text", "when", "on", "parts", "list")),
+            *(f"number: {field} 123456789.0" for field in ("weight", "even", "level")),
+        ),
+        CAUSES,
+        code=422,
     ),
     Deliberate("objects nest 200 levels deep at most, which bounds every recursion", ("create: deep",), ("",)),
     Deliberate("the character is not named", ("create: too deep", "patch: merge deep"), MESSAGE, code=400),

@@ -6,6 +6,7 @@ from tests.differential import (
     creating,
     deleting,
     dial,
+    mistakes,
     numbers,
     patching,
     reading,
@@ -29,6 +30,7 @@ MODULES = {
     "watch": watching,
     "number": numbers,
     "dial": dial,
+    "mistake": mistakes,
 }
 
 

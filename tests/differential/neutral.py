@@ -108,7 +108,7 @@ class Neutral:
         text = re.sub(r'Invalid value: "\{.*?\}": ', 'Invalid value: "<object>": ', text)
         text = re.sub(r"is missing in '\{.*?\}'", "is missing in '<object>'", text)
         text = re.sub(r"\b(Gen_|gen[-.]|g{58})[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1<random>", text)
-        text = re.sub(r"(current: |record \(|version: )\d+", r"\1<revision>", text)
+        text = re.sub(r"(current: |record \(|precondition \(|version: )\d+", r"\1<revision>", text)
         return re.sub(r"^(\d+[smhd])+$", "<age>", text)
 
     def _named(self, what: str, value: str) -> str:

@@ -151,6 +151,13 @@ CASES = cases(
             for field in ("size", "weight", "small", "even", "port")
             for value in FIELD_NUMBERS
         },
+        **{
+            f"{field} {_short(value)}": post(text(f'"{field}":{value}'))
+            for field in ("text", "when", "on", "parts")
+            for value in ("1000.0", "1000", "-0", "1e+300", "1.5", "-1e-300")
+        },
+        **{f"{field} 123456789.0": post(text(f'"{field}":123456789.0')) for field in ("weight", "even", "level")},
+        "list 1000.0": post(text('"tags":[1000.0,1000.0]')),
         **{f"patches {_short(value)}": _patches(value) for value in ("1e400", FAR, "9223372036854775808", "1e20", "-0.0")},
         **{
             f"ignored {kind} {_short(value)}": merge(f"/one{IGNORE}", patch, kind)

@@ -140,8 +140,18 @@ VALUES: dict[str, list[Any]] = {
         {"nope": 1},
         "x",
     ],
-    "when": ["2020-01-01T00:00:00Z", "2020-01-01", "x", "2020-01-01T00:00:00.5+01:00", "", 1, "2020-13-01T00:00:00Z"],
-    "address": ["1.2.3.4", "1.2.3", "::1", "01.2.3.4", "", "1.2.3.256"],
+    "when": [
+        "2020-01-01T00:00:00Z",
+        "2020-01-01",
+        "x",
+        "2020-01-01T00:00:00.5+01:00",
+        "",
+        1,
+        "2020-13-01T00:00:00Z",
+        {},
+        True,
+    ],
+    "address": ["1.2.3.4", "1.2.3", "::1", "01.2.3.4", "", "1.2.3.256", {"a": 1}, 1.5],
     "bits": ["YQ==", "YQ", "", "%", "YQ==\n"],
 }
 
@@ -200,6 +210,9 @@ CASES = cases(
             merge("/one", {"spec": {"parts": [{"name": "y"}, {"name": "x"}]}}),
             merge("/one", {"spec": {"parts": [{"name": "y"}, {"name": "y"}]}}),
         ),
+        "list for a when": post(probe(when=["a"])),
+        "list for a address": post(probe(address=["a"])),
+        "list for a bits": post(probe(bits=["a"])),
         "numbers keep their form": (
             merge("/one", {"spec": {"weight": 2.50, "free": {"a": 1.0, "b": 100000000000000000000, "c": 1e-7, "d": 0.1}}}),
             get("/one"),

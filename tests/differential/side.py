@@ -14,6 +14,7 @@ from tests.differential.neutral import Neutral
 
 JSON = "application/json"
 YAML = "application/yaml"
+STRICT = "?fieldValidation=Strict"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 PROBES = "/apis/{g}/v1/namespaces/{ns}/probes"

@@ -8,6 +8,7 @@ from extapi.api.definition import CLUSTER, Api, Asked, Column, Group, Kind, Stra
 from extapi.api.markers import ListMap, Marker, Minimum
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
+from extapi.schema.openapi_meta import META, meta_schemas
 
 
 class Hub(Object):
@@ -95,7 +96,10 @@ def test_columns_of_a_version_the_kind_or_an_age() -> None:
     versions = {"v1": Version(Object), "v2": Version(Object, columns=[mine])}
     assert kind(versions=versions, columns=[ours]).columns_of("v1") == [ours]
     assert kind(versions=versions, columns=[ours]).columns_of("v2") == [mine]
-    assert kind().columns_of("v1") == (Column("Age", ".metadata.creationTimestamp", "date"),)
+    (age,) = kind().columns_of("v1")
+    assert (age.name, age.json_path, age.type) == ("Age", ".metadata.creationTimestamp", "date")
+    # As 1.36.3 describes it, and creationTimestamp in the schema of metadata.
+    assert age.description == meta_schemas()[f"{META}ObjectMeta"]["properties"]["creationTimestamp"]["description"]
 
 
 def test_selectable_fields_of_a_version_or_the_kind() -> None:

@@ -125,7 +125,7 @@ VALUES: dict[str, list[Any]] = {
             {"apiVersion": "v1", "kind": kind}
             for kind in ("a" * 63, "A" * 64, "-", "1a", "Ab.c", "\u0130b", "\u212ab", "\u00e4")
         ),
-        {"apiVersion": None, "kind": None},
+        {"apiVersion": None, "kind": "A"},
         {"apiVersion": "v1", "kind": "A", "metadata": {"name": "a/b", "namespace": "C", "labels": {"-": "-"}}},
     ],
     "deep": [

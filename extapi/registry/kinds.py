@@ -13,7 +13,9 @@ from extapi.registry.virtual import subresource_kind
 
 def serve_kinds(api: Api) -> list[ServedKind]:
     """The kinds of all groups, in order. Raises :class:`extapi.api.declaration.DeclarationError` with a line for each mistake."""
-    declared = [(kind, group.name, kind.native.stored if kind.native else None) for group in api.groups for kind in group.kinds]
+    declared = [
+        (kind, group.name, kind.native.stored if kind.native else None) for group in api.groups for kind in group.kinds
+    ]
     problems = Declarations()
     stored = [None if how else problems.make(partial(_served, kind, group)) for kind, group, how in declared]
     problems.check()

@@ -41,6 +41,10 @@ class Terminal:
         before, _, self.shown = self.shown.partition(text)
         return before
 
+    def waits_for_input(self) -> bool:
+        """Whether the program sleeps. After a prompt it does so only to read what is typed."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode())
 

@@ -44,6 +44,7 @@ def test_ctrl_c_at_a_debuggers_prompt_stays_there(program: Path, tmp_path: Path)
     terminal = Terminal([sys.executable, str(program)], tmp_path, PYTHONPATH=str(Path.cwd()))
     try:
         terminal.expect("(Pdb) ")
+        until(terminal.waits_for_input)  # a signal that comes sooner is seen with the next input only
         terminal.type("\x03")
         terminal.expect("--KeyboardInterrupt--")
         terminal.expect("(Pdb) ")

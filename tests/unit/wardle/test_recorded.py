@@ -1,8 +1,8 @@
 """Conversations as recorded from sample-apiserver 0.36.3 behind kube-apiserver 1.36.3: our drop-in answers the same.
 
 What the recording leaves out of each answer, and of ours: what differs each time, managed fields, and the details of a
-Status. What of the rest the README of the example says is different: ``metadata.generation``, and apiVersion and kind of
-the items of lists.
+Status. What of the rest the README of the example says is different: ``metadata.generation``, apiVersion and kind of the
+items of lists, and the order of verbs in discovery.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def shown(answer: dict[str, Any]) -> dict[str, Any]:
         return {name: answer[name] for name in ("status", "reason", "message") if name in answer}
     if kind == "APIResourceList":
         resources = [{k: v for k, v in each.items() if k != "storageVersionHash"} for each in answer["resources"]]
-        return {"groupVersion": answer["groupVersion"], "resources": resources}
+        in_order = [{**each, "verbs": sorted(each["verbs"])} for each in resources]
+        return {"groupVersion": answer["groupVersion"], "resources": in_order}
     if kind == "Table":
         cells = [[cell(value) for value in row["cells"]] for row in answer["rows"]]
         return {"columns": [column["name"] for column in answer["columnDefinitions"]], "cells": cells}

@@ -82,6 +82,12 @@ def test_what_objects_say_of_themselves(nursery: Nursery) -> None:
     assert (item["apiVersion"], item["kind"]) == (f"{GROUP}/v1beta1", "Flunder")
 
 
+def test_verbs_are_in_the_order_of_custom_resources(nursery: Nursery) -> None:
+    """Sorted."""
+    (flunders,) = nursery.send("GET", "/v1beta1").json()["resources"]
+    assert flunders["verbs"] == ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+
+
 def test_finalizers_without_a_domain(nursery: Nursery) -> None:
     """Only the warning that v1alpha1 is deprecated."""
     answer = nursery.send("POST", ALPHA, {"metadata": {"name": "a", "finalizers": ["x"]}})
@@ -140,4 +146,4 @@ def test_every_row_of_the_page_has_a_test() -> None:
     """A row more asks for a test more; this one counts them."""
     page = (ROOT / "examples/wardle/README.md").read_text(encoding="utf-8")
     _, *tables = re.split(r"^\|[-|]+\|\n", page.partition("## Differences\n")[2], flags=re.MULTILINE)
-    assert [len(re.findall(r"^\|", table.partition("\n\n")[0], re.MULTILINE)) for table in tables] == [2, 16]
+    assert [len(re.findall(r"^\|", table.partition("\n\n")[0], re.MULTILINE)) for table in tables] == [2, 17]

@@ -214,8 +214,9 @@ class EventRecorder:
         for _ in range(TRIES):
             try:
                 await self._send(series)
-            except AlreadyExists:
-                return  # an earlier try that got no answer
+            except AlreadyExists:  # by an earlier try that got no answer
+                series.created = True
+                return
             except (ApiError, TransportError) as error:
                 away = isinstance(error, TransportError) or error.code >= 500 or error.code == 429
                 if not away:

@@ -206,6 +206,15 @@ def test_while_the_cluster_is_away_it_is_tried_again_and_given_up_at_last(answer
     assert [event["count"] for event in logs] == [1]
 
 
+def test_an_event_whose_first_answer_was_lost_goes_on_as_a_series() -> None:
+    answers = iter([TransportError("lost"), status(409, "AlreadyExists"), Answer(200, {})])
+    cluster = Cluster(lambda _: next(answers))
+    cluster.recorder.normal(POT, "Stirred", "Cook", "stirred it")
+    cluster.clock.advance(RETRY)
+    cluster.recorder.normal(POT, "Stirred", "Cook", "stirred it")
+    assert [request.method for request in cluster.kubernetes.requests] == ["POST", "POST", "PATCH"]
+
+
 def test_recording_never_waits_and_what_is_too_much_is_dropped() -> None:
     cluster = Cluster(lambda _: Deferred())
     with capturedLogs() as logs:

@@ -192,6 +192,8 @@ DELIBERATE: tuple[Deliberate, ...] = (
             "read: object as application/JSON",
             "read: object as application/json;as=Nothing;g=meta.k8s.io;v=v1",
             "read: object as application/json;as=PartialObjectMetadata;g=other;v=v1",
+            "mistake: deprecated: PATCH ",
+            "mistake: deprecated: as text",
             "read: object as application/json;as=Table;g=meta.k8s.io;v=v2",
             "read: object as nonsense",
             "read: object as text/html",

@@ -16,6 +16,7 @@ import yaml
 
 from tests.attack.fuzz.answers import Answer
 from tests.attack.fuzz.api import EXPLODED
+from tests.attack.fuzz.protobuf import status_of
 from tests.attack.fuzz.requests import Request
 
 CPU = 1.0
@@ -212,6 +213,8 @@ class Judge:
             return strict_json(body)
         if answer.media == "application/yaml":
             return loaded(body)
+        if answer.media == "application/vnd.kubernetes.protobuf" and answer.status >= 400:
+            return status_of(body)
         return None
 
     def _internal(self, status: int, text: str, content: Any, about: str) -> None:

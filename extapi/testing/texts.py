@@ -13,7 +13,7 @@ _HEX = "[0-9a-f]"
 _LABEL = "[a-z]([-a-z0-9]{0,10}[a-z0-9])?"
 _PATTERNS: Final = {
     "bsonobjectid": f"{_HEX}{{24}}",
-    "email": f"[a-z][a-z0-9.]{{0,5}}[a-z0-9]@{_LABEL}\\.example",
+    "email": f"[a-z][a-z0-9]{{0,3}}(\\.[a-z0-9]{{1,3}})?@{_LABEL}\\.example",
     "hostname": f"{_LABEL}\\.example",
     "uri": f"https://{_LABEL}\\.example(:[1-9][0-9]{{1,3}})?(/[a-z0-9]{{0,8}}){{0,3}}",
     "mac": f"{_HEX}{{2}}(:{_HEX}{{2}}){{5}}",

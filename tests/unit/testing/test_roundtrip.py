@@ -220,7 +220,7 @@ def test_every_format_that_is_enforced_has_values(name: str) -> None:
     assert check is not None
     assert texts is not None
 
-    @hypothesis.settings(max_examples=30, database=None, deadline=None)
+    @hypothesis.settings(max_examples=300, database=None, deadline=None)
     @hypothesis.given(texts)
     def all_valid(text: str) -> None:
         assert check(text)

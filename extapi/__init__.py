@@ -8,17 +8,7 @@ from __future__ import annotations
 from extapi.admission.base import Mutator, Operation, Review, Startable, Validator
 from extapi.api.author import Asked, Creater, Deleter, Getter, Lister, Updater
 from extapi.api.conditions import Condition, Conditions, set_condition
-from extapi.api.definition import (
-    CLUSTER,
-    NAMESPACED,
-    Api,
-    Column,
-    Group,
-    Kind,
-    Strategy,
-    Subresource,
-    Version,
-)
+from extapi.api.definition import CLUSTER, NAMESPACED, Api, Column, Group, Kind, Subresource, Version
 from extapi.api.fieldtypes import (
     Duration,
     IntOrPercent,
@@ -61,6 +51,7 @@ from extapi.api.markers import (
 )
 from extapi.api.policyrule import PolicyRule
 from extapi.api.quantity import Quantity
+from extapi.api.strategy import Strategy
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.api.user import User
 from extapi.client.base import TransportError

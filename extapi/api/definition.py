@@ -15,10 +15,11 @@ from typing import Any
 from extapi.api.author import Asked, Plugin, Runner, Serves
 from extapi.api.authored import each, form, function, instance, listed, plugins, running, serving, subclass, values
 from extapi.api.declaration import refuse
+from extapi.api.native import Native
 from extapi.api.policyrule import PolicyRule
+from extapi.api.strategy import Strategy
 from extapi.api.types import Obj, Object
 from extapi.api.versions import by_priority
-from extapi.errors import FieldError
 
 
 class Scope(Enum):
@@ -83,69 +84,6 @@ class Version:
     """Overrides the kind's selectable fields."""
 
 
-class Strategy:
-    """An author's rules for a kind. Every method may be left out.
-
-    Objects are of the hub type; of the storage version's type where there is no hub; dicts where there is no type. ``old``
-    is the stored object, None on create, and never changed by anybody. All methods are plain functions that return at once,
-    and are called again when the write meets a conflict: what they do besides must not last. An :class:`ApiError` that one
-    of them raises is the client's answer; any other exception is answered with 500, and its traceback is logged.
-
-    Example::
-
-        class Sizes(Strategy):
-            def prepare(self, obj, old):
-                obj.spec.size = obj.spec.size.lower()
-
-            def validate(self, obj, old):
-                if old is not None and obj.spec.size != old.spec.size:
-                    yield FieldError.forbidden("spec.size", "may not change")
-
-    An object that breaks its schema is never shown here; of what was stored before the type changed,
-    docs/reference/types.md says more. Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy and RESTUpdateStrategy.
-    """
-
-    def prepare(self, obj: Any, old: Any | None) -> None:
-        """Adjust ``obj`` before it is validated. May change ``obj``, and returns nothing.
-
-        Called on create, update and patch, after the mutating plugins; not for writes of ``status`` or another subresource.
-        """
-
-    def validate(self, obj: Any, old: Any | None) -> Iterable[FieldError]:
-        """Every rule that ``obj`` breaks; none if it may be stored. Must not change ``obj``.
-
-        Called for every write, those of subresources included, if the schema has no errors. All errors together become one
-        answer: 422, with each as a cause. To refuse for another reason than the object's content, raise an
-        :class:`ApiError` here.
-        """
-        del obj, old
-        return ()
-
-    def warn(self, obj: Any, old: Any | None) -> Iterable[str]:
-        """Texts for the client, as Warning headers, which kubectl prints. Must not change ``obj``.
-
-        Called when a write is valid; it is accepted all the same.
-        """
-        del obj, old
-        return ()
-
-    def begin_deletion(self, obj: Any) -> None:
-        """Adjust ``obj`` when it is marked for deletion, because a finalizer or :meth:`holds` keeps it. May change ``obj``.
-
-        Called once per object, by the delete that sets ``metadata.deletionTimestamp``; not where the object goes at once.
-        Source: ``rest.RESTGracefulDeleteStrategy`` CheckGracefulDelete, and what the store of namespaces does.
-        """
-
-    def holds(self, obj: Any) -> bool:
-        """Whether a deleted ``obj`` has to stay though ``metadata.finalizers`` is empty. Must not change ``obj``.
-
-        Called by a delete, and by every write of an object that is marked for deletion: the first one that leaves it
-        without finalizers and for which this is False removes it.
-        """
-        del obj
-        return False
-
-
 @dataclass(frozen=True, kw_only=True)
 class Subresource:
     """A path below each object of a kind, besides ``status``. Exactly one of ``field`` and ``serves`` is given."""
@@ -162,52 +100,6 @@ class Subresource:
     """The type of that."""
     without: frozenset[str] = frozenset()
     """Verbs that it does not have though it could, such as get of namespaces/finalize."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stored:
-    """Where the objects of a kind are stored if that is as another kind: one storage, seen in two groups.
-
-    Both functions take a whole object and give all but its type and metadata, which the server carries over.
-    """
-
-    group: str
-    kind: str
-    """The other kind, which has one version."""
-    write: Callable[[Obj], Obj]
-    """Makes an object of this kind, in its stored version, one of the other."""
-    read: Callable[[Obj], Obj]
-    """The reverse."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Native:
-    """What kinds of Kubernetes itself do and custom resources do not; for the control plane's own kinds."""
-
-    protobuf: Any = None
-    """Reads and writes ``application/vnd.kubernetes.protobuf``: a ``codec.protobuf.Messages``; None: 415 and 406."""
-    strategic_merge: bool = True
-    """Take strategic merge patches, by the ``MergeKey`` markers of the types."""
-    unconditional_update: bool = True
-    """An update without resourceVersion replaces whatever is there (``AllowUnconditionalUpdate``)."""
-    generation: bool = False
-    """Count ``metadata.generation``."""
-    names: Callable[[str], Sequence[str]] | None = None
-    """What is wrong with a name; None: it has to be a DNS subdomain."""
-    finalizers: bool = True
-    """Refuse a finalizer that is neither qualified (``group/name``) nor one of Kubernetes' own; other kinds warn of it."""
-    returns_deleted: bool = False
-    """A delete answers with the object that is gone, not with a Status (``ReturnDeletedObject``)."""
-    without: frozenset[str] = frozenset()
-    """Verbs that the kind does not have though it could, such as deletecollection of namespaces."""
-    canonical: Callable[[Obj], None] | None = None
-    """Completes an object in place with every write, of its parts too (``Canonicalize``)."""
-    part_metadata: bool = True
-    """A write of status, or of another part, may change metadata too: labels, annotations, finalizers, owners."""
-    selects: Mapping[str, Callable[[Obj], str]] = field(default_factory=dict)
-    """What field selectors may name although it is no single field, such as the source of an event; made of an object."""
-    stored: Stored | None = None
-    """Where objects are stored if not under the kind's own name: events of ``events.k8s.io`` are those of the core group."""
 
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -462,11 +354,8 @@ __all__ = [
     "Column",
     "Group",
     "Kind",
-    "Native",
     "Obj",
     "Scope",
-    "Stored",
-    "Strategy",
     "Subresource",
     "Version",
 ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from extapi.admission.chain import AdmissionChain
-from extapi.api.definition import Native
+from extapi.api.native import Native
 from extapi.api.selectors import FieldSelector, LabelSelector
 from extapi.api.types import Obj
 from extapi.api.user import User

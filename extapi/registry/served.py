@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 from twisted.logger import Logger
 
-from extapi.api.definition import NAMESPACED, Kind, Strategy
+from extapi.api.definition import NAMESPACED, Kind
 from extapi.api.jsonvalue import NotJSONError, check
 from extapi.api.metadata import coerce
+from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
 from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper, split_resource_version

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from extapi.api.declaration import DeclarationError
-from extapi.api.definition import Kind, Stored
+from extapi.api.definition import Kind
+from extapi.api.native import Stored
 from extapi.api.types import Obj
 from extapi.codec.tables import RawCells
 from extapi.registry.served import ServedKind

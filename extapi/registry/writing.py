@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError
 
 from extapi.admission.base import Operation, Review
-from extapi.api.definition import Strategy
 from extapi.api.metadata import finalizer_errors, finalizer_warnings, validate_object_meta
 from extapi.api.metadata_rules import NameRule
 from extapi.api.names import name_rule, object_name
+from extapi.api.strategy import Strategy
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.client.clock import Clock

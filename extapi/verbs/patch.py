@@ -7,7 +7,7 @@ A patch without resourceVersion is applied again to whatever is there when someb
 
 from __future__ import annotations
 
-from extapi.api.definition import Native
+from extapi.api.native import Native
 from extapi.api.types import Obj
 from extapi.codec.body import strict_warnings
 from extapi.codec.native import not_registered

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from extapi import Column, Description, FieldError, Object, Strategy, Struct
-from extapi.api.definition import Stored
+from extapi.api.native import Stored
 from extapi.api.timestamp import parse_timestamp
 from extapi.api.types import Obj
 from extapi.controlplane.kinds import events as core

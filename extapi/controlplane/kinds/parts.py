@@ -21,8 +21,9 @@ from extapi import (
     Struct,
     Version,
 )
-from extapi.api.definition import Native, Scope
+from extapi.api.definition import Scope
 from extapi.api.markers import MergeKey
+from extapi.api.native import Native
 from extapi.api.types import wire_name
 from extapi.codec.gobytes import canonical_bytes
 from extapi.controlplane.protobuf import MESSAGES

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from extapi.api.definition import CLUSTER, Api, Asked, Column, Group, Kind, Strategy, Subresource, Version
+from extapi.api.definition import CLUSTER, Api, Asked, Column, Group, Kind, Subresource, Version
 from extapi.api.markers import ListMap, Marker, Minimum
+from extapi.api.strategy import Strategy
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
 from extapi.schema.openapi_meta import META, meta_schemas

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from extapi import CLUSTER, Api, Group, Kind, Subresource, Version
-from extapi.api.definition import Native
+from extapi.api.native import Native
 
 ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 

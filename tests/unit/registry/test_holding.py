@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from extapi import CLUSTER, Group, Kind, Object, Strategy, Struct, Version
-from extapi.api.definition import Api, Native, Subresource
+from extapi.api.definition import Api, Subresource
+from extapi.api.native import Native
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import failure
 

@@ -1,4 +1,4 @@
-"""What kinds of Kubernetes itself do otherwise than custom resources: :class:`extapi.api.definition.Native`."""
+"""What kinds of Kubernetes itself do otherwise than custom resources: :class:`extapi.api.native.Native`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from extapi import Group, Kind, Version
 from extapi.api.declaration import DeclarationError
-from extapi.api.definition import CLUSTER, Api, Native, Stored
+from extapi.api.definition import CLUSTER, Api
 from extapi.api.names import dns1123_label, path_segment
+from extapi.api.native import Native, Stored
 from extapi.codec.strictyaml import decode as decode_yaml
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import failure

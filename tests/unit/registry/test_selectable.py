@@ -9,7 +9,8 @@ import pytest
 
 from extapi import CLUSTER, Group, Kind, Object, Struct, Version
 from extapi.api.declaration import DeclarationError
-from extapi.api.definition import Api, Native
+from extapi.api.definition import Api
+from extapi.api.native import Native
 from extapi.registry.served import ServedKind
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import failure

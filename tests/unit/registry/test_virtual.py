@@ -20,7 +20,8 @@ from extapi import (
     User,
     Version,
 )
-from extapi.api.definition import Api, Asked, Native, Subresource
+from extapi.api.definition import Api, Asked, Subresource
+from extapi.api.native import Native
 from extapi.registry.served import ServedKind
 from extapi.registry.virtual import subresource_kind
 from extapi.testing import InMemoryServer, serve

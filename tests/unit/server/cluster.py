@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from extapi import Api, Group, Kind, Object, Struct, Version
-from extapi.api.definition import CLUSTER, Asked, Native, Subresource
+from extapi.api.definition import CLUSTER, Asked, Subresource
+from extapi.api.native import Native
 from extapi.testing import InMemoryServer, serve
 
 CORE = "/api/v1"

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import pytest
 
 from extapi import Api, Group, Kind, ListMap, Object, Struct, Version
-from extapi.api.definition import Native
 from extapi.api.markers import MergeKey
+from extapi.api.native import Native
 from extapi.codec.protobuf import Messages
 from extapi.testing import Answer, InMemoryServer, serve
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from extapi import Api, Group, Kind, Object, Version
-from extapi.api.definition import Native
+from extapi.api.native import Native
 from extapi.controlplane.kinds.core import CONFIG_MAP, NAMESPACE, service_account
 from extapi.controlplane.kinds.rbac import CLUSTER_ROLE
 from extapi.testing import InMemoryServer, serve

@@ -1,14 +1,14 @@
-"""extapi: Kubernetes extension API servers in Python.
+"""Kubernetes extension API servers in Python.
 
-What stands here is the promise: the names that an author may import. Nothing else is public, but for ``extapi.testing``.
+The public API is the names in this module and in :mod:`extapi.testing`; everything else may change at any time.
 """
 
 from __future__ import annotations
 
 from extapi.admission.base import Mutator, Operation, Review, Startable, Validator
-from extapi.api.author import Asked, Creater, Deleter, Getter, Lister, Updater
+from extapi.api.column import Column
 from extapi.api.conditions import Condition, Conditions, set_condition
-from extapi.api.definition import CLUSTER, NAMESPACED, Api, Column, Group, Kind, Subresource, Version
+from extapi.api.definition import CLUSTER, NAMESPACED, Api, Group, Kind, Subresource, Version
 from extapi.api.fieldtypes import (
     Duration,
     IntOrPercent,
@@ -50,14 +50,15 @@ from extapi.api.markers import (
     Rule,
 )
 from extapi.api.policyrule import PolicyRule
+from extapi.api.protocols import Creater, Deleter, Getter, Lister, RESTRequest, Updater
 from extapi.api.quantity import Quantity
 from extapi.api.strategy import Strategy
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.api.user import User
-from extapi.client.base import TransportError
 from extapi.client.dynamic import DynamicClient
 from extapi.client.informer import Informer
 from extapi.client.recorder import EventRecorder
+from extapi.client.transport import TransportError
 from extapi.client.workqueue import WorkQueue
 from extapi.errors import (
     AlreadyExists,
@@ -87,7 +88,6 @@ __all__ = [
     "AnyOf",
     "Api",
     "ApiError",
-    "Asked",
     "Atomic",
     "BadRequest",
     "Column",
@@ -147,6 +147,7 @@ __all__ = [
     "Property",
     "Quantity",
     "QuantityStr",
+    "RESTRequest",
     "Required",
     "Review",
     "Rule",

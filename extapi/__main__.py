@@ -1,4 +1,4 @@
-"""``python -m extapi``: the ``extapi`` command without its script on PATH."""
+"""``python -m extapi``: the ``extapi`` command, if its script is not on PATH."""
 
 from __future__ import annotations
 

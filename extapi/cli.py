@@ -1,6 +1,6 @@
-"""The ``extapi`` command: one click group whose commands are imported when they are called.
+"""The ``extapi`` command: a click group that imports its commands on use.
 
-Each command stands in a package of its own; this module knows their names and where they are.
+Knows only the names of commands and where they are; each has its own package.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command only when it is asked for, so that each starts as fast as it can alone."""
+    """A group that imports a command only when it runs, so that no command pays for the imports of another."""
 
     def __init__(self, *args: object, commands_at: Mapping[str, str], **kwargs: object) -> None:
-        """:param commands_at: ``module:attribute`` by name of command."""
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # click's own arguments, passed on as they are
         self._commands_at = commands_at
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, importing nothing."""
+        """The names of all commands; imports none."""
         return sorted({*super().list_commands(ctx), *self._commands_at})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported now; None if there is none of that name."""
+        """The command, which is imported now; None if there is none of that name."""
         if cmd_name not in self._commands_at:
             return super().get_command(ctx, cmd_name)
         module, attribute = self._commands_at[cmd_name].split(":")

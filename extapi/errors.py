@@ -1,8 +1,7 @@
-"""Errors as the Kubernetes API reports them: each knows its code, its reason and its ``Status``.
+"""Errors as the Kubernetes API reports them: each has a code, a reason and a ``Status``.
 
-Code anywhere in the library raises these; ``server/`` turns them into an answer in one place. Nothing here knows HTTP
-beyond the number, or who is asking. Texts follow ``k8s.io/apimachinery/pkg/api/errors`` and
-``k8s.io/apimachinery/pkg/util/validation/field``.
+One stage of the server turns them into responses. Must not know HTTP beyond the code, or the request. Texts are those of
+``k8s.io/apimachinery/pkg/api/errors`` and ``k8s.io/apimachinery/pkg/util/validation/field``.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ __all__ = [
 
 
 def qualified(resource: str, group: str) -> str:
-    """``<resource>.<group>``, or just the resource in the core group: how messages name a resource or a kind."""
+    """A resource or kind as messages name it: ``<resource>.<group>``, or ``<resource>`` in the core group."""
     return f"{resource}.{group}" if group else resource
 
 
@@ -60,7 +59,7 @@ class StatusCause:
     field: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """The cause as JSON; empty members are left out, as Go's ``omitempty`` does."""
+        """The cause as JSON data, without empty members, as Go's ``omitempty`` writes it."""
         return {
             key: value
             for key, value in (("reason", self.reason), ("message", self.message), ("field", self.field))
@@ -70,10 +69,11 @@ class StatusCause:
 
 @dataclass(eq=False)
 class ApiError(Exception):
-    """A refusal that a client sees as a ``Status``.
+    """An error that a client gets as a ``Status``.
 
-    ``name``, ``group`` and ``kind`` become ``details``. For most errors ``kind`` holds the *resource* (plural), for
-    :class:`Invalid` the kind: so does kube-apiserver. ``retry_after`` is in whole seconds and also becomes a header.
+    ``name``, ``group``, ``kind``, ``uid`` and ``causes`` become ``details``. As in kube-apiserver, ``kind`` is the plural
+    *resource* for most errors, and the kind for :class:`Invalid`. ``retry_after``, in whole seconds, also becomes the
+    header ``Retry-After``.
     """
 
     code: ClassVar[int] = 500
@@ -87,9 +87,9 @@ class ApiError(Exception):
     causes: Sequence[StatusCause] = ()
     retry_after: int = 0
     with_details: bool | None = None
-    """Force ``details`` in (as ``{}``) or out; by default they are there when something is in them."""
+    """Whether the Status has ``details``; by default if they are not empty."""
     metadata: dict[str, Any] = field(default_factory=dict)
-    """The Status' own list metadata; carries ``continue`` when a list has to start anew."""
+    """The list metadata of the Status; has ``continue`` if a list has to be started again."""
 
     def __post_init__(self) -> None:
         super().__init__(self.message)
@@ -98,7 +98,7 @@ class ApiError(Exception):
         return self.message
 
     def status(self) -> dict[str, Any]:
-        """The ``Status`` object (``v1``) of this error."""
+        """The ``v1`` ``Status`` of this error."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -125,14 +125,14 @@ class ApiError(Exception):
 
 
 class BadRequest(ApiError):
-    """400: the request cannot be understood; sending it again will not help."""
+    """400: the request is malformed. Sending it again does not help."""
 
     code = 400
     reason = "BadRequest"
 
 
 class Unauthorized(ApiError):
-    """401: credentials were there and none was accepted. Always the same text: details are in the log."""
+    """401: the request has credentials, and none is accepted. The text is always the same; the log has the reason."""
 
     code = 401
     reason = "Unauthorized"
@@ -142,19 +142,21 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """403: known who, but not allowed, by authorization or by admission."""
+    """403: authorization or admission refuses the request."""
 
     code = 403
     reason = "Forbidden"
 
     @classmethod
     def on(cls, resource: str, group: str, name: str, why: str, *, causes: Sequence[StatusCause] = ()) -> Forbidden:
-        """An admission plugin's refusal: ``R "name" is forbidden: why`` (k8s.io/apiserver/pkg/admission).
+        """An admission plugin's refusal: ``R "name" is forbidden: why``.
 
         Example::
 
             refusal = Forbidden.on("pizzas", "example.com", "hawaii", "no pineapple here")
             assert str(refusal) == 'pizzas.example.com "hawaii" is forbidden: no pineapple here'
+
+        Source: ``k8s.io/apiserver/pkg/admission/errors.go`` NewForbidden.
         """
         return cls(
             f'{qualified(resource, group)} "{name}" is forbidden: {why}',
@@ -166,14 +168,14 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404: the object, or the path, is not there."""
+    """404: there is no such object, or no such path."""
 
     code = 404
     reason = "NotFound"
 
     @classmethod
     def named(cls, resource: str, group: str, name: str) -> NotFound:
-        """The object ``name`` of ``resource.group`` does not exist: ``toppings.example.com "ham" not found``.
+        """There is no object of that name: ``toppings.example.com "ham" not found``.
 
         Example::
 
@@ -184,42 +186,47 @@ class NotFound(ApiError):
 
     @classmethod
     def path(cls) -> NotFound:
-        """No route leads there; of an object that is missing, :meth:`named` tells."""
+        """There is no such path. For a missing object use :meth:`named`."""
         return cls("the server could not find the requested resource", with_details=True)
 
 
 class MethodNotAllowed(ApiError):
-    """405: the resource does not support the action."""
+    """405: the resource does not have the verb."""
 
     code = 405
     reason = "MethodNotAllowed"
 
     @classmethod
     def on(cls, resource: str, group: str, action: str) -> MethodNotAllowed:
-        """``action`` (a verb) is not supported on ``resource.group``."""
+        """The resource does not have the verb ``action``."""
         return cls(
             f'{action} is not supported on resources of kind "{qualified(resource, group)}"',
             group=group,
             kind=resource,
         )
 
+    @classmethod
+    def on_path(cls) -> MethodNotAllowed:
+        """The path has no route for the method; of a verb that a resource lacks, :meth:`on` tells."""
+        return cls("the server does not allow this method on the requested resource", with_details=True)
+
 
 class NotAcceptable(ApiError):
-    """406: none of the media types in Accept can be produced."""
+    """406: the server can produce none of the media types in Accept."""
 
     code = 406
     reason = "NotAcceptable"
 
 
 class AlreadyExists(ApiError):
-    """409: create met an object of that name."""
+    """409: an object of that name exists already."""
 
     code = 409
     reason = "AlreadyExists"
 
     @classmethod
     def named(cls, resource: str, group: str, name: str, *, terminating: bool = False) -> AlreadyExists:
-        """``terminating``: the stored object is being deleted, which the message says first."""
+        """There is an object of that name; ``terminating``: it is being deleted, which the message says."""
         prefix = "object is being deleted: " if terminating else ""
         return cls(
             f'{prefix}{qualified(resource, group)} "{name}" already exists', name=name, group=group, kind=resource
@@ -227,13 +234,13 @@ class AlreadyExists(ApiError):
 
 
 class RequestTimeout(ApiError):
-    """408: the request itself comes too slowly (RFC 9110, 15.5.9). Kubernetes has no reason for it."""
+    """408: the request arrives too slowly (RFC 9110, section 15.5.9). Kubernetes has no reason for this code."""
 
     code = 408
 
 
 class Conflict(ApiError):
-    """409: the object changed meanwhile, or a precondition does not hold."""
+    """409: the object changed meanwhile, or a precondition is not met."""
 
     code = 409
     reason = "Conflict"
@@ -244,7 +251,7 @@ class Conflict(ApiError):
 
     @classmethod
     def on(cls, resource: str, group: str, name: str, why: str) -> Conflict:
-        """The change of ``name`` cannot be made as things stand now: ``Operation cannot be fulfilled on R "name": why``.
+        """The object cannot be changed now: ``Operation cannot be fulfilled on R "name": why``.
 
         Example::
 
@@ -260,21 +267,21 @@ class Conflict(ApiError):
 
 
 class Gone(ApiError):
-    """410: the item is gone for good."""
+    """410: the item does not exist any more, and will not return."""
 
     code = 410
     reason = "Gone"
 
 
 class Expired(ApiError):
-    """410: the resourceVersion asked for is older than the history that is kept."""
+    """410: the requested resourceVersion is older than the history that the server keeps."""
 
     code = 410
     reason = "Expired"
 
 
 class RequestTooLarge(ApiError):
-    """413: the body, or the number of operations in it, is over the limit."""
+    """413: the body is too large, or a patch has too many operations."""
 
     code = 413
     reason = "RequestEntityTooLarge"
@@ -284,30 +291,32 @@ class RequestTooLarge(ApiError):
 
 
 class UnsupportedMediaType(ApiError):
-    """415: the body is in a format that is not read here. Garbage collection falls back on this very reason."""
+    """415: the server does not read the format of the body. The garbage collector depends on this reason."""
 
     code = 415
     reason = "UnsupportedMediaType"
 
     @classmethod
     def accepting(cls, types: Iterable[str]) -> UnsupportedMediaType:
-        """``types``: the media types that would have been accepted, in order."""
+        """The server accepts only ``types``, which are listed in this order."""
         return cls(
             "the body of the request was in an unknown format - accepted media types include: " + ", ".join(types)
         )
 
 
 class Invalid(ApiError):
-    """422: the object, or an option, breaks its rules. Made from the field errors."""
+    """422: the object or the options are not valid. Made from field errors."""
 
     code = 422
     reason = "Invalid"
 
     @classmethod
     def of(cls, kind: str, group: str, name: str, errors: Iterable[FieldError]) -> Invalid:
-        """All errors of one object at once; a text that occurs twice is said once, but stays twice among the causes.
+        """All errors of one object. The message has a repeated text once; the causes have all.
 
-        As many as fit into :data:`extapi.fielderrors.MOST_TEXT`. Source: ``NewInvalid`` and ``utilerrors.Aggregate``.
+        Errors beyond :data:`extapi.fielderrors.MOST_TEXT` characters are left out.
+
+        Source: ``k8s.io/apimachinery/pkg/api/errors/errors.go`` NewInvalid, ``util/errors`` Aggregate.
         """
         found = list(errors)
         message = f'{qualified(kind, group)} "{name}" is invalid'
@@ -320,50 +329,44 @@ class Invalid(ApiError):
                 break
             causes.append(StatusCause(error.type.reason, error.body(), error.path or "<nil>"))
             size += len(causes[-1].field) + len(causes[-1].message)
-        return cls(
-            message,
-            name=name,
-            group=group,
-            kind=kind,
-            causes=causes,
-        )
+        return cls(message, name=name, group=group, kind=kind, causes=causes)
 
 
 class TooManyRequests(ApiError):
-    """429: come back in ``retry_after`` seconds."""
+    """429: the client should try again after ``retry_after`` seconds."""
 
     code = 429
     reason = "TooManyRequests"
 
 
 class InternalError(ApiError):
-    """500: something broke here; ``message`` is already meant for clients."""
+    """500: the server failed. Clients get ``message``."""
 
     code = 500
     reason = "InternalError"
 
     @classmethod
     def because(cls, why: str) -> InternalError:
-        """``Internal error occurred: why``, with the reason as a cause."""
+        """``Internal error occurred: why``, with ``why`` as a cause."""
         return cls(f"Internal error occurred: {why}", causes=[StatusCause(message=why)])
 
 
 class StorageError(ApiError):
-    """500 with no reason: what k8s.io/apiserver answers for errors that are no API Status (spec E7)."""
+    """500 without a reason, as kube-apiserver reports errors that have no Status (behaviour E7)."""
 
     code = 500
     reason = ""
 
 
 class ServerTimeout(ApiError):
-    """500 with reason ServerTimeout: the storage could not be reached in time; try again."""
+    """500 with reason ServerTimeout: the storage did not respond in time. The client should try again."""
 
     code = 500
     reason = "ServerTimeout"
 
     @classmethod
     def on(cls, resource: str, group: str, operation: str) -> ServerTimeout:
-        """``operation``: get, list, create, update or delete."""
+        """The operation (get, list, create, update or delete) could not be completed in time."""
         return cls(
             f"The {operation} operation against {qualified(resource, group)} could not be completed at this time, "
             "please try again.",
@@ -375,21 +378,21 @@ class ServerTimeout(ApiError):
 
 
 class ServiceUnavailable(ApiError):
-    """503: not now."""
+    """503: the server cannot handle the request now."""
 
     code = 503
     reason = "ServiceUnavailable"
 
 
 class Timeout(ApiError):
-    """504: it took too long."""
+    """504: the request took too long."""
 
     code = 504
     reason = "Timeout"
 
     @classmethod
     def too_large_resource_version(cls, wanted: int, current: int) -> Timeout:
-        """A read "at least as fresh as" a revision that is not there yet."""
+        """A read wanted a revision that the store has not reached."""
         return cls(
             f"Timeout: Too large resource version: {wanted}, current: {current}",
             causes=[StatusCause("ResourceVersionTooLarge", "Too large resource version")],

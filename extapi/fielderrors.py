@@ -1,7 +1,8 @@
-"""One broken rule at one path, and its text: what an ``Invalid`` is made of.
+"""Field errors, of which an ``Invalid`` is made: one broken rule at one path, and its text.
 
-Texts follow ``k8s.io/apimachinery/pkg/util/validation/field``; values are printed as Go prints them. ``errors`` has the
-answers that are made of these, and is where everybody imports them from.
+Values are printed as Go prints them. Import these from :mod:`extapi.errors`.
+
+Source: ``k8s.io/apimachinery/pkg/util/validation/field``.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ __all__ = [
 ]
 
 MOST_ERRORS = 1000
-"""Errors of one list or map that are looked for: every further item would have one too."""
+"""Errors reported per list or map."""
 LONGEST_PATH = 1024
-"""Characters of a path. Keys come from clients, and a path is written anew for each thing that is below one."""
+"""Characters of a path. Clients choose keys, and the path is repeated for everything below them."""
 MOST_TEXT = 1 << 20
-"""Characters of errors that one text tells. An error quotes its value, and a few bytes of one can break a rule each."""
+"""Characters of errors in one text. An error quotes its value, and a value of few bytes can break many rules."""
 
 
 class FieldErrorType(Enum):
-    """The type of a field error: its text in messages, and its reason among the causes."""
+    """The type of a field error: its text in messages, and its reason in causes."""
 
     INVALID = ("Invalid value", "FieldValueInvalid")
     REQUIRED = ("Required value", "FieldValueRequired")
@@ -67,8 +68,8 @@ _MISSING: Any = object()
 class FieldError:
     """One broken rule at one path. Use the constructors named after the types.
 
-    ``value`` may be any Python value: it is shown as its JSON, and what has none as its ``str`` in quotes.
-    ``path`` is written as clients know the field: ``spec.toppings[0].name``, ``metadata.labels[app]``.
+    ``value`` may be any Python value; it is printed as JSON, or as its quoted ``str`` if it has no JSON.
+    ``path`` is as clients write it: ``spec.toppings[0].name``, ``metadata.labels[app]``.
 
     Example::
 
@@ -98,7 +99,7 @@ class FieldError:
 
     @classmethod
     def not_supported(cls, path: str, value: Any, supported: Iterable[Any]) -> FieldError:
-        """The value is none of ``supported``, which are printed quoted and in the order given; an ``Enum`` class is its values."""
+        """The value is not one of ``supported``, which are printed in this order; of an ``Enum`` class, its values are."""
         texts = ", ".join(go_quote(_word(item)) for item in supported)
         return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"supported values: {texts}" if texts else "")
 
@@ -114,14 +115,14 @@ class FieldError:
 
     @classmethod
     def too_long(cls, path: str, limit: int) -> FieldError:
-        """More than ``limit`` bytes; the value itself is not printed."""
+        """The value has more than ``limit`` bytes; it is not printed."""
         return cls(
             FieldErrorType.TOO_LONG, path, detail=f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}"
         )
 
     @classmethod
     def too_many(cls, path: str, actual: int, limit: int) -> FieldError:
-        """More than ``limit`` items; ``actual`` is printed as the value."""
+        """The value has more than ``limit`` items; ``actual``, their number, is printed as the value."""
         return cls(
             FieldErrorType.TOO_MANY, path, actual, f"must have at most {limit} {'item' if limit == 1 else 'items'}"
         )
@@ -132,7 +133,7 @@ class FieldError:
         return cls(FieldErrorType.NOT_FOUND, path, value)
 
     def body(self) -> str:
-        """The text without the path: what stands in a cause."""
+        """The text without the path, as in a cause: ``Type: value: detail``."""
         text = self.type.label
         if self.value is not _MISSING:
             text += f": {_printed(self.value)}"
@@ -148,7 +149,7 @@ class FieldError:
 def _printed(value: Any) -> str:
     """A value as ``field.Error.ErrorBody`` prints it: strings quoted, numbers plain, everything else as JSON.
 
-    Never raises: an error that cannot be told would be told as a panic.
+    Never raises: a 422 would become a 500.
     """
     if isinstance(value, Enum):
         return _printed(value.value)
@@ -157,17 +158,21 @@ def _printed(value: Any) -> str:
     if isinstance(value, float):
         return go_float(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return go_float(value)  # as which Go reads it
+        return go_float(value)  # Go reads it as a float
     try:
         return _json(value)
-    except (TypeError, ValueError, RecursionError):  # keys of several types; objects that hold themselves
+    except (TypeError, ValueError, RecursionError):  # keys of several types; objects that contain themselves
         return go_quote(_text(value))
 
 
 def _json(value: Any) -> str:
-    """Compact JSON with sorted members and the escapes of Go's ``json.Marshal``. Raises as ``json.dumps``."""
+    """Compact JSON with sorted members and the escapes of Go's ``json.Marshal``.
+
+    Raises:
+        Exception: Whatever ``json.dumps`` raises.
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=_builtin)
-    # Half of a surrogate pair is no character, and would keep the whole answer from being written.
+    # A lone surrogate cannot be encoded; the whole response would fail.
     return text.translate(_HTML).encode(errors="replace").decode()
 
 
@@ -175,7 +180,7 @@ _HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
 def _builtin(value: Any) -> Any:
-    """What stands for a value that ``json`` does not know: structs, times, bytes, sets and the like as msgspec writes them."""
+    """The stand-in for a value that ``json`` does not know: structs, times, bytes and so on as msgspec writes them."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, set | frozenset):
@@ -189,7 +194,7 @@ def _builtin(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """The ``str`` of a value of an author's own class, or its type's name."""
+    """The ``str`` of a value, or the name of its type if that raises."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001 -- whatever an author's __str__ raises
@@ -221,7 +226,10 @@ def go_float(number: float) -> str:
 
 
 def aggregate(texts: Iterable[str]) -> str:
-    """Several errors in one text, each said once (``utilerrors.NewAggregate``); beyond :data:`MOST_TEXT` they are not asked for."""
+    """Several errors in one text, without repetitions; those beyond :data:`MOST_TEXT` characters are left out.
+
+    Source: ``k8s.io/apimachinery/pkg/util/errors`` Aggregate.
+    """
     different: dict[str, None] = {}
     size = 0
     for text in texts:
@@ -241,7 +249,7 @@ def go_quote(text: str) -> str:
 
 
 class _Escapes(dict[int, str]):
-    """What stands for each character, made when it is met first."""
+    """The escape of each character, made on first use."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)

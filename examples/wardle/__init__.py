@@ -1,7 +1,9 @@
-"""Kubernetes' sample-apiserver, drop-in: the group wardle.example.com in Python. Imports only the promise.
+"""A replacement for Kubernetes' sample-apiserver: the group wardle.example.com. Imports only promised names.
 
-``extapi serve wardle:api`` serves it from the folder above this one; ``python -m wardle`` does so with the flags, and
-without the subcommand, that sample-apiserver is started with. Source of what it does: ``k8s.io/sample-apiserver``.
+In the parent directory, ``extapi serve wardle:api`` serves it; ``python -m wardle`` does the same with the command line of
+sample-apiserver, which has no subcommand.
+
+Source: ``k8s.io/sample-apiserver``.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from . import conversion, internal, v1alpha1, v1beta1
 from .admission import GROUP, BanFlunder
 from .strategy import FischerStrategy, FlunderStrategy
 
-# The warning of sample-apiserver, word for word.
+# sample-apiserver's warning, verbatim.
 DEPRECATED = f"{GROUP}/v1alpha1 {{}} is deprecated in v1.3+, unavailable in v1.10+"
 
-# A date is printed as an age; sample-apiserver prints the time itself.
+# Not of type date, which kubectl prints as an age: sample-apiserver prints the time itself.
 CREATED_AT = Column("Created At", ".metadata.creationTimestamp", description="When the object was created.")
 
 api = Api(

@@ -1,4 +1,4 @@
-"""``python -m wardle FLAGS``: ``extapi serve wardle:api FLAGS``, for whoever starts a server without a subcommand."""
+"""``python -m wardle FLAGS`` is ``extapi serve wardle:api FLAGS``, for commands without a subcommand."""
 
 from __future__ import annotations
 

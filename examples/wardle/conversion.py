@@ -1,4 +1,4 @@
-"""Between the versions and the hub. Metadata is not converted here: the server carries it over."""
+"""Conversions between the versions and the hub. The server converts metadata itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import internal, v1alpha1, v1beta1
 
 
 def from_v1alpha1(flunder: v1alpha1.Flunder) -> internal.Flunder:
-    """Put the reference where its type belongs. One of no known type stays, so that validation can refuse it."""
+    """Move the reference to the field of its type. One of an unknown type stays, so that validation can refuse it."""
     reference, kind = flunder.spec.reference, flunder.spec.reference_type
     spec = internal.FlunderSpec(reference_type=kind)
     if kind == internal.FLUNDER:
@@ -19,7 +19,7 @@ def from_v1alpha1(flunder: v1alpha1.Flunder) -> internal.Flunder:
 
 
 def to_v1alpha1(flunder: internal.Flunder) -> v1alpha1.Flunder:
-    """The reference that the type names."""
+    """Take the reference of the type that is named."""
     spec = flunder.spec
     named = {internal.FLUNDER: spec.flunder_reference, internal.FISCHER: spec.fischer_reference}
     reference = named.get(spec.reference_type or "", spec.reference)
@@ -27,7 +27,7 @@ def to_v1alpha1(flunder: internal.Flunder) -> v1alpha1.Flunder:
 
 
 def from_v1beta1(flunder: v1beta1.Flunder) -> internal.Flunder:
-    """The same, under other types."""
+    """Copy the fields; both types have the same."""
     return internal.Flunder(
         spec=internal.FlunderSpec(
             flunder_reference=flunder.spec.flunder_reference,
@@ -38,7 +38,7 @@ def from_v1beta1(flunder: v1beta1.Flunder) -> internal.Flunder:
 
 
 def to_v1beta1(flunder: internal.Flunder) -> v1beta1.Flunder:
-    """The same, under other types. A reference of no type has no place here: it is never stored."""
+    """Copy the fields. A reference without a type is never stored, so there is none here."""
     return v1beta1.Flunder(
         spec=v1beta1.FlunderSpec(
             flunder_reference=flunder.spec.flunder_reference,

@@ -1,18 +1,18 @@
-"""The hub: what a flunder is, whatever version a client speaks. Only conversion and rules see these types."""
+"""The hub: a flunder independent of versions. Only conversions and rules use these types."""
 
 from __future__ import annotations
 
 from extapi import Object, Struct
 
 FLUNDER, FISCHER = "Flunder", "Fischer"
-"""What a flunder may refer to."""
+"""The kinds that a flunder may refer to."""
 
 
 class FlunderSpec(Struct):
     flunder_reference: str | None = None
     fischer_reference: str | None = None
     reference: str | None = None
-    """One of v1alpha1 whose type is not said, or is none; ``prepare`` gives it to flunders in the first case."""
+    """A reference of v1alpha1 whose type is missing or unknown; ``prepare`` turns the former into a flunder's."""
     reference_type: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""The rules of flunders and fischers that no schema can say."""
+"""The rules of flunders and fischers that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .internal import FISCHER, FLUNDER, Flunder
 
 
 class FlunderStrategy(Strategy):
-    """A flunder refers to at most one thing, and says of what kind that is."""
+    """A flunder refers to at most one object, and names its kind."""
 
     def prepare(self, obj: Flunder, old: Flunder | None) -> None:
-        """An empty text is as good as a missing one; a reference of no type is one to a flunder."""
+        """Treat empty texts like missing ones, and a reference without a type as one to a flunder."""
         del old
         spec = obj.spec
         for name in ("flunder_reference", "fischer_reference", "reference", "reference_type"):
@@ -23,7 +23,7 @@ class FlunderStrategy(Strategy):
             spec.flunder_reference, spec.reference, spec.reference_type = spec.reference, None, FLUNDER
 
     def validate(self, obj: Flunder, old: Flunder | None) -> Iterable[FieldError]:
-        """The rules and words of sample-apiserver's ``pkg/apis/wardle/validation``, in its order."""
+        """Apply the rules of sample-apiserver's ``pkg/apis/wardle/validation``, in its order and words."""
         del old
         spec = obj.spec
         flunder, fischer, kind = spec.flunder_reference or "", spec.fischer_reference or "", spec.reference_type or ""
@@ -43,9 +43,9 @@ class FlunderStrategy(Strategy):
 
 
 class FischerStrategy(Strategy):
-    """A fischer may disallow what it likes."""
+    """A fischer may disallow any names."""
 
     def prepare(self, obj: v1alpha1.Fischer, old: v1alpha1.Fischer | None) -> None:
-        """An empty list is as good as a missing one."""
+        """Treat an empty list like a missing one."""
         del old
         obj.disallowed_flunders = obj.disallowed_flunders or None

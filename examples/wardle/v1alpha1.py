@@ -1,4 +1,4 @@
-"""The first version, in which objects are stored: one reference and its type; and the fischers."""
+"""The first version, which is stored: flunders with one reference and its type, and fischers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Flunder(Object):
     """A flunder, which may refer to another one or to a fischer."""
 
     spec: FlunderSpec = FlunderSpec()
-    # sample-apiserver writes it although it is empty; what is only a default in Python would be left out.
+    # sample-apiserver writes the empty status; a default in Python alone would be left out.
     status: Annotated[FlunderStatus | None, Default({})] = None
 
 

@@ -1,4 +1,4 @@
-"""The preferred version: a field for each type of reference."""
+"""The preferred version: flunders with a field for each type of reference."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Flunder(Object):
     """A flunder, which may refer to another one or to a fischer."""
 
     spec: FlunderSpec = FlunderSpec()
-    # sample-apiserver writes it although it is empty; what is only a default in Python would be left out.
+    # sample-apiserver writes the empty status; a default in Python alone would be left out.
     status: Annotated[FlunderStatus | None, Default({})] = None

@@ -1,1 +1,1 @@
-"""What may still change or refuse a write once it is allowed and understood (spec I)."""
+"""Admission: what may change or refuse a write after it is authorized and decoded (behaviour I)."""

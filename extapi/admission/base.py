@@ -1,7 +1,8 @@
-"""The seam of admission: a :class:`Review` is what plugins are shown of a write, and how they change or refuse it.
+"""The interface of admission: a :class:`Review` is a write as plugins see it, and how they change or refuse it.
 
-Knows kinds and their conversion; knows neither where a request came from nor how objects are stored. Source of the
-rules: ``k8s.io/apiserver/pkg/admission`` (spec I).
+Knows kinds and their conversion, but not where a request came from, or how objects are stored (behaviour I).
+
+Source: ``k8s.io/apiserver/pkg/admission``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import msgspec
 
-from extapi.api.author import Startable
 from extapi.api.definition import Kind
+from extapi.api.protocols import Startable
 from extapi.api.types import Obj
 from extapi.api.user import User
 from extapi.conversion.hub import HubConverter, Unfit
@@ -22,7 +23,7 @@ from extapi.errors import Forbidden
 
 
 class Operation(StrEnum):
-    """What is about to happen to the object. Compares equal to its name."""
+    """What the write does to the object. Compares equal to its name."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -30,61 +31,76 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-class Viewer(Protocol):
-    """Who says in which form an object is shown to an author's code, and that one which breaks its schema is not."""
+class CheckedConverter(Protocol):
+    """Converts the objects of a review to the hub, after checking them against the schema.
 
-    def judge(self, obj: Obj, old: Obj | None) -> None:
-        """Raises :class:`extapi.errors.Invalid` for a new object that breaks its schema. Cheap where it was asked before."""
+    An author's code therefore never sees an object that violates its schema.
+    """
+
+    def check_schema(self, obj: Obj, old: Obj | None) -> None:
+        """Check the new object. Cheap if the same object was checked before.
+
+        Raises:
+            Invalid: The object violates its schema.
+        """
         ...
 
-    def shown(self, obj: Obj, old: Obj | None) -> Any:
-        """The new object in the form that authors see. Raises :class:`extapi.errors.Invalid` for one that must not be shown."""
+    def to_hub(self, obj: Obj, old: Obj | None) -> Any:
+        """The new object as a hub object.
+
+        Raises:
+            Invalid: The object violates its schema, or does not fit its type.
+        """
         ...
 
-    def shown_old(self, old: Obj, obj: Obj | None) -> Any:
-        """The stored object in that form. Raises :class:`extapi.conversion.hub.Unfit` if there is none, and no ``obj`` either."""
+    def old_to_hub(self, old: Obj, obj: Obj | None) -> Any:
+        """The stored object as a hub object; parts that are no longer valid are replaced by those of ``obj``.
+
+        Raises:
+            Unfit: The stored object does not fit its type, and there is no ``obj``.
+        """
         ...
 
 
-class _New:
-    """The object that a review is about: a dict until someone asks for the form that authors see."""
+class _ReviewedObject:
+    """The new object of a review: a dict until a plugin accesses the hub object."""
 
-    __slots__ = ("_before", "_converter", "_form", "raw", "version")
+    __slots__ = ("_before", "_converter", "_hub_object", "raw", "version")
 
     def __init__(self, raw: Obj | None, version: str, converter: HubConverter | None) -> None:
         self.raw = raw
         self.version = version
         self._converter = converter
-        self._form: Any = None
+        self._hub_object: Any = None
         self._before = b""
 
     @property
-    def shown(self) -> bool:
-        """Whether somebody has seen the object, or put another one in its place."""
-        return self._form is not None
+    def accessed(self) -> bool:
+        """Whether a plugin has read the object, or assigned another one."""
+        return self._hub_object is not None
 
-    def get(self, show: Callable[[Obj], Any]) -> Any:
-        if self._form is None and self.raw is not None:
-            self._form = show(self.raw)
-            self._before = msgspec.json.encode(self._form)
-        return self._form
+    def get(self, convert: Callable[[Obj], Any]) -> Any:
+        if self._hub_object is None and self.raw is not None:
+            self._hub_object = convert(self.raw)
+            self._before = msgspec.json.encode(self._hub_object)
+        return self._hub_object
 
     def put(self, value: Any) -> None:
-        self._form = value
+        self._hub_object = value
         self._before = b""
 
     def result(self) -> Obj | None:
-        """The object in its own version: the very dict it came in, unless what authors see was changed."""
-        if self._form is None or self._unchanged():
+        """The object in its own version: the same dict, unless the hub object was changed or assigned."""
+        if self._hub_object is None or self._unchanged():
             return self.raw
         if self._converter is None:
-            changed: Obj = self._form
+            changed: Obj = self._hub_object
             return changed
-        made = self._converter.from_hub(self._form, self.version)
-        if not isinstance(self._form, dict):
+        made = self._converter.from_hub(self._hub_object, self.version)
+        if not isinstance(self._hub_object, dict):
             before = {} if self.raw is None else self.raw.get("metadata") or {}
-            # What ObjectMeta does not name (selfLink, fields of a later release) is nobody's to drop here.
-            fields = type(self._form.metadata).__struct_encode_fields__
+            # Fields that ObjectMeta does not have (selfLink, those of later releases) must not be dropped here.
+            fields = type(self._hub_object.metadata).__struct_encode_fields__
             made["metadata"] |= {name: value for name, value in before.items() if name not in fields}
         return made
 
@@ -98,63 +114,65 @@ class _New:
         if not self._before:
             return False
         try:
-            return msgspec.json.encode(self._form) == self._before
+            return msgspec.json.encode(self._hub_object) == self._before
         except (TypeError, ValueError, OverflowError, RecursionError):
-            return False  # from_hub says what is wrong with it
+            return False  # from_hub reports what is wrong with it
 
 
 @dataclass(kw_only=True, eq=False)
 class Review:
-    """One write, as admission plugins see it. The server makes one for each attempt to write."""
+    """A write, as admission plugins see it. The server creates one for each attempt to write."""
 
     operation: Operation
     kind: Kind
-    """As it was declared; ``kind.name`` is its name."""
+    """The kind as it was declared; ``kind.name`` is its name."""
     group: str
     version: str
-    """The version that the request speaks."""
+    """The version of the request."""
     user: User
-    """Who asks."""
+    """The user who makes the request."""
     resource: str = ""
-    """The plural name; the kind's, if not given."""
+    """The plural name; by default that of the kind."""
     subresource: str = ""
-    """``status``, or another; empty for the object itself."""
+    """Such as ``status``; empty for the object itself."""
     namespace: str = ""
     name: str = ""
-    """That of the request: empty on create, where the object has its own."""
+    """The name in the request; empty on create, where the object has it."""
     obj: Obj | None = None
     """The object as a dict in ``version``."""
     old: Obj | None = None
     """The stored object as a dict in ``old_version``."""
     old_version: str = ""
-    """As ``version``, if not given."""
+    """By default ``version``."""
     converter: HubConverter | None = None
-    """How objects become hub objects; None: what is reviewed has no type, and stays a dict."""
-    viewer: Viewer | None = None
-    """Who decides what is shown; None: the converter alone."""
+    """Converts to hub objects; None if the object has no type, and stays a dict."""
+    checked_converter: CheckedConverter | None = None
+    """Converts with checks; None if only ``converter`` is used."""
     dry_run: bool = False
-    """Nothing will be stored: a plugin must do nothing that stays."""
+    """Nothing will be stored, so a plugin must have no lasting side effects."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """CreateOptions, UpdateOptions or DeleteOptions of the request."""
+    """The CreateOptions, UpdateOptions or DeleteOptions of the request."""
     warned: Callable[[str], None] | None = None
-    """Takes each warning; without it they are kept in ``warnings``."""
+    """Called with each warning; without it, warnings are collected in ``warnings``."""
     warnings: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.resource = self.resource or self.kind.plural
-        self._new = _New(self.obj, self.version, self.converter)
-        self._old_form: Any = None
+        self._new = _ReviewedObject(self.obj, self.version, self.converter)
+        self._old_hub_object: Any = None
         self.old_version = self.old_version or self.version
 
     @property
     def object(self) -> Any:
-        """The object as it shall become; None on DELETE.
+        """The object as it will be stored; None on DELETE.
 
-        Of the hub type; of the storage version's type where there is no hub; a dict where there is no type. Mutators change
-        it in place or assign another. Made when first asked for, since an object that breaks its schema is not shown:
-        raises :class:`extapi.errors.Invalid`, which is the client's answer.
+        It has the hub type, or the type of the storage version if there is no hub, or is a dict if there is no type. Mutators
+        change it in place or assign another one. It is converted on first access.
+
+        Raises:
+            Invalid: The object violates its schema. Do not catch this: it is the response to the client.
         """
-        return self._new.get(self._show)
+        return self._new.get(self._to_hub)
 
     @object.setter  # noqa: A003 -- the name that authors know from AdmissionReview
     def object(self, value: Any) -> None:
@@ -162,28 +180,32 @@ class Review:
 
     @property
     def old_object(self) -> Any:
-        """The stored object, in the same form; None on CREATE. Changing it has no effect.
+        """The stored object, of the same type; None on CREATE. Changing it has no effect.
 
-        Where a part of it, such as spec, does not fit its type any more, that of ``object`` stands in its place. On DELETE
-        there is none: raises :class:`extapi.conversion.hub.Unfit`, and the object goes as if the plugin had agreed.
+        A part of it, such as spec, that no longer fits its type is replaced by that of ``object``.
+
+        Raises:
+            Unfit: On DELETE, the object no longer fits its type. If the plugin does not catch this, the deletion proceeds as
+                if the plugin had allowed it.
         """
-        if self._old_form is None and self.old is not None:
-            self._old_form = self._show_old(self.old)
-        return self._old_form
+        if self._old_hub_object is None and self.old is not None:
+            self._old_hub_object = self._old_to_hub(self.old)
+        return self._old_hub_object
 
     def as_version(self, version: str) -> Obj | None:
-        """The object as it stands now, as a dict in ``version``, not defaulted for it. Not to be changed.
+        """The object in its present state, as a dict in ``version``, without the defaults of that version. Do not modify it.
 
-        Raises :class:`extapi.errors.Invalid` as ``object`` does.
+        Raises:
+            Invalid: See :attr:`object`.
         """
-        if self.viewer is not None and self.obj is not None and not self._new.shown:
-            self.viewer.judge(self.obj, self.old)
+        if self.checked_converter is not None and self.obj is not None and not self._new.accessed:
+            self.checked_converter.check_schema(self.obj, self.old)
         return self._new.in_version(version)
 
     def old_as_version(self, version: str) -> Obj | None:
-        """The stored object as a dict in ``version``, not defaulted for it. Not to be changed.
+        """The stored object as a dict in ``version``, without the defaults of that version. Do not modify it.
 
-        In the request's version it is there in any case, also if it does not fit its type any more.
+        In the version of the request it is always available, even if it no longer fits its type.
         """
         if self.old is None or self.converter is None or version == self.old_version:
             return self.old
@@ -192,42 +214,50 @@ class Review:
         except Unfit:
             return self.converter.from_hub(self.old_object, version)
 
-    def _show(self, obj: Obj) -> Any:
-        return self._plain(obj, self.version) if self.viewer is None else self.viewer.shown(obj, self.old)
+    def _to_hub(self, obj: Obj) -> Any:
+        return (
+            self._convert(obj, self.version)
+            if self.checked_converter is None
+            else self.checked_converter.to_hub(obj, self.old)
+        )
 
-    def _show_old(self, old: Obj) -> Any:
-        if self.viewer is None:
-            return self._plain(old, self.old_version)
-        return self.viewer.shown_old(old, self.obj)
+    def _old_to_hub(self, old: Obj) -> Any:
+        if self.checked_converter is None:
+            return self._convert(old, self.old_version)
+        return self.checked_converter.old_to_hub(old, self.obj)
 
-    def _plain(self, obj: Obj, version: str) -> Any:
+    def _convert(self, obj: Obj, version: str) -> Any:
         return obj if self.converter is None else self.converter.to_hub(obj, version)
 
     def result(self) -> Obj | None:
-        """The object in the request's version: the same dict if nobody changed it, else a new one.
+        """The object in the version of the request: the same dict if no plugin changed it, else a new one.
 
-        A new one leaves out fields that have their default: it has to be pruned and defaulted again.
+        A new one lacks fields that have their default values, so it must be pruned and defaulted again.
         """
         return self._new.result()
 
     @property
-    def looked(self) -> bool:
-        """Whether a plugin has asked for one of the objects, or put another one in its place."""
-        return self._new.shown or self._old_form is not None
+    def accessed(self) -> bool:
+        """Whether a plugin has read one of the objects, or assigned another one."""
+        return self._new.accessed or self._old_hub_object is not None
 
     def warn(self, text: str) -> None:
-        """Tell the client something, though the write may well be accepted."""
+        """Send the client a warning. The write may still be accepted."""
         if self.warned is not None:
             self.warned(text)
         else:
             self.warnings.append(text)
 
     def refuse(self, why: str) -> NoReturn:
-        """Refuse the write as plugins do by default: 403 ``R "name" is forbidden: why`` (spec I5)."""
-        raise Forbidden.on(self.resource, self.group, self.called(), why)
+        """Refuse the write.
 
-    def called(self) -> str:
-        """The object's name for messages: a name that is still to be generated is called by its beginning."""
+        Raises:
+            Forbidden: Always: ``R "name" is forbidden: why``, the default refusal of plugins (behaviour I5).
+        """
+        raise Forbidden.on(self.resource, self.group, self.display_name(), why)
+
+    def display_name(self) -> str:
+        """The object's name for messages; generateName if the name is not generated yet."""
         if self.name:
             return self.name
         metadata = (self.obj or {}).get("metadata") or {}
@@ -236,7 +266,7 @@ class Review:
 
 @runtime_checkable
 class Mutator(Protocol):
-    """May change the object, and refuse. All mutators run before any validator, in order, again after each conflict.
+    """May change or refuse a write. All mutators run before any validator, in order, and again after each conflict.
 
     Example::
 
@@ -247,13 +277,13 @@ class Mutator(Protocol):
     """
 
     async def mutate(self, review: Review) -> None:
-        """Look at ``review`` and change ``review.object``. Raises an ApiError, or calls ``review.refuse``, to refuse."""
+        """Change ``review.object``, or refuse the write by raising an ApiError or calling ``review.refuse``."""
         ...
 
 
 @runtime_checkable
 class Validator(Protocol):
-    """May refuse, and changes nothing: it sees what is about to be stored.
+    """May refuse a write; must not change the object, which is what will be stored.
 
     Example::
 
@@ -264,7 +294,7 @@ class Validator(Protocol):
     """
 
     async def validate(self, review: Review) -> None:
-        """Look at ``review``. Raises an ApiError, or calls ``review.refuse``, to refuse."""
+        """Check ``review``, and refuse the write by raising an ApiError or calling ``review.refuse``."""
         ...
 
 

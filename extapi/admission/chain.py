@@ -1,6 +1,6 @@
-"""The order in which admission plugins are asked: all mutators, later all validators (spec I1, I2).
+"""The order in which admission plugins run: all mutators, later all validators (behaviour I1, I2).
 
-Knows nothing of what plugins do. An answer that is not one refuses: a plugin that fails must not let anything through.
+Knows nothing about what plugins do. A plugin that fails refuses the write.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ _log = Logger()
 
 
 class AdmissionChain:
-    """Plugins in order. Raises TypeError for one that has nothing to do: neither mutates nor validates nor starts."""
+    """Admission plugins, in order."""
 
     def __init__(self, plugins: Iterable[Mutator | Validator | Startable]) -> None:
+        """Sort plugins by what they implement.
+
+        Raises:
+            TypeError: A plugin implements none of the protocols.
+        """
         self._plugins = tuple(plugins)
         self._mutators = tuple(plugin for plugin in self._plugins if isinstance(plugin, Mutator))
         self._validators = tuple(plugin for plugin in self._plugins if isinstance(plugin, Validator))
@@ -30,37 +35,52 @@ class AdmissionChain:
                 raise TypeError(f"admission plugin {_name(plugin)} has neither a method mutate nor validate nor start")
 
     async def start(self, context: Any) -> None:
-        """Start those that want to be, in order; what one raises ends the start of the server."""
+        """Start the plugins that are :class:`Startable`, in order. An exception of a plugin aborts the start of the server."""
         for plugin in self._plugins:
             if isinstance(plugin, Startable):
                 await plugin.start(context)
 
     async def mutate(self, review: Review, renewed: Callable[[Review, str], Review] | None = None) -> Review:
-        """Ask all mutators; the review as it stands then. ``renewed`` makes the next one's of what one has changed.
+        """Run all mutators.
 
-        Raises the ApiError of the first that refuses, InternalError for one that fails.
+        Args:
+            review: The write.
+            renewed: Called after each mutator with the review and a description of the mutator; returns the review for the
+                next one, which has the object as it was changed.
+
+        Returns:
+            The review after the last mutator.
+
+        Raises:
+            ApiError: A mutator refused the write.
+            InternalError: A mutator failed.
         """
         for plugin in self._mutators:
-            await _answer(plugin, plugin.mutate(review), review)
+            await _run(plugin, plugin.mutate(review), review)
             if renewed is not None:
                 review = renewed(review, f"admission plugin {_name(plugin)}")
         return review
 
     async def validate(self, review: Review) -> None:
-        """Ask all validators. Raises as :meth:`mutate`."""
+        """Run all validators.
+
+        Raises:
+            ApiError: A validator refused the write.
+            InternalError: A validator failed.
+        """
         for plugin in self._validators:
-            await _answer(plugin, plugin.validate(review), review)
+            await _run(plugin, plugin.validate(review), review)
 
 
-async def _answer(plugin: Any, asked: Awaitable[None], review: Review) -> None:
+async def _run(plugin: Any, running: Awaitable[None], review: Review) -> None:
     try:
-        await asked
+        await running
     except Unfit as unfit:
         if review.operation is not Operation.DELETE:
             raise
-        # Nobody could ever delete it otherwise. A plugin that guards such objects reads ``old_as_version``.
+        # Otherwise the object could never be deleted. A plugin that protects such objects reads ``old_as_version``.
         text = (
-            "{plugin} is not asked about the deletion of {resource} {namespace}/{name}, which it cannot be shown: {why}"
+            "{plugin} is ignored for the deletion of {resource} {namespace}/{name}, which does not fit its type: {why}"
         )
         found = {"resource": review.resource, "namespace": review.namespace, "name": review.name, "why": unfit.message}
         _log.warn(text, plugin=_name(plugin), **found)

@@ -1,7 +1,8 @@
-"""NamespaceLifecycle: nothing is created in a namespace that does not exist or is being deleted (spec I6 to I8).
+"""NamespaceLifecycle: nothing is created in a namespace that does not exist or is being deleted (behaviour I6 to I8).
 
-Source: ``k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle``. Knows namespaces only as it is handed them: a cache
-that follows them, and a read that does not go through it.
+Gets namespaces from a cache and a live read that it is given; must not know where they come from.
+
+Source: ``k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle``.
 """
 
 from __future__ import annotations
@@ -14,48 +15,58 @@ from twisted.logger import Logger
 
 from extapi.admission.base import Operation, Review
 from extapi.api.types import Obj
-from extapi.client.clock import Clock, sleep
+from extapi.clock import Clock, sleep
 from extapi.errors import Forbidden, InternalError, NotFound, StatusCause
 
 _CACHE_GRACE = 0.05
-"""Seconds in which the cache may still hear of a namespace that was made a moment ago."""
+"""How long a create waits for the cache to learn of a namespace that was just created, in seconds."""
 _SYNC_TIMEOUT = 10.0
-"""Seconds that a request waits for a cache that has not been filled yet."""
+"""How long a request waits for a cache that has not been filled yet, in seconds."""
 _IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
 
 
 class NamespaceCache(Protocol):
-    """What is asked of the cache of namespaces; an informer is one."""
+    """A cache of namespaces, such as an informer."""
 
     @property
     def synced(self) -> bool:
-        """Whether it has been filled once."""
+        """Whether the cache has been filled."""
         ...
 
     async def wait_synced(self) -> None:
-        """Until it has been filled once; may be cancelled."""
+        """Wait until the cache has been filled; may be cancelled."""
         ...
 
     def get(self, namespace: str, name: str) -> Obj | None:
-        """The namespace called ``name``; ``namespace`` is ``""``."""
+        """The namespace called ``name``, or None; ``namespace`` is the empty string."""
         ...
 
 
 class NamespaceLifecycle:
-    """A mutator, so that it is asked before others act on the object; it changes nothing.
-
-    ``live`` reads one namespace from where it is stored, None if it is not there; it may raise.
-    """
+    """A mutator that changes nothing; as a mutator it runs before plugins that act on the object."""
 
     _log = Logger()
 
     def __init__(self, *, cache: NamespaceCache, live: Callable[[str], Awaitable[Obj | None]], clock: Clock) -> None:
+        """Prepare the plugin.
+
+        Args:
+            cache: Follows the namespaces.
+            live: Reads a namespace from its store; returns None or raises NotFound if it does not exist.
+            clock: For timeouts.
+        """
         self._cache = cache
         self._live = live
         self._clock = clock
 
     async def mutate(self, review: Review) -> None:
-        """Refuse with 403 or 404 what may not be; deleting is always allowed, so that a namespace can be emptied."""
+        """Refuse writes that the namespace does not permit. Deletes are always allowed, so that it can be emptied.
+
+        Raises:
+            Forbidden: The namespace is being deleted, must not be deleted, or namespaces are not known yet.
+            NotFound: The namespace does not exist.
+            InternalError: The namespace could not be read.
+        """
         if (review.group, review.resource) == ("", "namespaces"):
             if review.operation == Operation.DELETE and review.name in _IMMORTAL:
                 review.refuse("this namespace may not be deleted")
@@ -63,7 +74,7 @@ class NamespaceLifecycle:
         if not review.namespace or review.operation not in {Operation.CREATE, Operation.UPDATE}:
             return
         if (review.group, review.resource) == ("authorization.k8s.io", "localsubjectaccessreviews"):
-            return  # its answer would tell which namespaces exist
+            return  # a refusal would reveal which namespaces exist
         if not self._cache.synced and not await self._synced_in_time():
             review.refuse("not yet ready to handle request")
         creating = review.operation == Operation.CREATE
@@ -72,7 +83,7 @@ class NamespaceLifecycle:
             raise Forbidden.on(
                 review.resource,
                 review.group,
-                review.called(),
+                review.display_name(),
                 f"unable to create new content in namespace {review.namespace} because it is being terminated",
                 causes=[
                     StatusCause(
@@ -84,7 +95,12 @@ class NamespaceLifecycle:
             )
 
     async def _namespace(self, name: str, *, patient: bool) -> Obj:
-        """The namespace from the cache, a moment later from the cache, or live. Raises NotFound, InternalError."""
+        """The namespace from the cache, or else from its store; ``patient``: give the cache a moment first.
+
+        Raises:
+            NotFound: The namespace does not exist.
+            InternalError: The namespace could not be read.
+        """
         found = self._cache.get("", name)
         if found is None and patient:
             await sleep(self._clock, _CACHE_GRACE)
@@ -98,7 +114,7 @@ class NamespaceLifecycle:
         except NotFound:
             found = None
         except Exception as error:
-            # Why is for the log: the error may name the address that was asked, and the account that asks.
+            # The reason is only logged: it may name the address of the server, and our account.
             self._log.error("the namespace {name} could not be read: {error}", name=name, error=error)
             raise InternalError.because(f"the namespace {name} could not be read") from error
         if found is None:
@@ -121,5 +137,5 @@ class NamespaceLifecycle:
 
 
 async def _drive(waiting: Awaitable[None]) -> None:
-    """Only coroutines become Deferreds; a protocol's awaitable may be another thing."""
+    """Make a coroutine, as only coroutines become Deferreds, of the awaitable that the protocol permits."""
     await waiting

@@ -1,7 +1,6 @@
-"""Conditions of an object's status: their type, and how one is set.
+"""Conditions in an object's status: their type, and how one is set. Reads no clock: the current time is an argument.
 
-Source: ``metav1.Condition`` and ``meta.SetStatusCondition`` of ``k8s.io/apimachinery``. Reads no clock: the present is an
-argument.
+Source: ``metav1.Condition`` and ``meta.SetStatusCondition`` of ``k8s.io/apimachinery``.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ class Condition(Struct):
         int | None,
         Minimum(0),
         Description(
-            "The metadata.generation of the object that the condition was set for. If it is older, so is this."
+            "The metadata.generation that the condition was set for. If the object's is higher, the condition is out of date."
         ),
     ] = None
-    last_transition_time: Annotated[str, Format("date-time"), Description("When the status changed last.")]
+    last_transition_time: Annotated[str, Format("date-time"), Description("When the status last changed.")]
     reason: Annotated[
         str,
         MinLength(1),
@@ -48,11 +47,11 @@ class Condition(Struct):
         Pattern(_REASON),
         Description("Why the condition has this status, in CamelCase, for programs."),
     ]
-    message: Annotated[str, MaxLength(32768), Description("The same for people. May be empty.")]
+    message: Annotated[str, MaxLength(32768), Description("The details for people. May be empty.")]
 
 
 Conditions: TypeAlias = Annotated[list[Condition], ListMap("type")]
-"""The type of ``status.conditions``: one condition of each type."""
+"""The type of ``status.conditions``: a list with one condition per type."""
 
 
 def set_condition(
@@ -65,19 +64,31 @@ def set_condition(
     observed_generation: int = 0,
     now: float,
 ) -> list[Obj]:
-    """The conditions with this one set, as JSON, ready for ``patch_status``; equal to ``conditions`` if nothing changed.
+    """Set one condition, and return all of them as JSON, ready for ``patch_status``.
 
-    ``lastTransitionTime`` becomes ``now`` (seconds since the epoch) where the condition is new or its status changes, and
-    stays otherwise. ``observed_generation``: that of the object which was looked at, ``obj["metadata"]["generation"]``.
-    ``conditions`` itself, and what is in it, is not changed: it may belong to an informer. Raises ValueError for a status
-    that is none of True, False and Unknown, as texts.
+    ``lastTransitionTime`` becomes ``now`` if the condition is new or its status changes; otherwise it stays.
+
+    Args:
+        conditions: The current conditions. They are not changed: they may belong to an informer.
+        type: The type of the condition to set.
+        status: ``"True"``, ``"False"`` or ``"Unknown"``.
+        reason: Why, in CamelCase, for programs.
+        message: The details for people.
+        observed_generation: ``obj["metadata"]["generation"]`` of the object that the status describes.
+        now: The current time, in seconds since the epoch.
+
+    Returns:
+        New conditions, equal to ``conditions`` if nothing changed.
+
+    Raises:
+        ValueError: The status is not one of the three texts.
     """
     if status not in {"True", "False", "Unknown"}:
         raise ValueError(f'the status of a condition is "True", "False" or "Unknown", not {status!r}')
     found = [dict(each) if isinstance(each, Mapping) else msgspec.to_builtins(each) for each in conditions]
     old = next((each for each in found if each.get("type") == type), None)
     since = old.get("lastTransitionTime") if old is not None and old.get("status") == status else None
-    told = {
+    condition = {
         "type": type,
         "status": status,
         "lastTransitionTime": since or format_timestamp(now),
@@ -86,7 +97,7 @@ def set_condition(
         **({"observedGeneration": observed_generation} if observed_generation else {}),
     }
     if old is None:
-        found.append(told)
+        found.append(condition)
     else:
-        found[found.index(old)] = told
+        found[found.index(old)] = condition
     return found

@@ -1,4 +1,4 @@
-"""What is wrong with what an author has declared: the one error of types, kinds, groups and APIs that cannot be served."""
+"""The error of a declaration that cannot be served: types, kinds, groups and APIs raise it, with all problems."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ T = TypeVar("T")
 
 
 class Problem(str):
-    """One line of a :class:`DeclarationError`. Where it is about a field of a class, it knows both, for file and line."""
+    """One line of a :class:`DeclarationError`.
+
+    If it is about a field of a class it knows both, to find file and line.
+    """
 
     __slots__ = ("field", "owner")
     owner: type | None
     field: str
 
     def __new__(cls, text: str, owner: type | None = None, field: str = "") -> Self:
-        """``text`` names class and field already."""
+        """A problem with a text, which names class and field already."""
         made = super().__new__(cls, text)
         made.owner, made.field = owner, field
         return made
@@ -25,7 +28,7 @@ class Problem(str):
 class DeclarationError(ValueError):
     """An author's declaration cannot be served. The text has one line per problem, each with what to write instead.
 
-    A mistake of the author's, told without a traceback. Any other ``ValueError`` at start is a bug, theirs or ours.
+    It is reported without a traceback. Any other ``ValueError`` at start is a bug, the author's or ours.
     """
 
     def __init__(self, *problems: str) -> None:
@@ -34,29 +37,33 @@ class DeclarationError(ValueError):
 
     @classmethod
     def of(cls, problems: Iterable[str]) -> DeclarationError:
-        """One error of many problems."""
+        """One error for many problems."""
         return cls(*problems)
 
 
 def refuse(problems: Iterable[str]) -> None:
-    """Raises a :class:`DeclarationError` of the problems, if there are any."""
+    """Refuse a declaration that has problems.
+
+    Raises:
+        DeclarationError: There are problems.
+    """
     if found := tuple(problems):
         raise DeclarationError(*found)
 
 
-class Declarations:
-    """Collects what is wrong while one part after the other is made, so that an author reads all of it at once."""
+class ProblemCollector:
+    """Collects the problems of several parts, so that an author reads all of them at once."""
 
     def __init__(self) -> None:
         self._problems: dict[str, str] = {}
 
     def add(self, *problems: str) -> None:
-        """Keep problems; the same one (of a class that two kinds share) is told once."""
+        """Add problems. The same text (of a class that two kinds share) counts once."""
         for problem in problems:
             self._problems.setdefault(problem, problem)
 
     def make(self, make: Callable[[], T]) -> T | None:
-        """What ``make`` returns; None if it raises a :class:`DeclarationError`, whose problems are kept."""
+        """The result of ``make``; None if it raises :class:`DeclarationError`, whose problems are added."""
         try:
             return make()
         except DeclarationError as error:
@@ -64,5 +71,9 @@ class Declarations:
             return None
 
     def check(self) -> None:
-        """Raises all that was collected, as one :class:`DeclarationError`."""
+        """End the collection.
+
+        Raises:
+            DeclarationError: Problems were added; it has all of them.
+        """
         refuse(self._problems.values())

@@ -1,7 +1,7 @@
-"""What an author declares: ``Api`` > ``Group`` > ``Kind`` > ``Version``. Frozen once built; nothing is compiled here.
+"""What an author declares: ``Api`` > ``Group`` > ``Kind`` > ``Version``. All are frozen; nothing is compiled here.
 
-Mistakes that can be seen without a schema (a storage version that does not exist, two kinds of one name) are found at
-once and all together, as :class:`~extapi.api.declaration.DeclarationError` with one line each.
+Mistakes that need no schema to be seen (a storage version that does not exist, two kinds with one name) are reported at
+once and together: one :class:`~extapi.api.declaration.DeclarationError` with a line for each.
 """
 
 from __future__ import annotations
@@ -12,18 +12,30 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from extapi.api.author import Asked, Plugin, Runner, Serves
-from extapi.api.authored import each, form, function, instance, listed, plugins, running, serving, subclass, values
+from extapi.api.arguments import (
+    controllers as controller_problems,
+    each,
+    function,
+    instance,
+    plugins,
+    rest_storage,
+    sequence,
+    subclass,
+    type_or_schema,
+    values,
+)
+from extapi.api.behaviour import CUSTOM_RESOURCE, Behaviour
+from extapi.api.column import AGE, Column
 from extapi.api.declaration import refuse
-from extapi.api.native import Native
 from extapi.api.policyrule import PolicyRule
+from extapi.api.protocols import Plugin, RESTStorage, Runner
 from extapi.api.strategy import Strategy
-from extapi.api.types import Obj, Object
+from extapi.api.types import Object
 from extapi.api.versions import by_priority
 
 
 class Scope(Enum):
-    """Whether objects live in a namespace or in the cluster."""
+    """Whether objects live in a namespace or in the cluster as a whole."""
 
     NAMESPACED = "Namespaced"
     CLUSTER = "Cluster"
@@ -32,74 +44,54 @@ class Scope(Enum):
 NAMESPACED = Scope.NAMESPACED
 """The scope of a kind whose objects live in namespaces."""
 CLUSTER = Scope.CLUSTER
-"""The scope of a kind whose objects live in no namespace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of ``kubectl get``: a JSON path into the object (API concept "additionalPrinterColumns"), or ``cell``.
-
-    The object's name comes first, unless one of the columns is called ``Name``.
-
-    Example::
-
-        columns = [
-            Column("Color", ".spec.color"),
-            Column("Age", ".metadata.creationTimestamp", "date"),
-            Column("Doors", type="integer", cell=lambda car: len(car["spec"].get("doors", []))),
-        ]
-    """
-
-    name: str
-    json_path: str = ""
-    """Where the value is, such as ``.spec.color``. Either this or ``cell``."""
-    type: str = "string"
-    """``string``, ``integer``, ``number``, ``boolean`` or ``date``, which is printed as an age."""
-    format: str = ""
-    description: str = ""
-    priority: int = 0
-    """Above 0: only with ``-o wide``."""
-    cell: Callable[[Obj], Any] | None = None
-    """Makes the value of a whole object, where no path can say it. Must not change the object; of a date it gives the timestamp."""
+"""The scope of a kind whose objects have no namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a kind: its type, and how it gets to the hub type and back.
+    """One version of a kind: its type, and the functions that convert it to the hub type and back.
 
-    ``type`` is an :class:`Object` subclass; or a ready structural schema (an ``openAPIV3Schema`` as in a CRD), for kinds
-    that have no Python types. Converters are plain functions on whole objects; what they do with ``metadata`` does not
-    matter: it is carried over by the server. ``deprecated``: True, or the text of the warning (spec J43).
+    The functions are plain functions on whole objects. They need not care about ``metadata``: the server carries it
+    over.
     """
 
     type: type[Object] | Mapping[str, Any]
+    """An :class:`Object` subclass; or, for a kind without Python types, a structural schema (the ``openAPIV3Schema`` of
+    a CRD)."""
     to_hub: Callable[[Any], Any] | None = None
+    """Converts an object of ``type`` into one of ``Kind.hub``. Must not change its argument."""
     from_hub: Callable[[Any], Any] | None = None
+    """Converts back. Must not change its argument."""
     deprecated: bool | str = False
+    """True, or the text of the warning that clients of this version get (behaviour J43)."""
     columns: Sequence[Column] | None = None
     """Overrides the kind's columns."""
     served: bool = True
-    """Whether clients may read and write this version. One that is not served still converts what is stored in it."""
+    """Whether clients may read and write this version. Objects stored in a version that is not served are still
+    converted."""
     selectable: Sequence[str] | None = None
     """Overrides the kind's selectable fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subresource:
-    """A path below each object of a kind, besides ``status``. Exactly one of ``field`` and ``serves`` is given."""
+    """A path below each object of a kind, besides ``status``. Give either ``field`` or ``rest``."""
 
     field: str = ""
-    """A write through the path changes this part of the stored object and nothing else, as ``status`` does with status."""
-    serves: Serves | None = None
-    """Answers itself: an object with methods named as verbs, as :attr:`Kind.serves` has them."""
+    """A write through the path changes this field of the stored object and nothing else, as ``status`` does with
+    status."""
+    rest: RESTStorage | None = None
+    """An object that serves the subresource, with one method per verb, as in :attr:`Kind.rest`."""
     group: str = ""
+    """The API group of requests and responses, if they are not of the kind itself: ``authentication.k8s.io``."""
     version: str = ""
+    """Their version: ``v1``."""
     kind: str = ""
-    """What is sent and answered, where that is not the kind itself: ``authentication.k8s.io``, ``v1``, ``TokenRequest``."""
+    """Their kind: ``TokenRequest``."""
     type: type[Object] | Mapping[str, Any] | None = None
-    """The type of that."""
+    """Their type."""
     without: frozenset[str] = frozenset()
-    """Verbs that it does not have though it could, such as get of namespaces/finalize."""
+    """Verbs to leave out, such as get of namespaces/finalize."""
 
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -108,55 +100,54 @@ _PATH = re.compile(r"(\.[A-Za-z0-9_-]+)+")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-AGE = (
-    "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to "
-    "be set in happens-before order across separate operations. Clients may not set this value. It is represented in "
-    "RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
-    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
-)
-"""The description of the column that stands where an author names none (``metav1.ObjectMeta`` SwaggerDoc)."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind and its resource. Names that are not given are derived as Kubernetes does."""
+    """A kind and its resource. Names that are not given are derived the way Kubernetes derives them."""
 
     name: str = field(kw_only=False)
+    """The kind, in CamelCase: ``Pizza``."""
     versions: Mapping[str, Version]
+    """The versions by name: ``{"v1": Version(Pizza)}``."""
     storage: str
     """The version in which objects are stored."""
     scope: Scope = NAMESPACED
     """``NAMESPACED`` or ``CLUSTER``."""
     plural: str = ""
-    """The resource's name, in paths and in RBAC rules; by default guessed from the kind's, as Kubernetes does."""
+    """The resource's name in paths and RBAC rules; by default guessed from the kind, as Kubernetes does."""
     singular: str = ""
+    """The name for one object, which kubectl understands; by default the kind in lower case."""
     list_kind: str = ""
+    """The kind of lists; by default the kind followed by ``List``."""
     short_names: Sequence[str] = ()
-    """Further names for kubectl: ``pz``."""
+    """More names for kubectl: ``pz``."""
     categories: Sequence[str] = ()
     """Groups of resources for kubectl: ``all``."""
     columns: Sequence[Column] = ()
-    """What ``kubectl get`` prints after the name; without any the age."""
+    """What ``kubectl get`` prints after the name; by default the age."""
     hub: type[Object] | None = None
-    """The internal type that all versions convert through; None: all versions share one form."""
+    """The internal type that all versions are converted through; None: all versions have the same fields."""
     status: bool = True
-    """Serve the ``status`` subresource: then the main resource never changes status, and status nothing else."""
+    """Whether to serve the ``status`` subresource. Then writes of the object never change status, and writes of status
+    nothing else."""
     strategy: Strategy = field(default_factory=Strategy)
+    """The kind's rules in Python."""
     selectable: Sequence[str] = ()
-    """JSON paths of fields that field selectors may ask for, such as ``.spec.color`` (``selectableFields`` of a CRD)."""
-    serves: Serves | None = None
-    """Answers for the kind instead of the store: an object with a method for each verb that the kind has.
+    """JSON paths of fields that field selectors may use, such as ``.spec.color`` (``selectableFields`` of a CRD)."""
+    rest: RESTStorage | None = None
+    """An object that serves the kind in place of the store, with one method per verb that the kind has.
 
-    ``async def create(asked, obj)``, ``get(asked)``, ``list(asked)``, ``update(asked, obj)``, ``delete(asked)``: objects go in and out
-    in the form that a strategy sees. Nothing of such a kind is stored, and nothing can be watched.
+    The methods are ``async def create(request, obj)``, ``get(request)``, ``list(request)``, ``update(request, obj)``
+    and ``delete(request)``. They take and return objects as a :class:`Strategy` sees them. Objects of such a kind are
+    not stored and cannot be watched.
     """
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
-    """Further paths below each object, by name."""
-    native: Native | None = None
+    """More paths below each object, by name."""
+    behaviour: Behaviour = CUSTOM_RESOURCE
+    """How the kind differs from a custom resource; for the development control plane's kinds."""
 
     def __post_init__(self) -> None:
-        refuse(self._shapes())
-        refuse(self._parts())
+        refuse(self._type_problems())
+        refuse(self._part_type_problems())
         lower = self.name.lower()
         derived = {
             "singular": self.singular or lower,
@@ -167,8 +158,8 @@ class Kind:
             object.__setattr__(self, name, value)
         refuse(self._problems())
 
-    def _shapes(self) -> Iterable[str]:
-        """What is of another type than the annotations say: the other rules could not be asked."""
+    def _type_problems(self) -> Iterable[str]:
+        """Values of other types than the annotations say; with them the other rules could not be checked."""
         where = f"kind {self.name}"
         for name in ("name", "storage", "plural", "singular", "list_kind"):
             yield from instance(getattr(self, name), str, f"{where}: {name}")
@@ -182,17 +173,17 @@ class Kind:
         yield from values(self.versions, Version, f"{where}: versions")
         yield from values(self.subresources, Subresource, f"{where}: subresources")
 
-    def _parts(self) -> Iterable[str]:
-        """The same of versions and subresources."""
+    def _part_type_problems(self) -> Iterable[str]:
+        """The same for versions and subresources."""
         for name, version in self.versions.items():
             where = f"kind {self.name}: version {name}"
-            yield from form(version.type, Object, f"{where}: the type")
+            yield from type_or_schema(version.type, Object, f"{where}: the type")
             yield from each(version.columns or (), Column, f"{where}: columns")
             yield from each(version.selectable or (), str, f"{where}: selectable")
             yield from function(version.to_hub, f"{where}: to_hub")
             yield from function(version.from_hub, f"{where}: from_hub")
         for name, subresource in self.subresources.items():
-            yield from form(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
+            yield from type_or_schema(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
 
     def _problems(self) -> Iterable[str]:
         where = f"kind {self.name}"
@@ -208,7 +199,7 @@ class Kind:
         if self.storage not in self.versions:
             yield f"{where}: storage version {self.storage!r} is none of {', '.join(self.versions)}"
         if self.versions and not self.served_versions():
-            yield f"{where}: none of its versions is served; take the kind out of its group instead"
+            yield f"{where}: none of its versions is served; remove the kind from its group instead"
         for name, version in self.versions.items():
             if not _LABEL.fullmatch(name):
                 yield f"{where}: version {name!r} is not a lower-case DNS label"
@@ -226,30 +217,30 @@ class Kind:
                 yield f"{where}: column {column.name}: needs either json_path or cell"
         for path in dict.fromkeys(path for name in self.versions for path in self.selectable_of(name)):
             if not _PATH.fullmatch(path) or path.startswith(".metadata"):
-                yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, and not of metadata"
-        if self.serves is not None:
-            yield from serving(self.serves, f"{where}: what serves it")
+                yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, outside metadata"
+        if self.rest is not None:
+            yield from rest_storage(self.rest, f"{where}: rest")
         for name, subresource in self.subresources.items():
-            if subresource.serves is not None:
-                yield from serving(subresource.serves, f"{where}: subresource {name}: what serves it")
-            elif self.serves is not None:
-                yield f"{where}: subresource {name} is part of a stored object, and what serves the kind stores none; write serves="
+            if subresource.rest is not None:
+                yield from rest_storage(subresource.rest, f"{where}: subresource {name}: rest")
+            elif self.rest is not None:
+                yield f"{where}: subresource {name} is a part of a stored object, and a kind with rest has none; write rest="
             if not _LABEL.fullmatch(name):
                 yield f"{where}: subresource {name!r} is not a lower-case DNS label"
             if name == "status" and self.status:
-                yield f"{where}: subresource status occurs twice; a kind with one of its own needs status=False"
-            if bool(subresource.field) == (subresource.serves is not None):
-                yield f"{where}: subresource {name} needs either a field or what serves it"
+                yield f"{where}: subresource status occurs twice; a kind that declares its own needs status=False"
+            if bool(subresource.field) == (subresource.rest is not None):
+                yield f"{where}: subresource {name} needs either field or rest"
             if subresource.field in {"apiVersion", "kind", "metadata"}:
-                yield f"{where}: subresource {name} cannot be for {subresource.field}, which is the server's"
+                yield f"{where}: subresource {name} cannot be for {subresource.field}, which belongs to the server"
             if subresource.kind and subresource.type is None:
                 yield f"{where}: subresource {name} needs the type of {subresource.kind}"
 
     def columns_of(self, version: str) -> Sequence[Column]:
-        """The columns of a version: its own, else the kind's, else an age as custom resources have (spec J44)."""
+        """The columns of a version: its own, else the kind's, else the age, as for custom resources (behaviour J44)."""
         own = self.versions[version].columns
         columns = self.columns if own is None else own
-        return columns or (Column("Age", ".metadata.creationTimestamp", "date", description=AGE),)
+        return columns or (AGE,)
 
     def selectable_of(self, version: str) -> Sequence[str]:
         """The selectable fields of a version: its own, else the kind's."""
@@ -257,12 +248,13 @@ class Kind:
         return self.selectable if own is None else own
 
     def served_versions(self) -> list[str]:
-        """The names of the versions that clients may use, in the order in which they were declared."""
+        """The names of the versions that clients may use, in the order of their declaration."""
         return [name for name, version in self.versions.items() if version.served]
 
 
 KUBERNETES_GROUPS = frozenset({"", "apps", "autoscaling", "batch", "policy"})
-"""Groups of Kubernetes itself whose names have no dot; the core group has no name at all. For a cluster that is played."""
+"""Kubernetes' own groups with names that have no dot; the core group's name is empty. Only a control plane serves
+them."""
 
 
 @dataclass(frozen=True)
@@ -270,11 +262,14 @@ class Group:
     """An API group and its kinds."""
 
     name: str
+    """A DNS name with at least one dot, in your own domain: ``restaurant.example.com``."""
     kinds: Sequence[Kind]
+    """Its kinds."""
     preferred: str
+    """The version that clients use if they ask for none."""
 
     def __init__(self, name: str, *kinds: Kind, preferred: str = "") -> None:
-        """``preferred``: the version that clients use when they do not ask for one; by default the best in kube order."""
+        """``preferred`` is by default the version with the highest priority, in Kubernetes' order (behaviour C17)."""
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "kinds", tuple(kinds))
         refuse([*instance(name, str, "the name of a group"), *each(kinds, Kind, f"group {name}: kinds")])
@@ -294,22 +289,27 @@ class Group:
         object.__setattr__(self, "preferred", preferred or versions[0])
 
     def versions_by_priority(self) -> list[str]:
-        """All served versions of the group: the preferred one first, the others in kube order."""
+        """All served versions of the group: the preferred one first, the others by priority."""
         rest = by_priority({version for kind in self.kinds for version in kind.served_versions()} - {self.preferred})
         return [self.preferred, *rest]
 
 
 @dataclass(frozen=True)
 class Api:
-    """Everything one server serves: groups of kinds, admission plugins in order, and controllers that run beside."""
+    """Everything that one server serves: groups of kinds, admission plugins, and controllers in the same process.
+
+    Raises:
+        DeclarationError: The declaration cannot be served; it has one line per problem.
+    """
 
     groups: Sequence[Group]
+    """The API groups."""
     admission: Sequence[Plugin]
-    """Mutators and Validators (``extapi.admission.base``), asked in this order."""
+    """Mutators, validators and startables, called in this order."""
     controllers: Sequence[Runner]
-    """Objects with ``async def run(self, context)`` (``extapi.server.controllers``), started once the server serves."""
+    """Objects with ``async def run(self, context)``, started once the server is serving."""
     needs: Sequence[PolicyRule]
-    """What the author's code does in the cluster: the server's account is given these rights."""
+    """The rights that the author's code needs in the cluster; the server's account gets them."""
 
     def __init__(
         self,
@@ -320,8 +320,8 @@ class Api:
     ) -> None:
         wrong = [
             *each(groups, Group, "groups"),
-            *listed(admission, "admission"),
-            *listed(controllers, "controllers"),
+            *sequence(admission, "admission"),
+            *sequence(controllers, "controllers"),
             *each(needs, PolicyRule, "needs"),
         ]
         refuse(wrong)
@@ -333,29 +333,17 @@ class Api:
         problems = [f"group {name} occurs twice" for name in dict.fromkeys(names) if names.count(name) > 1]
         if not groups:
             problems.append("an Api needs at least one Group")
-        problems += [*plugins(admission, "admission"), *running(controllers, "controllers")]
+        problems += [*plugins(admission, "admission"), *controller_problems(controllers, "controllers")]
         refuse(problems)
 
 
 def _plural(singular: str) -> str:
-    """The plural as Kubernetes' own tools guess it (``apimachinery/pkg/api/meta`` UnsafeGuessKindToResource)."""
+    """The plural as Kubernetes' tools guess it.
+
+    Source: ``apimachinery/pkg/api/meta`` UnsafeGuessKindToResource.
+    """
     if singular.endswith("s"):
         return singular + "es"
     if singular.endswith("y"):
         return singular[:-1] + "ies"
     return singular + "s"
-
-
-__all__ = [
-    "CLUSTER",
-    "NAMESPACED",
-    "Api",
-    "Asked",
-    "Column",
-    "Group",
-    "Kind",
-    "Obj",
-    "Scope",
-    "Subresource",
-    "Version",
-]

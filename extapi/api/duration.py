@@ -1,4 +1,7 @@
-"""Durations as Go writes them: ``1h30m``, ``-1.5h``, ``250ms``. Source: ``time.ParseDuration``, with its error texts."""
+"""Durations as Go writes them: ``1h30m``, ``-1.5h``, ``250ms``.
+
+Source: ``time.ParseDuration``, with its error texts.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,13 @@ _UNITS = {
 _DIGITS = frozenset("0123456789")
 _NUMBER = _DIGITS | {"."}
 _LIMIT = 1 << 63
-"""Go counts nanoseconds in 64 bits; it can say -2^63, and 2^63 not."""
+"""Go counts nanoseconds in 64 bits: -2^63 is a duration, 2^63 is not."""
+_LONGEST = 256
+"""Characters of a duration that a client or a flag gives; a longer one is refused unread."""
 
 
 class BadDuration(ValueError):
-    """The text is no duration. What it says is made when somebody asks, since that takes longer than finding it out."""
+    """The text is not a duration. Its message is built only when it is read: that takes longer than the check."""
 
     def __init__(self, text: str, *, unit: str | None = None) -> None:
         super().__init__(text)
@@ -38,7 +43,11 @@ class BadDuration(ValueError):
 
 
 def parse_duration(text: str) -> int:
-    """Nanoseconds. Raises :class:`BadDuration`."""
+    """The duration in nanoseconds.
+
+    Raises:
+        BadDuration: The text is not a duration, or is out of range.
+    """
     signed = text[:1] in ("-", "+")
     at, end = int(signed), len(text)
     if at == end:
@@ -73,8 +82,19 @@ def parse_duration(text: str) -> int:
     return total
 
 
+def parse_seconds(text: str) -> float:
+    """Seconds, of a text that anybody may have sent.
+
+    Raises:
+        BadDuration: The text is no duration, or is too long for one.
+    """
+    if len(text) > _LONGEST:
+        raise BadDuration(text)
+    return parse_duration(text) / 1e9
+
+
 def run(text: str, at: int, chars: frozenset[str]) -> tuple[str, int]:
-    """What stands at ``at`` of these characters, which may be nothing, and where it ends."""
+    """The run of these characters at ``at``, which may be empty, and where it ends."""
     start, end = at, len(text)
     while at < end and text[at] in chars:
         at += 1
@@ -82,7 +102,7 @@ def run(text: str, at: int, chars: frozenset[str]) -> tuple[str, int]:
 
 
 def _whole(text: str, digits: str) -> int:
-    """What the digits before the point are worth; none are 0."""
+    """The value of the digits before the point; no digits are 0."""
     try:
         number = parse_uint(digits or "0")
     except ValueError:  # out of range
@@ -93,7 +113,10 @@ def _whole(text: str, digits: str) -> int:
 
 
 def _part(fraction: str, unit: int) -> int:
-    """What the digits after the point are worth. Go reads them as far as they fit into 63 bits, and drops the rest."""
+    """The value of the digits after the point, in nanoseconds.
+
+    Like Go it drops digits that no longer fit into 63 bits.
+    """
     number, scale = 0, 1.0
     for digit in fraction:
         longer = number * 10 + int(digit)
@@ -104,7 +127,7 @@ def _part(fraction: str, unit: int) -> int:
 
 
 def _quoted(text: str) -> str:
-    r"""As Go's ``time.quote``: quotes and backslashes escaped, everything outside printable ASCII as ``\xNN``."""
+    r"""The text as Go's ``time.quote`` writes it: quotes and backslashes escaped, non-printable ASCII as ``\xNN``."""
     out = []
     for byte in text.encode("utf-8", "surrogatepass"):
         if byte in b'"\\':

@@ -1,10 +1,11 @@
-"""JSON values that every client can read: numbers as Go's decoder reads them, and as its encoder writes them.
+"""JSON values as Go reads and writes them: numbers and texts, equality and copies, and what is not JSON.
 
-Responsible for: which Python value a number's text stands for, which text a number gets, and the search for what is no JSON
-in an object that an author's code made. Knows nothing of objects, schemas or requests.
+Responsible for: the Python value of a number's text, the text of a number, and finding what is not JSON in an object
+that an author's code made. Knows nothing of objects, schemas or requests.
 
-A number is an int64 where it is written as one. Any other is a float64, and integral floats below 1e21 are written as
-integers again, with the digits of the shortest form, so that such integers may be longer than an int64.
+A number is an int64 if it is written as one, otherwise a float64. Integral floats below 1e21 are written as integers,
+with the digits of the shortest representation; such integers may be longer than an int64.
+
 Source: ``sigs.k8s.io/json`` (``decodeState.convertNumber``), ``encoding/json`` (``floatEncoder``).
 """
 
@@ -15,6 +16,7 @@ import struct
 import sys
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -23,26 +25,34 @@ __all__ = [
     "INT64",
     "NotJSONError",
     "NumberRangeError",
-    "check",
+    "check_json",
     "go_json",
     "has_long_number",
+    "has_surrogates",
     "is_plain",
+    "json_copier",
+    "json_copy",
+    "json_equal",
     "read_clamped",
     "read_float",
     "read_integer",
+    "without_surrogates",
     "written",
 ]
 
 INT64: Final = range(-(2**63), 2**63)
 _EXACT: Final = 2.0**53
 _LONGEST_INTEGER: Final = 1e21
-"""From here on Go writes floats with an exponent."""
+"""From this number on, Go writes floats with an exponent."""
 _SHOWN: Final = 1024
-"""Characters of a number that a refusal shows; a body may consist of one number."""
+"""Characters of a number that an error shows: a whole body may be one number."""
 
 
 class NumberRangeError(ValueError):
-    """No float64 holds the number; the message is Go's. ``value``: what the text says else, infinite where a number is too large."""
+    """No float64 holds the number; the message is Go's.
+
+    ``value`` is the decoded text with infinity for such numbers.
+    """
 
     def __init__(self, number: str) -> None:
         self.number = number if len(number) <= _SHOWN else f"{number[:_SHOWN]}..."
@@ -51,7 +61,7 @@ class NumberRangeError(ValueError):
 
 
 class NotJSONError(ValueError):
-    """A value that no JSON text stands for, or none that clients can read. ``path``: where it is; ``why``: what it is."""
+    """A value that has no JSON, or none that every client can read. ``path`` says where it is, ``why`` what it is."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path or 'the value'} is {why}")
@@ -60,9 +70,12 @@ class NotJSONError(ValueError):
 
 
 def read_integer(text: str) -> int | float:
-    """The value of a JSON number without point and exponent. Raises :class:`NumberRangeError`.
+    """The value of a JSON number without point and exponent.
 
-    Linear in the digits: Python's ``int`` is not, and reads 4300 at most.
+    Takes linear time, unlike Python's ``int``, which also stops at 4300 digits.
+
+    Raises:
+        NumberRangeError: No float64 holds the number.
     """
     if len(text) <= 20:
         value = int(text)
@@ -72,9 +85,10 @@ def read_integer(text: str) -> int | float:
 
 
 def read_float(text: str) -> int | float:
-    """The value of any other JSON number. Raises :class:`NumberRangeError`.
+    """The value of any JSON number. Up to 2^53 an integral one becomes an ``int``: no reader can tell the difference.
 
-    Up to 2^53 an integral one is an integer, since nothing that reads it can tell the difference.
+    Raises:
+        NumberRangeError: No float64 holds the number.
     """
     value = float(text)
     if value in (math.inf, -math.inf):
@@ -83,7 +97,10 @@ def read_float(text: str) -> int | float:
 
 
 def read_clamped(text: str) -> int | float:
-    """Any JSON number, but what is too large becomes the largest float: for what is stored and has to be readable."""
+    """Any JSON number; one that is too large becomes the largest float.
+
+    For stored objects, which must stay readable.
+    """
     try:
         return read_integer(text) if text.removeprefix("-").isdecimal() else read_float(text)
     except NumberRangeError:
@@ -95,21 +112,23 @@ _LONG: Final = b"0" * 19
 
 
 def has_long_number(data: bytes) -> bool:
-    """Whether a JSON text may hold a number of as many digits as may not fit an int64; a fraction of the cost of decoding."""
+    """Whether a JSON text may hold a number with too many digits for an int64; costs a fraction of decoding."""
     return _LONG in data.translate(_DIGITS)
 
 
 _pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder().decode
 _float64 = struct.Struct(">d").unpack_from
 _LOOKED_AT: Final = 100
-"""Numbers looked at one by one; a walk through the object costs less than more of them."""
+"""Numbers that are checked one by one; beyond that a walk through the object costs less."""
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is, for certain, JSON that msgspec writes as Go would; as quick as encoding it.
+    """Whether a value is certainly JSON that msgspec writes as Go would; as fast as encoding it.
 
-    msgpack refuses what JSON would take or drop in silence, and marks a float by the byte 0xcb and an integer above 32 bits
-    by 0xcf. In texts these bytes begin rare letters: what then looks like a bad number makes the answer no.
+    msgpack refuses values that msgspec's JSON encoder would convert or drop silently. It marks floats with the byte
+    0xcb and integers above 32 bits with 0xcf. In texts these bytes begin rare letters; if what follows looks like a bad
+    number, the answer is False all the same.
     """
     try:
         packed = _pack(value)
@@ -119,7 +138,7 @@ def is_plain(value: Any) -> bool:
 
 
 def _all(packed: bytes, mark: bytes, good: Callable[[bytes, int], bool]) -> bool:
-    """Whether everything that may be a number of a kind is good; False if it is too much to look at one by one."""
+    """Whether everything behind ``mark`` is good; False if there is too much to check one by one."""
     at = packed.find(mark)
     for _ in range(_LOOKED_AT):
         if at < 0:
@@ -140,15 +159,23 @@ def _is_int64(packed: bytes, at: int) -> bool:
 
 
 def written(value: Any) -> Any:
-    """The value with each number as Go's encoder would write it; not changed itself. Raises :class:`NotJSONError`."""
+    """A copy of the value with each number as Go's encoder writes it.
+
+    Raises:
+        NotJSONError: The value is not JSON.
+    """
     try:
         return _written(value, "")
     except RecursionError:
-        raise NotJSONError("", "nested too deep") from None
+        raise NotJSONError("", "nested too deeply") from None
 
 
-def check(value: Any) -> None:
-    """Raises :class:`NotJSONError` for what is no JSON: NaN, infinities, integers beyond int64, lone surrogates, other types."""
+def check_json(value: Any) -> None:
+    """Refuse what is not JSON: NaN, infinities, integers beyond int64, lone surrogates, other types.
+
+    Raises:
+        NotJSONError: The value is not JSON.
+    """
     if not is_plain(value):
         written(value)
 
@@ -178,10 +205,27 @@ def _written(value: Any, path: str) -> Any:
 
 
 def _check_text(text: str, path: str) -> None:
+    if has_surrogates(text):
+        raise NotJSONError(path, "text with half of a surrogate pair, which is not a character")
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a text holds lone surrogates: code points that Python strings can hold and UTF-8 cannot."""
+    if text.isascii():
+        return False
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise NotJSONError(path, "text with half of a surrogate pair, which is no character") from None
+        return True
+    return False
+
+
+def without_surrogates(text: str) -> str:
+    """The text with U+FFFD in place of each lone surrogate, as Go's decoder reads it."""
+    return text if text.isascii() else text.translate(_REPLACED)
+
+
+_REPLACED: Final = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 
 
 def _float(value: float, path: str) -> int | float:
@@ -193,21 +237,63 @@ def _float(value: float, path: str) -> int | float:
 
 
 def _long(value: int, path: str) -> int:
-    """An integer beyond int64: only if it is what Go writes for a float64, so that clients read this very number."""
+    """An integer beyond int64 is allowed only if Go writes it for a float64: then clients read exactly this number."""
     if abs(value) < _LONGEST_INTEGER and int(Decimal(repr(float(value)))) == value:
         return value
     raise NotJSONError(path, "an integer of more than 64 bits")
 
 
 def _other(value: Any, path: str) -> Any:
-    """What is of none of the types of JSON: msgspec writes structs, enumerations, times and the like."""
+    """A value of another type: msgspec converts structs, enumerations, times and the like."""
     try:
         plain = msgspec.to_builtins(value)
     except (TypeError, ValueError, OverflowError):
         plain = value
     if plain.__class__ is value.__class__:
-        raise NotJSONError(path, f"of type {type(value).__name__}, which is no JSON")
+        raise NotJSONError(path, f"of type {type(value).__name__}, which is not JSON")
     return _written(plain, path)
+
+
+def json_equal(left: Any, right: Any) -> bool:
+    """Whether two JSON values are equal; unlike with ``==``, True is not 1."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return len(left) == len(right) and all(
+            key in right and json_equal(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(json_equal, left, right))
+    return bool(left == right)
+
+
+def json_copy(value: Any) -> Any:
+    """A deep copy of a JSON value.
+
+    It goes through msgpack, which takes a third of the time of copying piece by piece.
+    """
+    try:
+        return _unpack(_pack(value))
+    except (TypeError, ValueError, OverflowError):  # an integer of more than 64 bits, half of a surrogate pair
+        return _copied(value)
+
+
+def json_copier(value: Any) -> Callable[[], Any]:
+    """:func:`json_copy` of one value again and again."""
+    if not isinstance(value, dict | list):
+        return lambda: value
+    try:
+        return partial(_unpack, _pack(value))
+    except (TypeError, ValueError, OverflowError):
+        return partial(_copied, value)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
 
 
 def go_json(number: float) -> str:
@@ -215,7 +301,7 @@ def go_json(number: float) -> str:
     if isinstance(number, int):
         return str(number) if number in INT64 else go_json(float(number))
     if not math.isfinite(number):
-        return str(number)  # no JSON: for texts only
+        return str(number)  # not JSON: for messages only
     if number and not 1e-6 <= abs(number) < _LONGEST_INTEGER:
         digits, _, power = f"{Decimal(repr(number)).normalize():e}".partition("e")
         return f"{digits}e{power}"

@@ -1,7 +1,8 @@
-"""Label selectors as objects have them (``LabelSelector``): what is wrong with one, and the selector that it stands for.
+"""Label selectors in objects (``metav1.LabelSelector`` as JSON): validation, and conversion to query selectors.
 
-Knows selectors as JSON; the form that they have in queries is ``selectors``'s. Source:
-``k8s.io/apimachinery/pkg/apis/meta/v1/validation`` and ``metav1.LabelSelectorAsSelector``.
+Selectors in queries are the subject of :mod:`extapi.api.selectors`.
+
+Source: ``k8s.io/apimachinery/pkg/apis/meta/v1/validation`` and ``metav1.LabelSelectorAsSelector``.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from typing import Any
 
 from extapi.api.names import label_value, qualified_name
 from extapi.api.requirements import Requirement
-from extapi.api.selectors import LabelSelector, label_selector
+from extapi.api.selectors import LabelSelectorQuery, label_selector
 from extapi.errors import BadRequest, FieldError, aggregate
 
 
-def selector_of(selector: Mapping[str, Any]) -> LabelSelector:
-    """What a selector selects; an empty one selects everything. Raises BadRequest for one that is not valid."""
+def selector_of(selector: Mapping[str, Any]) -> LabelSelectorQuery:
+    """The selector as a query; an empty one selects everything.
+
+    Raises:
+        BadRequest: The selector is not valid.
+    """
     problems = [problem.text() for problem in selector_problems(selector, "selector")]
     if problems:
         raise BadRequest(aggregate(problems))
@@ -28,7 +33,7 @@ def selector_of(selector: Mapping[str, Any]) -> LabelSelector:
 
 
 def selector_problems(selector: Mapping[str, Any], path: str) -> Iterator[FieldError]:
-    """Every rule that a selector breaks (``ValidateLabelSelector``)."""
+    """The errors of a selector (``ValidateLabelSelector``)."""
     where = f"{path}.matchLabels"
     for key, value in (selector.get("matchLabels") or {}).items():
         yield from (FieldError.invalid(where, key, why) for why in qualified_name(key))
@@ -40,7 +45,7 @@ def selector_problems(selector: Mapping[str, Any], path: str) -> Iterator[FieldE
 def requirement_problems(
     requirement: Mapping[str, Any], path: str, *, any_operator: bool = False
 ) -> Iterator[FieldError]:
-    """Every rule that one of its expressions breaks; ``any_operator``: one of a later release is no mistake."""
+    """The errors of one of its expressions. With ``any_operator``, an unknown operator (of a later release) is none."""
     yield from operator_problems(requirement, path, any_operator=any_operator)
     key = requirement.get("key", "")
     yield from (FieldError.invalid(f"{path}.key", key, why) for why in qualified_name(key))
@@ -49,7 +54,7 @@ def requirement_problems(
 
 
 def operator_problems(requirement: Mapping[str, Any], path: str, *, any_operator: bool = False) -> Iterator[FieldError]:
-    """What does not fit between operator and values; field selectors have the same rules."""
+    """The errors where operator and values do not fit; field selectors have the same rules."""
     operator, values = requirement.get("operator", ""), requirement.get("values")
     if operator in {"In", "NotIn"}:
         if not values:

@@ -1,7 +1,7 @@
-"""Markers: what an author writes inside ``Annotated[...]`` to constrain a field.
+"""Markers: what an author writes inside ``Annotated[...]`` to constrain or describe a field.
 
-Each names the keyword of a structural schema that it becomes (API concept "CustomResourceDefinition validation"); the
-schema stage compiles them. Only the types of their values are checked here, where they are written.
+Each marker names the schema keyword that it becomes (API concept "CustomResourceDefinition validation");
+:mod:`extapi.schema.marking` translates them. Here only the types of their values are checked.
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ _WANTED: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
         lambda value: bool(value) and all(isinstance(name, str) and name for name in value),
     ),
 }
-"""What a marker's field takes, by its annotation."""
+"""What the fields of markers take, by their annotations: in words, and as a check."""
 
 
 class Marker:
-    """Base of all markers, so that the compiler can tell them from foreign annotations."""
+    """Base of all markers, so that the compiler can tell them from other annotations."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        """Raises :class:`DeclarationError` for a value of a wrong type: here the traceback still shows the author's line."""
+        """Check the types of values here, where the traceback still shows the author's line.
+
+        Raises:
+            DeclarationError: A value has the wrong type.
+        """
         for field in fields(self):  # type: ignore[arg-type]  # each marker is a dataclass
             wanted, fits = _WANTED.get(str(field.type), ("", bool))
             value = getattr(self, field.name)
@@ -47,7 +51,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Minimum(Marker):
-    """``minimum``: the least allowed number; with ``exclusive`` the number itself is not allowed.
+    """``minimum``: the smallest allowed number; with ``exclusive`` the number itself is not allowed.
 
     Example::
 
@@ -62,7 +66,7 @@ class Minimum(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Maximum(Marker):
-    """``maximum``: the greatest allowed number; with ``exclusive`` the number itself is not allowed."""
+    """``maximum``: the largest allowed number; with ``exclusive`` the number itself is not allowed."""
 
     value: float
     exclusive: bool = False
@@ -70,28 +74,28 @@ class Maximum(Marker):
 
 @dataclass(frozen=True, slots=True)
 class MultipleOf(Marker):
-    """``multipleOf``."""
+    """``multipleOf``: the number must be a multiple of this one."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True)
 class MinLength(Marker):
-    """``minLength``, in code points."""
+    """``minLength``: the least number of code points of a string."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class MaxLength(Marker):
-    """``maxLength``, in code points."""
+    """``maxLength``: the greatest number of code points of a string."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Marker):
-    """``pattern``: a regular expression in Go's syntax (RE2), matched anywhere unless anchored.
+    """``pattern``: a regular expression in Go's syntax (RE2), which may match anywhere unless anchored.
 
     Example::
 
@@ -104,7 +108,7 @@ class Pattern(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Format(Marker):
-    """``format``, such as ``date-time``, ``ipv4``, ``int32``; unknown ones are published and not enforced. ``Format("")``: none.
+    """``format``, such as ``date-time`` or ``int32``; ``Format("")`` means none. Unknown ones are not enforced.
 
     Example::
 
@@ -131,19 +135,19 @@ class OneOf(Marker):
 
 @dataclass(frozen=True, slots=True)
 class MinItems(Marker):
-    """``minItems``."""
+    """``minItems``: the least number of items of a list."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class MaxItems(Marker):
-    """``maxItems``.
+    """``maxItems``: the greatest number of items of a list.
 
     Example::
 
         class Shelf(Struct):
-            # The items are marked inside of the list, the list itself outside.
+            # Markers inside the brackets are about the items, markers outside about the list.
             books: Annotated[list[Annotated[str, MinLength(1)]], MaxItems(100)] = []
     """
 
@@ -152,14 +156,14 @@ class MaxItems(Marker):
 
 @dataclass(frozen=True, slots=True)
 class MinProperties(Marker):
-    """``minProperties``."""
+    """``minProperties``: the least number of keys of an object."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class MaxProperties(Marker):
-    """``maxProperties``."""
+    """``maxProperties``: the greatest number of keys of an object."""
 
     value: int
 
@@ -177,7 +181,7 @@ class ListSet(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class ListMap(Marker):
-    """``x-kubernetes-list-type: map``: items are objects, told apart by ``keys``.
+    """``x-kubernetes-list-type: map``: the items are objects that are identified by ``keys``; no two may have the same.
 
     Example::
 
@@ -198,7 +202,7 @@ class ListMap(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Atomic(Marker):
-    """``x-kubernetes-list-type`` or ``-map-type: atomic``: the list or map has one owner and is replaced whole.
+    """``x-kubernetes-list-type: atomic`` or ``x-kubernetes-map-type: atomic``: the list or map is replaced as a whole.
 
     Example::
 
@@ -209,7 +213,7 @@ class Atomic(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Required(Marker):
-    """``required``: members that have to be there, by their names on the wire."""
+    """``required``: members that must be present, by their JSON names."""
 
     names: tuple[str, ...]
 
@@ -219,10 +223,10 @@ class Required(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Property(Marker):
-    """``properties``: what holds for one member. Use inside ``AnyOf`` and its like, and on ``metadata``."""
+    """``properties``: rules for one member. Use it inside ``AnyOf`` and the like, and on ``metadata``."""
 
     name: str
-    """On the wire."""
+    """The member's JSON name."""
     markers: tuple[Marker, ...]
 
     def __init__(self, name: str, *markers: Marker) -> None:
@@ -232,7 +236,7 @@ class Property(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Items(Marker):
-    """``items``: what holds for each item. Use inside ``AnyOf`` and its like."""
+    """``items``: rules for each item. Use it inside ``AnyOf`` and the like."""
 
     markers: tuple[Marker, ...]
 
@@ -241,12 +245,12 @@ class Items(Marker):
 
 
 Branch = Marker | Sequence[Marker]
-"""One alternative of a junctor: a marker, or several that hold together."""
+"""One branch of ``AllOf``, ``AnyOf`` or ``ExactlyOneOf``: a marker, or several that must hold together."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AllOf(Marker):
-    """``allOf``: all of these hold. Each is a marker, or a tuple of markers."""
+    """``allOf``: all of these must hold. Each is a marker or a tuple of markers."""
 
     branches: tuple[Branch, ...]
 
@@ -256,7 +260,7 @@ class AllOf(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class AnyOf(Marker):
-    """``anyOf``: at least one of these holds. Each is a marker, or a tuple of markers that hold together.
+    """``anyOf``: at least one of these must hold. Each is a marker, or a tuple of markers that must hold together.
 
     Example::
 
@@ -272,7 +276,7 @@ class AnyOf(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class ExactlyOneOf(Marker):
-    """``oneOf``: one of these holds and no other. Each is a marker, or a tuple of markers that hold together.
+    """``oneOf``: exactly one of these must hold. Each is a marker, or a tuple of markers that must hold together.
 
     Example::
 
@@ -292,7 +296,7 @@ class ExactlyOneOf(Marker):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Not(Marker):
-    """``not``: these do not hold together."""
+    """``not``: these must not all hold together."""
 
     markers: tuple[Marker, ...]
 
@@ -302,7 +306,7 @@ class Not(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Nullable(Marker):
-    """``nullable``: an explicit null is kept. Without it null is dropped, or replaced by the default.
+    """``nullable``: an explicit null is kept. Without this marker, null is dropped or replaced by the default.
 
     Example::
 
@@ -313,7 +317,7 @@ class Nullable(Marker):
 
 @dataclass(frozen=True, slots=True)
 class PreserveUnknown(Marker):
-    """``x-kubernetes-preserve-unknown-fields``: keep what the schema does not name. Use on ``dict[str, Any]``.
+    """``x-kubernetes-preserve-unknown-fields``: unknown fields are kept. Use it on ``dict[str, Any]``.
 
     Example::
 
@@ -324,7 +328,7 @@ class PreserveUnknown(Marker):
 
 @dataclass(frozen=True, slots=True)
 class IntOrString(Marker):
-    """``x-kubernetes-int-or-string``: use on ``int | str``.
+    """``x-kubernetes-int-or-string``: an integer or a string. Use it on ``int | str``.
 
     Example::
 
@@ -351,9 +355,9 @@ class Description(Marker):
     Example::
 
         class Lamp(Struct):
-            '''A lamp.'''  # the text of the whole
+            '''A lamp.'''  # the description of the whole object
 
-            watts: Annotated[int, Description("How much it takes.")] = 10
+            watts: Annotated[int, Description("The power that it draws.")] = 10
     """
 
     text: str
@@ -361,7 +365,7 @@ class Description(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Default(Marker):
-    """``default``: what the server fills in where the field is missing; for types where a Python default would not do.
+    """``default``: the value for a missing field. Use it where a Python default is not possible.
 
     Example::
 
@@ -374,7 +378,10 @@ class Default(Marker):
 
 @dataclass(frozen=True, slots=True)
 class Rule(Marker):
-    """``x-kubernetes-validations``: a CEL rule. Not enforced yet, so a server with such a rule refuses to start."""
+    """``x-kubernetes-validations``: a CEL rule.
+
+    CEL is not supported yet: a server with such a rule refuses to start.
+    """
 
     rule: str
     message: str = ""
@@ -384,7 +391,7 @@ class Rule(Marker):
 class MergeKey(Marker):
     """``x-kubernetes-patch-strategy: merge``, with the key by which a strategic merge patch finds items.
 
-    Without a key for lists of plain values, which are merged as sets. For the control plane's own kinds.
+    Lists of plain values have no key; they are merged as sets. Only built-in kinds use it.
     """
 
     key: str = ""

@@ -1,7 +1,7 @@
-"""An object's metadata as a plain dict: read as Go reads it into ``ObjectMeta``, and kept tidy on writes.
+"""An object's metadata as a plain dict: coerced the way Go decodes it into ``ObjectMeta``, and cleaned up on writes.
 
-The schema of metadata is the same for all kinds, so it is a table here (``meta/v1`` ObjectMeta). Knows nothing of what a
-kind is, nor of requests. The rules about values are in :mod:`extapi.api.metadata_rules`.
+Metadata has the same schema in all kinds, so it is a table here (``meta/v1`` ObjectMeta). Knows nothing of kinds or
+requests. :mod:`extapi.api.metadata_rules` validates the values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from extapi.api.jsonvalue import INT64, go_json
-from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.names import qualified_name
 from extapi.api.timestamp import canonical_timestamp
 from extapi.errors import MOST_ERRORS, BadRequest, FieldError, go_quote
@@ -22,31 +21,35 @@ __all__ = [
     "dedupe_owner_references",
     "finalizer_errors",
     "finalizer_warnings",
-    "validate_object_meta",
 ]
 
 _STANDARD_FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 _DROPPED_TIME = "0001-01-01T00:00:00Z"
-"""Go's zero time, which stands for "not set"."""
+"""Go's zero time, which means "not set"."""
 
 
 class Coerced(NamedTuple):
-    """Metadata in the form in which it is stored and served."""
+    """Metadata as it is stored and served."""
 
     metadata: dict[str, Any]
     unknown: list[str]
-    """Paths of fields that do not exist and were dropped, such as ``metadata.foo``; for ``unknown field "..."``."""
+    """Paths of unknown fields that were dropped, such as ``metadata.foo``; for ``unknown field "..."``."""
 
 
 class _WrongType(Exception):
-    """The text with which Go's decoder would refuse."""
+    """A field has the wrong type; the text is that of Go's decoder."""
 
 
 def coerce(metadata: Any, *, drop_malformed: bool = False) -> Coerced:
-    """Metadata as Go's decoder would leave it (spec J19): fields that are empty or unknown are gone, null in a map is "".
+    """Metadata as Go decodes it (behaviour J19): empty and unknown fields are dropped, null in a map becomes "".
 
-    ``metadata`` is any JSON value and is not changed. A field of a wrong type raises BadRequest with the decoder's text
-    alone (a caller names the kind before it, spec E10); with ``drop_malformed`` (what is read from storage) it is dropped.
+    Args:
+        metadata: Any JSON value; it is not changed.
+        drop_malformed: Drop fields of a wrong type instead of raising, for what is read from storage.
+
+    Raises:
+        BadRequest: A field has the wrong type. The text is the decoder's alone; the caller puts the kind before it
+            (behaviour E10).
     """
     unknown: list[str] = []
     if metadata is None:
@@ -71,15 +74,15 @@ def coerce(metadata: Any, *, drop_malformed: bool = False) -> Coerced:
 
 
 # -- the table --------------------------------------------------------------------------------------------------------
-# A reader turns a JSON value into the stored one. It is given where the value stands in Go's words (for refusals) and in
-# the client's (for unknown fields); it returns None for what is left out.
+# A reader turns a JSON value into the stored one, or into None for a field that is left out. It gets the field's path
+# twice: as Go names it, for errors, and as the client does, for unknown fields.
 
 _Reader = Callable[[Any, str, str, list[str]], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """A struct of Go: its name, its fields, and which of them are written even when empty."""
+    """A Go struct: its name, its fields, and those that are written even when empty."""
 
     name: str
     readers: Mapping[str, _Reader]
@@ -89,7 +92,7 @@ class _Fields:
 def _struct(value: dict[str, Any], fields: _Fields, where: str, path: str, unknown: list[str]) -> dict[str, Any]:
     result = dict(fields.always)
     readers = fields.readers
-    # Sorted as Go's encoder sorts, so that the first error and the order of unknown fields do not depend on the client.
+    # Sorted as Go's encoder sorts: the first error and the order of unknown fields must not depend on the client.
     for name in sorted(value):
         reader = readers.get(name)
         if reader is None:
@@ -110,7 +113,7 @@ def _refuse(value: Any, where: str, wanted: str) -> _WrongType:
 
 
 def _go_name(value: Any) -> str:
-    """What Go's decoder calls the type of a JSON value."""
+    """The type of a JSON value in the words of Go's decoder."""
     match value:
         case bool():
             return "bool"
@@ -202,7 +205,7 @@ def _structs(fields: _Fields) -> _Reader:
 
 
 def _kept_text(wanted: str = "string") -> _Reader:
-    """For fields that Go writes even when they are empty."""
+    """The reader of text that Go writes even when it is empty."""
     read_text = _text(wanted)
 
     def read(value: Any, where: str, path: str, unknown: list[str]) -> str:
@@ -261,9 +264,11 @@ _OBJECT_META = _Fields(
 
 
 def dedupe_owner_references(obj: dict[str, Any], *, after_admission: bool = False) -> str | None:
-    """Take out owner references that are there already; the warning to give, if there were any (spec E17).
+    """Remove duplicate owner references, in place (behaviour E17).
 
-    ``after_admission``: mutating admission has run in between, which the text then says.
+    Returns:
+        The warning to send, or None if there were no duplicates. With ``after_admission`` it says that they came from
+        mutating admission.
     """
     references = obj["metadata"].get("ownerReferences")
     if not references or len(references) == 1:
@@ -290,7 +295,10 @@ def dedupe_owner_references(obj: dict[str, Any], *, after_admission: bool = Fals
 
 
 def finalizer_errors(obj: Mapping[str, Any]) -> list[FieldError]:
-    """What is against finalizers of Kubernetes' own kinds. Source: ``ValidateObjectMeta`` of kubernetes/pkg/apis/core."""
+    """The errors of finalizers that built-in kinds refuse.
+
+    Source: ``kubernetes/pkg/apis/core/validation`` ValidateObjectMeta.
+    """
     why = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         FieldError.invalid(f"metadata.finalizers[{index}]", finalizer, why)
@@ -300,7 +308,7 @@ def finalizer_errors(obj: Mapping[str, Any]) -> list[FieldError]:
 
 
 def finalizer_warnings(obj: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[str]:
-    """What to warn of about finalizers that ``old`` (the stored object; None on create) does not have (spec J28)."""
+    """Warnings about finalizers that ``old`` (the stored object; None on create) does not have (behaviour J28)."""
     finalizers = set(obj["metadata"].get("finalizers", ()))
     if old is not None:
         finalizers -= set(old["metadata"].get("finalizers", ()))

@@ -1,7 +1,9 @@
-"""The rules that metadata must keep, on create and on update (``apimachinery/pkg/api/validation`` objectmeta.go).
+"""Validation of metadata, on create and on update.
 
-Works on metadata that :func:`extapi.api.metadata.coerce` has read: types are right, empty fields are missing. Knows
-nothing of requests; what an update silently restores from the stored object (spec E41) has been restored before.
+The metadata has been through :func:`extapi.api.metadata.coerce`: types are right, empty fields are missing. On update,
+fields that are silently restored from the stored object (behaviour E41) have been restored. Knows nothing of requests.
+
+Source: ``apimachinery/pkg/api/validation`` objectmeta.go.
 """
 
 from __future__ import annotations
@@ -18,24 +20,24 @@ _ANNOTATIONS_SIZE = 256 * 1024
 _MANAGER_LENGTH = 128
 _SUBRESOURCE_LENGTH = 256
 _IMMUTABLE = "field is immutable"
-_TOLD_OF_NAMES = 253
+_SHOWN_OF_NAMES = 253
 
 NameRule = Callable[..., list[str]]
-"""``rule(name, prefix=...)``: what is wrong with a name, or with the beginning of one."""
+"""``rule(name, prefix=...)``: the problems of a name, or of the beginning of one."""
 
 
 def validate_object_meta(
     obj: Mapping[str, Any], *, namespaced: bool, old: Mapping[str, Any] | None = None, name_rule: NameRule = object_name
 ) -> list[FieldError]:
-    """Every rule that ``obj["metadata"]`` breaks (spec E14, E15, E41, E42); on update ``old`` is the stored object.
+    """The errors of ``obj["metadata"]`` (behaviour E14, E15, E41, E42); on update ``old`` is the stored object.
 
-    On update the errors come as often as from kube-apiserver, which checks twice: once for all kinds, once for this
-    one. ``Invalid.of`` says each text once, and keeps all causes.
+    On update most errors occur twice, as from kube-apiserver, which validates once for all kinds and once for this one.
+    ``Invalid.of`` says each text once and keeps all causes.
     """
     metadata = obj["metadata"]
     if old is None:
         return _created(metadata, namespaced, name_rule)
-    # A name that was once accepted stays accepted, so only what a path cannot carry is refused again.
+    # A name that was accepted stays accepted: only what a URL path cannot carry is checked again.
     updated = _updated(metadata, old["metadata"])
     return [*_created(metadata, namespaced, path_segment), *updated, *updated]
 
@@ -122,8 +124,8 @@ def _owner_references(references: Sequence[Mapping[str, Any]] | None) -> Iterato
     for reference in references or ():
         yield from _owner_reference(reference, path)
         if reference.get("controller"):
-            # Each error tells both: of names that are far too long the beginnings.
-            this = f"{reference['kind'][:_TOLD_OF_NAMES]}/{reference['name'][:_TOLD_OF_NAMES]}"
+            # The error names both; overlong names are cut.
+            this = f"{reference['kind'][:_SHOWN_OF_NAMES]}/{reference['name'][:_SHOWN_OF_NAMES]}"
             if controller:
                 yield FieldError.invalid(
                     path,
@@ -138,7 +140,7 @@ def _owner_references(references: Sequence[Mapping[str, Any]] | None) -> Iterato
 def _owner_reference(reference: Mapping[str, Any], path: str) -> list[FieldError]:
     errors = []
     api_version = reference["apiVersion"]
-    # "group/version" or "version"; anything with more slashes, and "/", has no version at all.
+    # "group/version" or "version"; with more slashes, and as "/" alone, it has no version.
     version = "" if api_version.count("/") > 1 else api_version.rpartition("/")[2]
     if not version:
         errors.append(FieldError.invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
@@ -190,7 +192,7 @@ def _managed_fields(entries: Sequence[Mapping[str, Any]] | None) -> Iterator[Fie
 
 
 def field_manager(manager: str, path: str = "fieldManager") -> Iterator[FieldError]:
-    """What is wrong with the name of a field manager (``ValidateFieldManager``); also an option of writes."""
+    """The errors of a field manager's name, in managedFields or in options (``ValidateFieldManager``)."""
     if _size(manager) > _MANAGER_LENGTH:
         yield FieldError.too_long(path, _MANAGER_LENGTH)
     if manager.isascii() and manager.isprintable():

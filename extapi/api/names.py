@@ -1,10 +1,10 @@
-"""Rules for names: DNS names, qualified names, label values, path segments, and how generateName makes a name.
+"""Rules for names: DNS names, qualified names, label values, path segments; and the names that generateName makes.
 
-Each check answers with a list of texts, empty when the name is fine. Texts and regular expressions are those of
-``k8s.io/apimachinery/pkg/api/validate/content`` and ``pkg/util/validation`` (spec E14, E15). Knows no objects and no
-paths: who calls says where the name stood. Lengths are in bytes of UTF-8, as in Go.
+Each check returns a list of texts, empty if the name is fine. Texts and regular expressions are those of
+``k8s.io/apimachinery/pkg/api/validate/content`` and ``pkg/util/validation`` (behaviour E14, E15). Lengths are in bytes
+of UTF-8, as in Go. Knows no objects and no paths: the caller says where a name stands.
 
-The regular expressions are for the texts. What they match is told by string methods, each of which reads a name once.
+The regular expressions appear only in the texts. The checks use string methods, each of which reads a name once.
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ _LABEL_VALUE_TEXT = (
 )
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-"""No vowels and nothing that looks like one, so that no words come out (``apimachinery/pkg/util/rand``)."""
+"""No vowels and nothing that looks like one, so that no words appear (``apimachinery/pkg/util/rand``)."""
 SUFFIX_LENGTH = 5
 GENERATED_BASE_LENGTH = LABEL_LENGTH - SUFFIX_LENGTH
 
 
 def is_dns_label(text: str) -> bool:
-    """Whether it has the form of a DNS label of RFC 1123, of any length."""
+    """Whether the text is a DNS label (RFC 1123) of any length."""
     return _made_of(text, _IN_LABEL)
 
 
 def is_dns1035_label(text: str) -> bool:
-    """Whether it has the form of a DNS label of RFC 1035, of any length: it starts with a letter."""
+    """Whether the text is a DNS label (RFC 1035) of any length: such a label starts with a letter."""
     return _made_of(text, _IN_LABEL) and not text[0].isdigit()
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """Whether it has the form of DNS labels with dots between them, of any length."""
+    """Whether the text is a DNS subdomain, labels separated by dots, of any length."""
     if not _made_of(text, _IN_SUBDOMAIN):
         return False
     return "." not in text or not (".." in text or ".-" in text or "-." in text)
 
 
 def _made_of(text: str, allowed: bytes) -> bool:
-    """Whether there are only these bytes in it, and a letter or digit at each end."""
-    # Deleting bytes by a table takes a tenth of a microsecond, as long as a regular expression would.
+    """Whether the text has only these characters, and a letter or digit at each end."""
+    # Deleting bytes with a table takes a tenth of a microsecond, no more than a regular expression.
     return (
         text.isascii()
         and text[:1] in _ALPHANUMERIC
@@ -86,7 +86,10 @@ def _made_of(text: str, allowed: bytes) -> bool:
 
 
 def lower(text: str) -> str:
-    """``text`` in lower case, as far as ASCII comes of it as in Go (``strings.ToLower``): the dotted İ is no two characters there."""
+    """``text`` in lower case.
+
+    ASCII comes out as with Go's ``strings.ToLower``, for which the dotted İ becomes one character.
+    """
     return text.replace("\u0130", "i").lower()
 
 
@@ -99,7 +102,7 @@ def _too_long(text: str, limit: int, unit: str) -> list[str]:
 
 
 def dns1123_label(value: str) -> list[str]:
-    """What is wrong with a DNS label, such as a namespace's name (``IsDNS1123Label``)."""
+    """The problems of a DNS label, such as a namespace's name (``IsDNS1123Label``)."""
     problems = _too_long(value, LABEL_LENGTH, "characters")
     if not is_dns_label(value):
         problems.append("must not contain dots" if is_dns_subdomain(value) else _DNS_LABEL_TEXT)
@@ -107,7 +110,7 @@ def dns1123_label(value: str) -> list[str]:
 
 
 def dns1035_label(value: str) -> list[str]:
-    """What is wrong with a DNS label that starts with a letter, such as an API's version (``IsDNS1035Label``)."""
+    """The problems of a DNS label that must start with a letter, such as an API version (``IsDNS1035Label``)."""
     problems = _too_long(value, LABEL_LENGTH, "characters")
     if not is_dns1035_label(value):
         problems.append(_DNS1035_LABEL_TEXT)
@@ -115,7 +118,7 @@ def dns1035_label(value: str) -> list[str]:
 
 
 def dns1123_subdomain(value: str) -> list[str]:
-    """What is wrong with a DNS subdomain, such as an object's name (``IsDNS1123Subdomain``)."""
+    """The problems of a DNS subdomain, such as an object's name (``IsDNS1123Subdomain``)."""
     return _subdomain(value, "characters")
 
 
@@ -127,10 +130,10 @@ def _subdomain(value: str, unit: str) -> list[str]:
 
 
 def qualified_name(value: str) -> list[str]:
-    """What is wrong with ``[prefix/]name``: label and annotation keys, finalizers (``IsQualifiedName``)."""
-    # Every write brings the same few keys: what is short enough to be good is judged once.
-    judge = _judged if len(value) <= _REMEMBERED else _qualified_name
-    return list(judge(value))
+    """The problems of ``[prefix/]name``: label and annotation keys, finalizers (``IsQualifiedName``)."""
+    # Every write brings the same few keys: the result for one that is short enough to be valid is cached.
+    check = _cached if len(value) <= _CACHED_LENGTH else _qualified_name
+    return list(check(value))
 
 
 def _qualified_name(value: str) -> tuple[str, ...]:
@@ -153,14 +156,14 @@ def _qualified_name(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-_REMEMBERED = SUBDOMAIN_LENGTH + 1 + LABEL_LENGTH
-"""Characters of the longest key that can be good."""
+_CACHED_LENGTH = SUBDOMAIN_LENGTH + 1 + LABEL_LENGTH
+"""Characters of the longest valid key."""
 
-_judged = lru_cache(maxsize=4096)(_qualified_name)
+_cached = lru_cache(maxsize=4096)(_qualified_name)
 
 
 def label_value(value: str) -> list[str]:
-    """What is wrong with the value of a label; an empty one is fine (``IsValidLabelValue``)."""
+    """The problems of a label's value; an empty one is fine (``IsValidLabelValue``)."""
     problems = _too_long(value, LABEL_LENGTH, "bytes")
     if value and not _made_of(value, _IN_KEY_NAME):
         problems.append(_LABEL_VALUE_TEXT)
@@ -168,22 +171,22 @@ def label_value(value: str) -> list[str]:
 
 
 def path_segment(value: str, *, prefix: bool = False) -> list[str]:
-    """What keeps a name from being one segment of a path; ``prefix``: more will follow (``IsPathSegmentName``)."""
+    """The problems of a name as a segment of a URL path; with ``prefix``, more follows (``IsPathSegmentName``)."""
     if not prefix and value in {".", ".."}:
         return [f"may not be '{value}'"]
     return [f"may not contain '{part}'" for part in ("/", "%") if part in value]
 
 
 def object_name(value: str, *, prefix: bool = False) -> list[str]:
-    """What is wrong with an object's name, or (``prefix``) with a generateName, which may end in ``-``.
+    """The problems of an object's name, or (``prefix``) of a generateName, which may end in ``-``.
 
-    Source: ``NameIsDNSSubdomain``, which custom resources use.
+    Source: ``apimachinery/pkg/api/validation`` NameIsDNSSubdomain, which custom resources use.
     """
     return dns1123_subdomain(_without_trailing_dash(value) if prefix else value)
 
 
 def name_rule(check: Callable[[str], Sequence[str]]) -> Callable[..., list[str]]:
-    """A check of whole names as a rule that takes ``prefix`` too, as :func:`object_name` does."""
+    """A check of whole names as a rule that takes ``prefix``, like :func:`object_name`."""
 
     def rule(value: str, *, prefix: bool = False) -> list[str]:
         return list(check(_without_trailing_dash(value) if prefix else value))
@@ -192,17 +195,20 @@ def name_rule(check: Callable[[str], Sequence[str]]) -> Callable[..., list[str]]
 
 
 def namespace_name(value: str) -> list[str]:
-    """What is wrong with the name of a namespace (``ValidateNamespaceName``)."""
+    """The problems of a namespace's name (``ValidateNamespaceName``)."""
     return dns1123_label(value)
 
 
 def _without_trailing_dash(value: str) -> str:
-    """Go's ``maskTrailingDash``: the last two characters become one that is always allowed."""
+    """Go's ``maskTrailingDash``: replaces the last two characters by one that is always allowed."""
     return value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value
 
 
 def generate_name(base: str, random: Random) -> str:
-    """``base``, cut to 58 bytes, and five random characters (``storage/names`` SimpleNameGenerator, spec E14)."""
+    """``base``, cut to 58 bytes, followed by five random characters (behaviour E14).
+
+    Source: ``k8s.io/apiserver/pkg/storage/names`` SimpleNameGenerator.
+    """
     if _size(base) > GENERATED_BASE_LENGTH:
         base = base.encode("utf-8", "surrogatepass")[:GENERATED_BASE_LENGTH].decode("utf-8", "ignore")
     return base + "".join(random.choices(SUFFIX_ALPHABET, k=SUFFIX_LENGTH))

@@ -1,6 +1,6 @@
-"""Percent-encoding (RFC 3986, section 2.1), undone as Go's ``net/url`` undoes it: an escape without two digits is an error.
+"""Percent-decoding (RFC 3986, section 2.1) as Go's ``net/url`` does it: an escape without two digits is an error.
 
-Knows bytes; what they mean, and which of them a place allows, is the caller's to know.
+Knows only bytes: what they mean, and which of them are allowed, is up to the caller.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from string import hexdigits
 
 
 class BadEscape(ValueError):
-    """``%`` without two hexadecimal digits; the text is ``%`` and the two bytes after it, as far as there are any."""
+    """``%`` without two hexadecimal digits. The text is ``%`` and the two bytes after it, as far as there are any."""
 
 
 def unescaped(text: bytes) -> bytes:
-    """``text`` with each escape replaced by its byte. Raises :class:`BadEscape`."""
+    """``text`` with each escape replaced by its byte.
+
+    Raises:
+        BadEscape: An escape has no two digits.
+    """
     start, *rest = text.split(b"%")
     try:
         return start + b"".join([_BYTES[piece[:2]] + piece[2:] for piece in rest])
@@ -24,7 +28,7 @@ def unescaped(text: bytes) -> bytes:
 
 
 def unescaped_leniently(text: str) -> str:
-    """``text`` decoded, with U+FFFD for what is no UTF-8 then; as it is where an escape is broken."""
+    """``text`` decoded, with U+FFFD for what is not UTF-8; unchanged if an escape is broken."""
     if "%" not in text:
         return text
     try:

@@ -1,6 +1,6 @@
-"""What a server needs in its cluster, as RBAC says it: declared by an author in ``Api(needs=[...])``.
+"""The rights that a server needs in its cluster, as an RBAC rule: authors declare them in ``Api(needs=[...])``.
 
-Source: ``rbac.authorization.k8s.io/v1`` PolicyRule, without URLs that are no resources.
+Source: ``rbac.authorization.k8s.io/v1`` PolicyRule, without nonResourceURLs.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from extapi.api.declaration import DeclarationError
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyRule:
-    """The right to all of these ``verbs`` on all of these ``resources``, in every namespace of the cluster.
+    """The right to use all ``verbs`` on all ``resources``, in every namespace of the cluster.
 
-    ``api_groups``: the core group is the empty string. ``resources``: plural names, subresources as ``pods/status``.
-    ``verbs``: get, list, watch, create, update, patch, delete, deletecollection. ``resource_names``: only objects of these
-    names; no help for create, list and watch. An informer needs list and watch. Raises :class:`DeclarationError`.
+    Raises:
+        DeclarationError: A value cannot be right, such as a string in place of a list.
     """
 
     api_groups: Sequence[str]
+    """API groups; the core group is the empty string."""
     resources: Sequence[str]
+    """Plural names; subresources as ``pods/status``."""
     verbs: Sequence[str]
+    """Of get, list, watch, create, update, patch, delete and deletecollection. An informer needs list and watch."""
     resource_names: Sequence[str] = ()
+    """If given, only the objects with these names. This cannot restrict create, list and watch."""
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -35,7 +38,7 @@ class PolicyRule:
 
     @classmethod
     def for_events(cls) -> Self:
-        """What ``context.recorder`` needs: events of either group."""
+        """The rule that ``context.recorder`` needs: events of either group."""
         return cls(api_groups=["", "events.k8s.io"], resources=["events"], verbs=["create", "patch"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,8 +59,8 @@ class PolicyRule:
                 yield f"PolicyRule: {name} is empty: the rule would allow nothing"
             for text in texts:
                 if not isinstance(text, str) or (not text and name != "api_groups"):
-                    yield f"PolicyRule: {name} has {text!r}, which is no name"
+                    yield f"PolicyRule: {name} has {text!r}, which is not a name"
                 elif name != "resource_names" and text != text.lower():
                     yield f"PolicyRule: {name} has {text!r}; names of groups, resources and verbs are in lower case"
                 elif name == "api_groups" and "/" in text:
-                    yield f"PolicyRule: api_groups has {text!r}; a group stands without its version"
+                    yield f"PolicyRule: api_groups has {text!r}; write the group without a version"

@@ -1,9 +1,9 @@
 """Quantities: exact numbers with a suffix, such as ``1500m``, ``1.5Gi`` or ``12e6``.
 
 Grammar, rounding and canonical form follow ``k8s.io/apimachinery/pkg/api/resource``. A quantity is never finer than
-nano (10^-9), so it is held as a whole number of nanos and all arithmetic is exact. Unlike there, text that is not
-canonical never survives (``1.500`` is written ``1500m``), a number needs a digit (there ``m`` is zero), and exponents are bounded, so that a few bytes of text cannot
-ask for gigabytes of digits.
+nano (10^-9), so it is kept as a whole number of nanos and all arithmetic is exact. Three things differ: text that is
+not canonical is not kept (``1.500`` is written ``1500m``), a number needs a digit (in Go ``m`` is zero), and exponents
+are bounded, so that a few bytes of text cannot produce gigabytes of digits.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIXES = ("", *_BINARY)
 
 
-class Format(Enum):
-    """The family of suffixes that a quantity was written with and is written with again."""
+class QuantityFormat(Enum):
+    """The family of suffixes that a quantity was read with, and is written with."""
 
     DECIMAL_SI = "DecimalSI"
     BINARY_SI = "BinarySI"
@@ -42,7 +42,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quantity:
-    """An exact amount. Quantities compare by amount alone: ``1Ki`` equals ``1024``.
+    """An exact amount. Only the amount counts in comparisons: ``1Ki`` equals ``1024``.
 
     Example::
 
@@ -52,13 +52,14 @@ class Quantity:
 
     nanos: int
     """The amount times 10^9."""
-    format: Format = field(default=Format.DECIMAL_SI, compare=False)
+    format: QuantityFormat = field(default=QuantityFormat.DECIMAL_SI, compare=False)
 
     @classmethod
     def parse(cls, text: str) -> Quantity:
-        """The quantity that ``text`` spells. What is finer than nano is rounded away from zero; binary ones end at 2^63-1.
+        """Read a quantity. Amounts are rounded away from zero to whole nanos; with a binary suffix they end at 2^63-1.
 
-        Raises ValueError with apimachinery's text.
+        Raises:
+            ValueError: The text is not a quantity; the message is apimachinery's.
         """
         number = text[1:] if text[:1] in ("+", "-") else text
         whole, rest = _split(number, digits)
@@ -67,30 +68,34 @@ class Quantity:
             raise ValueError(_FORMAT_WRONG)
         if len(text) > _MAX_LENGTH:
             raise ValueError(_NUMBER_WRONG)
-        base, exponent, form = _suffix(suffix)
+        base, exponent, suffixes = _suffix(suffix)
         amount = Fraction(int(whole + part), 10 ** len(part)) * Fraction(base) ** exponent
         nanos = -(-amount.numerator * _NANOS // amount.denominator)
-        if form is Format.BINARY_SI:
+        if suffixes is QuantityFormat.BINARY_SI:
             nanos = min(nanos, _MAX_BINARY * _NANOS)
             if 0 < nanos < _NANOS:
-                form = Format.DECIMAL_SI
-        return cls(-nanos if text[0] == "-" else nanos, form)
+                suffixes = QuantityFormat.DECIMAL_SI
+        return cls(-nanos if text[0] == "-" else nanos, suffixes)
 
     @classmethod
-    def of(cls, number: int | Decimal | Fraction, form: Format = Format.DECIMAL_SI) -> Quantity:
-        """The quantity of a number, rounded away from zero to whole nanos."""
+    def of(
+        cls,
+        number: int | Decimal | Fraction,
+        format: QuantityFormat = QuantityFormat.DECIMAL_SI,  # noqa: A002 - the field's name
+    ) -> Quantity:
+        """Make a quantity of a number, rounded away from zero to whole nanos."""
         amount = Fraction(number)
         nanos = -(-abs(amount.numerator) * _NANOS // amount.denominator)
-        return cls(-nanos if amount < 0 else nanos, form)
+        return cls(-nanos if amount < 0 else nanos, format)
 
     def __str__(self) -> str:
-        """The canonical form: no fraction, the largest suffix that fits; binary suffixes only for whole numbers over 1023."""
+        """The canonical text: no fraction, the largest suffix that fits; binary suffixes only from 1024 on."""
         if not self.nanos:
             return "0"
         whole, rest = divmod(self.nanos, _NANOS)
-        if self.format is Format.BINARY_SI and not rest and abs(whole) >= 1024:
+        if self.format is QuantityFormat.BINARY_SI and not rest and abs(whole) >= 1024:
             return _binary(whole)
-        return _decimal(self.nanos, si=self.format is not Format.DECIMAL_EXPONENT)
+        return _decimal(self.nanos, si=self.format is not QuantityFormat.DECIMAL_EXPONENT)
 
     def __add__(self, other: Quantity) -> Quantity:
         """The sum, in the format of ``self`` unless that is zero."""
@@ -104,7 +109,7 @@ class Quantity:
         return Quantity(-self.nanos, self.format)
 
     def __mul__(self, times: int) -> Quantity:
-        """The quantity ``times`` times."""
+        """The quantity, multiplied."""
         return Quantity(self.nanos * times, self.format)
 
     __rmul__ = __mul__
@@ -133,30 +138,30 @@ class Quantity:
 
 
 def _split(text: str, chars: str) -> tuple[str, str]:
-    """What the text begins with of these characters, and the rest of it."""
+    """The run of these characters at the start, and the rest."""
     rest = text.lstrip(chars)
     return text[: len(text) - len(rest)], rest
 
 
 def _is_suffix(text: str) -> bool:
-    """Whether it is ``[eEinumkKMGTP]*[-+]?[0-9]*``, which is more than the suffixes that mean something."""
+    """Whether the text is ``[eEinumkKMGTP]*[-+]?[0-9]*``: more than the suffixes that have a meaning."""
     after = text.lstrip(_SUFFIX_LETTERS)
     return not (after[1:] if after[:1] in ("+", "-") else after).strip(digits)
 
 
-def _suffix(suffix: str) -> tuple[int, int, Format]:
+def _suffix(suffix: str) -> tuple[int, int, QuantityFormat]:
     """Base, exponent and format."""
     if suffix in _DECIMAL:
-        return 10, _DECIMAL[suffix], Format.DECIMAL_SI
+        return 10, _DECIMAL[suffix], QuantityFormat.DECIMAL_SI
     if suffix in _BINARY:
-        return 2, _BINARY[suffix], Format.BINARY_SI
+        return 2, _BINARY[suffix], QuantityFormat.BINARY_SI
     try:
         exponent = parse_int(suffix[1:]) if suffix[0] in "eE" else _MAX_EXPONENT + 1
     except ValueError:
         exponent = _MAX_EXPONENT + 1
     if abs(exponent) > _MAX_EXPONENT:
         raise ValueError(_SUFFIX_WRONG)
-    return 10, exponent, Format.DECIMAL_EXPONENT
+    return 10, exponent, QuantityFormat.DECIMAL_EXPONENT
 
 
 def _decimal(nanos: int, *, si: bool) -> str:

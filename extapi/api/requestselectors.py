@@ -1,30 +1,32 @@
-"""The selectors of one request: bounded before anything is parsed, parsed when somebody asks, and once.
+"""The selectors of one request: their size is checked at once; they are parsed on first use, and only once.
 
-Authorization and the verbs read the same ones. Knows the bounds, not the grammar, which is ``api/selectors``'s.
+Authorization and the verbs share them. Knows the bounds; the grammar is in :mod:`extapi.api.selectors`.
 """
 
 from __future__ import annotations
 
-from extapi.api.selectors import FieldSelector, LabelSelector, parse_field_selector, parse_label_selector
+from extapi.api.selectors import FieldSelectorQuery, LabelSelectorQuery, parse_field_selector, parse_label_selector
 from extapi.errors import BadRequest
 
 LENGTH = 64 * 1024
-"""Characters of a selector. kube-apiserver has no bound but that of all headers, 1 MiB: half a second to parse, and a
-requirement per term in a SubjectAccessReview. The longest in use list some hundred names."""
+"""Characters of a selector. kube-apiserver's only bound is that of all headers, 1 MiB: such a selector takes half a
+second to parse, and each of its terms becomes a requirement in a SubjectAccessReview. The longest in use list some
+hundred names."""
 
 TERMS = 1000
-"""Requirements of a selector, or values in them, however they are spread."""
+"""Requirements of a selector and values in them, taken together."""
 
 
 def too_large(text: str) -> bool:
-    """Whether a selector is beyond the bounds: told without parsing it, since it may come from anybody."""
+    """Whether a selector is beyond the bounds. Does not parse it: it may come from anybody."""
     return len(text) > LENGTH or text.count(",") >= TERMS
 
 
 class Selectors:
-    """``labels_text``, ``fields_text``: as the query has them. Equal texts are equal selectors.
+    """The label and field selector of a request, as texts and parsed. They are equal if their texts are.
 
-    Raises :class:`BadRequest` for what is beyond the bounds.
+    Raises:
+        BadRequest: A text is beyond the bounds.
     """
 
     __slots__ = ("_fields", "_labels", "fields_text", "labels_text")
@@ -36,10 +38,10 @@ class Selectors:
             raise _refused("field")
         self.labels_text = labels_text
         self.fields_text = fields_text
-        # What is wrong is kept as a text: an error would keep its frames, and by them the request that has this, for ever,
-        # since Attributes, which have this as well, are nothing that the garbage collector knows.
-        self._labels: LabelSelector | str | None = None
-        self._fields: FieldSelector | str | None = None
+        # A failure is kept as its text: an exception would keep its frames, and with them the request that holds this
+        # object, for ever, because the garbage collector does not track Attributes, which hold it too.
+        self._labels: LabelSelectorQuery | str | None = None
+        self._fields: FieldSelectorQuery | str | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Selectors) and (self.labels_text, self.fields_text) == (
@@ -51,8 +53,12 @@ class Selectors:
         return hash((self.labels_text, self.fields_text))
 
     @property
-    def labels(self) -> LabelSelector:
-        """The label selector. Raises :class:`BadRequest`, each time, if it cannot be parsed."""
+    def labels(self) -> LabelSelectorQuery:
+        """The label selector.
+
+        Raises:
+            BadRequest: It cannot be parsed; each access raises.
+        """
         found = self._labels
         if found is None:
             try:
@@ -65,7 +71,7 @@ class Selectors:
         return found
 
     @property
-    def fields(self) -> FieldSelector:
+    def fields(self) -> FieldSelectorQuery:
         """The field selector; see :attr:`labels`."""
         found = self._fields
         if found is None:

@@ -1,7 +1,7 @@
-"""The requirements of selectors, compiled to one callable that is asked for each object.
+"""The requirements of selectors, compiled into one function that is called per object.
 
-Knows what each operator means, and no grammar. A client chooses how many requirements there are, and they are asked for
-each object of a list and each event of a watch: what many of them cost depends on the object, not on their number.
+Knows what each operator means, and no grammar. Clients choose the number of requirements, and each object of a list and
+each event of a watch is checked: with many requirements the cost depends on the object, not on their number.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ FieldOperator = Literal["=", "!="]
 Matcher = Callable[[Mapping[str, str]], bool]
 
 FEW = 8
-"""Requirements that are asked one by one, which is quicker for so few."""
+"""Up to so many requirements are checked one by one, which is faster."""
 
 
 class Requirement(NamedTuple):
-    """One term of a label selector. ``=`` and ``==`` become ``In``, ``!=`` becomes ``NotIn``; values are sorted, without doubles."""
+    """One term of a label selector.
+
+    ``=`` and ``==`` become ``In``, ``!=`` becomes ``NotIn``; values are sorted and unique.
+    """
 
     key: str
     operator: LabelOperator
@@ -36,14 +39,14 @@ class FieldRequirement(NamedTuple):
 
 
 def label_matcher(requirements: Sequence[Requirement]) -> Matcher:
-    """Whether labels meet all requirements."""
+    """A function that says whether labels meet all requirements."""
     if len(requirements) <= FEW:
         return _all_of([_one_label(requirement) for requirement in requirements])
     return _many_labels(requirements)
 
 
 def field_matcher(requirements: Sequence[FieldRequirement]) -> Matcher:
-    """Whether fields meet all requirements; a field that is absent counts as ``""``."""
+    """A function that says whether fields meet all requirements; an absent field counts as ``""``."""
     if len(requirements) <= FEW:
         return _all_of([_one_field(requirement) for requirement in requirements])
     return _many_fields(requirements)
@@ -59,7 +62,7 @@ def _all_of(matchers: Sequence[Matcher]) -> Matcher:
         return lambda labels: first(labels) and second(labels)
 
     def all_match(labels: Mapping[str, str]) -> bool:
-        for matcher in matchers:  # noqa: SIM110 -- asked for each object of each list: a generator would cost twice the time
+        for matcher in matchers:  # noqa: SIM110 -- called per object of a list: a generator takes twice the time
             if not matcher(labels):
                 return False
         return True
@@ -106,7 +109,7 @@ def _number(key: str, bound: int, *, greater: bool) -> Matcher:
 
 
 def integer(text: str) -> int | None:
-    """The number that ``Gt`` and ``Lt`` compare: as Go's ``strconv.ParseInt(text, 10, 64)`` reads it."""
+    """The number that ``Gt`` and ``Lt`` compare, as ``strconv.ParseInt(text, 10, 64)`` reads it; None if it is none."""
     try:
         return parse_int(text)
     except ValueError:
@@ -114,7 +117,7 @@ def integer(text: str) -> int | None:
 
 
 class _Label:
-    """What all requirements on one label say together."""
+    """All requirements on one label, combined."""
 
     __slots__ = ("above", "absent", "allowed", "below", "present", "refused")
 
@@ -144,8 +147,8 @@ class _Label:
                 self.below = bound if self.below is None else min(bound, self.below)
         self.present = True
 
-    def holds(self, value: str) -> bool:
-        """Whether a label that is there meets them."""
+    def matches(self, value: str) -> bool:
+        """Whether a label that is present meets them."""
         if self.absent or value in self.refused or (self.allowed is not None and value not in self.allowed):
             return False
         if self.above is None and self.below is None:
@@ -159,19 +162,19 @@ class _Label:
 
 
 def _many_labels(requirements: Sequence[Requirement]) -> Matcher:
-    """Looks at the labels of an object, each of which has one thing to meet, and at no requirement on others."""
+    """A function that looks up each label of an object once, and not at the requirements one by one."""
     wanted: dict[str, _Label] = {}
     for key, operator, values in requirements:
         wanted.setdefault(key, _Label()).add(operator, values)
     present = {key for key, label in wanted.items() if label.present}
 
     def matches(labels: Mapping[str, str]) -> bool:
-        # More labels than there are cannot be present: that is told by their numbers.
+        # Comparing the sizes settles most cases: the object has fewer labels than must be present.
         if not labels.keys() >= present:
             return False
         for key, value in labels.items():
             label = wanted.get(key)
-            if label is not None and not label.holds(value):
+            if label is not None and not label.matches(value):
                 return False
         return True
 
@@ -186,7 +189,7 @@ def _one_field(requirement: FieldRequirement) -> Matcher:
 
 
 def _many_fields(requirements: Sequence[FieldRequirement]) -> Matcher:
-    """There are as many things to meet as there are fields that may be selected by; the others were refused."""
+    """A function that looks at each selectable field once; requirements on other fields were refused before."""
     equal: dict[str, str] = {}
     refused: dict[str, set[str]] = {}
     for key, operator, value in requirements:

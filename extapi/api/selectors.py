@@ -1,8 +1,7 @@
-"""Label and field selectors as queries have them: parsed once, and then asked for each object.
+"""Label and field selectors in queries: parsed once, then matched against each object's labels or fields.
 
-Grammar, order and error texts are those of ``k8s.io/apimachinery/pkg/labels`` and ``pkg/fields`` (spec E33, E34). Knows
-neither objects nor requests: it is handed labels or fields as a mapping. What cannot be parsed is a
-:class:`~extapi.errors.BadRequest`.
+Grammar, order and error texts are those of ``k8s.io/apimachinery/pkg/labels`` and ``pkg/fields`` (behaviour E33, E34).
+Knows neither objects nor requests.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from extapi.api.requirements import (
     integer,
     label_matcher,
 )
-from extapi.errors import BadRequest, FieldError, aggregate, go_quote
+from extapi.errors import BadRequest, FieldError, aggregate
 
 _CACHED_PARSES = 1024
 _CACHED_TEXT_LENGTH = 4096
-"""Longer texts are parsed each time, which bounds the memory of the cache."""
+"""Longer texts are not cached, which bounds the memory of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
-class LabelSelector:
-    """All requirements, sorted by key; all must hold."""
+class LabelSelectorQuery:
+    """A label selector: its requirements, sorted by key. All must hold."""
 
     requirements: tuple[Requirement, ...]
     matches: Matcher = field(compare=False, repr=False)
-    """Whether labels satisfy the selector."""
+    """Whether labels match the selector."""
 
     @property
     def empty(self) -> bool:
@@ -45,12 +44,15 @@ class LabelSelector:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldSelector:
-    """All requirements, in the order of their texts; all must hold. A field that is absent counts as ``""`` (spec J45)."""
+class FieldSelectorQuery:
+    """A field selector: its requirements, in the order of their texts. All must hold.
+
+    An absent field counts as ``""`` (behaviour J45).
+    """
 
     requirements: tuple[FieldRequirement, ...]
     matches: Matcher = field(compare=False, repr=False)
-    """Whether fields satisfy the selector."""
+    """Whether fields match the selector."""
 
     @property
     def empty(self) -> bool:
@@ -58,42 +60,40 @@ class FieldSelector:
         return not self.requirements
 
     def exact(self, key: str) -> str | None:
-        """The one value that ``key`` must have, if the selector says so: lets a reader look up instead of search."""
+        """The value that ``key`` must have, if the selector names one: then a reader can look up instead of search."""
         for requirement in self.requirements:
             if requirement.key == key and requirement.operator == "=":
                 return requirement.value
         return None
 
 
-def label_selector(requirements: Iterable[Requirement]) -> LabelSelector:
-    """A selector of ready requirements, which are trusted to be valid."""
+def label_selector(requirements: Iterable[Requirement]) -> LabelSelectorQuery:
+    """The selector of requirements that are known to be valid."""
     ordered = tuple(sorted(requirements, key=lambda requirement: requirement.key))
-    return LabelSelector(ordered, label_matcher(ordered))
+    return LabelSelectorQuery(ordered, label_matcher(ordered))
 
 
-def parse_label_selector(text: str) -> LabelSelector:
-    """The selector that ``text`` spells, e.g. ``app=web,tier in (a,b),!old``. Raises BadRequest."""
+def parse_label_selector(text: str) -> LabelSelectorQuery:
+    """Parse a label selector such as ``app=web,tier in (a,b),!old``.
+
+    Raises:
+        BadRequest: The text is not a label selector.
+    """
     return _cached_labels(text) if len(text) <= _CACHED_TEXT_LENGTH else _labels(text)
 
 
-def parse_field_selector(text: str) -> FieldSelector:
-    """The selector that ``text`` spells, e.g. ``metadata.name=a,status.phase!=Failed``. Raises BadRequest."""
+def parse_field_selector(text: str) -> FieldSelectorQuery:
+    """Parse a field selector such as ``metadata.name=a,status.phase!=Failed``.
+
+    Raises:
+        BadRequest: The text is not a field selector.
+    """
     return _cached_fields(text) if len(text) <= _CACHED_TEXT_LENGTH else _fields(text)
 
 
-def supported(selector: FieldSelector, keys: Container[str], *, native: bool = False) -> None:
-    """Raises BadRequest unless all fields of the selector are among ``keys`` (what custom resources answer, spec E34).
-
-    ``native``: a kind of Kubernetes itself without fields of its own; ``runtime.DefaultMetaV1FieldSelectorConversion``.
-    """
-    for requirement in selector.requirements:
-        if requirement.key not in keys:
-            if native:
-                raise BadRequest(
-                    f"{go_quote(requirement.key)} is not a known field selector: "
-                    'only "metadata.name", "metadata.namespace"'
-                )
-            raise BadRequest(f"field label not supported: {requirement.key}")
+def unsupported(selector: FieldSelectorQuery, keys: Container[str]) -> str | None:
+    """The first field of the selector that is none of ``keys`` (behaviour E34)."""
+    return next((requirement.key for requirement in selector.requirements if requirement.key not in keys), None)
 
 
 # -- labels -----------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def supported(selector: FieldSelector, keys: Container[str], *, native: bool = F
 _SPACE: Final = frozenset(" \t\r\n")
 _NUL: Final = "\0"
 _BREAKS: Final = frozenset("=!(),><") | _SPACE | {_NUL}
-"""Characters that are no part of a word."""
+"""Characters that end a word."""
 _NOT_IDENTIFIERS: Final = frozenset({"", "==", "!=", "=", "!", "(", ")", ",", ">", "<"})
 _OPERATORS: Final[Mapping[str, LabelOperator]] = {
     "in": "In",
@@ -115,14 +115,14 @@ _OPERATORS: Final[Mapping[str, LabelOperator]] = {
 
 
 class _Unparsable(Exception):
-    """The text of a requirement's error, before its prefix."""
+    """A requirement cannot be parsed; the text is the error without its prefix."""
 
 
 class _LabelParser:
-    """Recursive descent over the words; ``""`` is the end of the text. ``in`` and ``notin`` are operators only after a key."""
+    """Recursive descent over the words; ``""`` marks the end. ``in`` and ``notin`` are operators only after a key."""
 
     def __init__(self, text: str) -> None:
-        self.words = [*_words(text), "", ""]  # the end may be asked for once more after it was taken
+        self.words = [*_words(text), "", ""]  # the end may be read once more after it was taken
         self.position = 0
 
     def peek(self) -> str:
@@ -133,7 +133,7 @@ class _LabelParser:
         self.position += 1
         return word
 
-    def selector(self) -> LabelSelector:
+    def selector(self) -> LabelSelectorQuery:
         requirements: list[Requirement] = []
         while word := self.peek():
             if word in _NOT_IDENTIFIERS and word != "!":
@@ -214,11 +214,14 @@ class _LabelParser:
 
 
 def _words(text: str) -> list[str]:
-    """Words and operators, as Go's lexer finds them. NUL ends what it reads: before a word it is the end, after one it is swallowed."""
+    """Words and operators as Go's lexer finds them.
+
+    NUL ends its input: it is the end before a word, and is swallowed after one.
+    """
     words: list[str] = []
     start = 0  # of a word
     end = -1  # of the last word or operator
-    half = -1  # where = or ! stands that = may follow
+    half = -1  # of a = or ! that = may follow
     for at, char in enumerate(text):
         if char not in _BREAKS:
             continue
@@ -255,7 +258,7 @@ def _checked(requirement: Requirement) -> Requirement:
     return requirement
 
 
-def _labels(text: str) -> LabelSelector:
+def _labels(text: str) -> LabelSelectorQuery:
     return _LabelParser(text).selector()
 
 
@@ -265,16 +268,16 @@ _cached_labels = lru_cache(_CACHED_PARSES)(_labels)
 # -- fields -----------------------------------------------------------------------------------------------------------
 
 _SPECIAL: Final = frozenset("\\,=")
-"""Characters of a value that a backslash has to stand before."""
+"""Characters of a value that a backslash must escape."""
 _ESCAPES: Final = str.maketrans({char: f"\\{char}" for char in _SPECIAL})
 
 
 def escaped(value: str) -> str:
-    """A value as it is written in a field selector (``fields.EscapeValue``)."""
+    """A value, escaped for a field selector (``fields.EscapeValue``)."""
     return value.translate(_ESCAPES)
 
 
-def _fields(text: str) -> FieldSelector:
+def _fields(text: str) -> FieldSelectorQuery:
     requirements = []
     for term in sorted(_terms(text)):
         if not term:
@@ -287,20 +290,20 @@ def _fields(text: str) -> FieldSelector:
             key, operator = key[:-1], "!="
         else:
             value = value.removeprefix("=")  # it was "=="
-        if key or value:  # what compares nothing with nothing selects everything (``fields.hasTerm.Transform``)
+        if key or value:  # an empty key with an empty value selects everything (``fields.hasTerm.Transform``)
             requirements.append(FieldRequirement(key, operator, _unescaped(value)))
-    return FieldSelector(tuple(requirements), field_matcher(requirements))
+    return FieldSelectorQuery(tuple(requirements), field_matcher(requirements))
 
 
 def _terms(text: str) -> Iterable[str]:
-    """The text, split at commas that are not escaped."""
+    """The text, split at unescaped commas."""
     if "\\" not in text:
         return text.split(",")
     terms: list[str] = []
     pieces: list[str] = []
     for piece in text.split(","):
         pieces.append(piece)
-        # In an even number of backslashes each escapes its neighbour, and none the comma.
+        # With an even number of backslashes each second one is escaped, and the comma is not.
         if (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
             terms.append(",".join(pieces))
             pieces.clear()
@@ -308,7 +311,11 @@ def _terms(text: str) -> Iterable[str]:
 
 
 def _unescaped(value: str) -> str:
-    """The value without the backslashes that escape. Raises BadRequest for what has to be escaped and is not."""
+    """The value without its escapes.
+
+    Raises:
+        BadRequest: A special character is not escaped, or an escape is wrong.
+    """
     if _SPECIAL.isdisjoint(value):
         return value
     plain: list[str] = []

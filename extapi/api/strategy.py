@@ -1,4 +1,4 @@
-"""The rules of a kind in Python: what its author writes besides the types."""
+"""A kind's rules in Python: what its author writes besides the types."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from extapi.errors import FieldError
 
 
 class Strategy:
-    """An author's rules for a kind. Every method may be left out.
+    """An author's rules for a kind. Override the hooks that you need; by default they do nothing.
 
-    Objects are of the hub type; of the storage version's type where there is no hub; dicts where there is no type. ``old``
-    is the stored object, None on create, and never changed by anybody. All methods are plain functions that return at once,
-    and are called again when the write meets a conflict: what they do besides must not last. An :class:`ApiError` that one
-    of them raises is the client's answer; any other exception is answered with 500, and its traceback is logged.
+    Objects are instances of the hub type; without a hub, of the storage version's type; dicts where there are no types.
+    ``old`` is the stored object, or None on create. Nobody may change it.
+
+    The hooks are plain functions and must return at once, without I/O. The server calls them again when a write meets a
+    conflict and is repeated, and for dry runs, so they must not have side effects outside the object.
+
+    A hook never sees an object that breaks its schema: the client gets the schema's errors instead. (Objects that were
+    stored before a type changed are the exception; see docs/reference/types.md.) An :class:`ApiError` that a hook
+    raises becomes the response. Any other exception becomes a 500, and its traceback is logged.
 
     Example::
 
@@ -26,46 +31,51 @@ class Strategy:
                 if old is not None and obj.spec.size != old.spec.size:
                     yield FieldError.forbidden("spec.size", "may not change")
 
-    An object that breaks its schema is never shown here; of what was stored before the type changed,
-    docs/reference/types.md says more. Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy and RESTUpdateStrategy.
+    Source: ``k8s.io/apiserver/pkg/registry/rest`` RESTCreateStrategy, RESTUpdateStrategy and
+    RESTGracefulDeleteStrategy.
     """
 
     def prepare(self, obj: Any, old: Any | None) -> None:
-        """Adjust ``obj`` before it is validated. May change ``obj``, and returns nothing.
+        """Adjust ``obj`` before it is validated: normalize fields, set what clients may not choose.
 
-        Called on create, update and patch, after the mutating plugins; not for writes of ``status`` or another subresource.
+        Runs on create, update and patch, once per attempt to write, after the mutating plugins and before validation;
+        not for ``status`` or other subresources. May change ``obj``; afterwards it is pruned and defaulted again.
+        Raising :class:`ApiError` refuses the write.
         """
 
     def validate(self, obj: Any, old: Any | None) -> Iterable[FieldError]:
-        """Every rule that ``obj`` breaks; none if it may be stored. Must not change ``obj``.
+        """Return or yield one error per rule that ``obj`` breaks; none if it may be stored.
 
-        Called for every write, those of subresources included, if the schema has no errors. All errors together become one
-        answer: 422, with each as a cause. To refuse for another reason than the object's content, raise an
-        :class:`ApiError` here.
+        Runs on every write, of subresources too, once per attempt, after :meth:`prepare` and the schema's validation.
+        Must not change ``obj``. All errors become one response, 422 with a cause for each. Raising :class:`ApiError`
+        refuses the write for a reason other than the object's content.
         """
         del obj, old
         return ()
 
     def warn(self, obj: Any, old: Any | None) -> Iterable[str]:
-        """Texts for the client, as Warning headers, which kubectl prints. Must not change ``obj``.
+        """Return or yield texts for the client, which kubectl prints; they are sent as Warning headers.
 
-        Called when a write is valid; it is accepted all the same.
+        Runs after :meth:`validate` found no errors, once per attempt. Must not change ``obj``. The write succeeds
+        whatever is returned; raising :class:`ApiError` refuses it.
         """
         del obj, old
         return ()
 
-    def begin_deletion(self, obj: Any) -> None:
-        """Adjust ``obj`` when it is marked for deletion, because a finalizer or :meth:`holds` keeps it. May change ``obj``.
+    def prepare_for_deletion(self, obj: Any) -> None:
+        """Adjust ``obj`` when it is marked for deletion, for example set a phase in its status.
 
-        Called once per object, by the delete that sets ``metadata.deletionTimestamp``; not where the object goes at once.
-        Source: ``rest.RESTGracefulDeleteStrategy`` CheckGracefulDelete, and what the store of namespaces does.
+        Runs once per object, in the delete that sets ``metadata.deletionTimestamp`` because a finalizer or
+        :meth:`blocks_deletion` keeps the object; not if the object is removed at once. May change ``obj``. Raising
+        :class:`ApiError` refuses the delete.
         """
 
-    def holds(self, obj: Any) -> bool:
-        """Whether a deleted ``obj`` has to stay though ``metadata.finalizers`` is empty. Must not change ``obj``.
+    def blocks_deletion(self, obj: Any) -> bool:
+        """Return whether a deleted ``obj`` must stay although ``metadata.finalizers`` is empty.
 
-        Called by a delete, and by every write of an object that is marked for deletion: the first one that leaves it
-        without finalizers and for which this is False removes it.
+        Runs on each delete, and on each write of an object that is marked for deletion. The object is removed by the
+        first of these that leaves it without finalizers and for which this returns False. Must not change ``obj``.
+        Raising :class:`ApiError` refuses the request.
         """
         del obj
         return False

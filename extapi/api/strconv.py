@@ -1,7 +1,8 @@
-"""Digits in text: integers as Go's ``strconv`` reads them, with its error texts, and forms that are made of digits.
+"""Digits in text: integers as Go's ``strconv`` reads them, with its error texts, and patterns made of digits.
 
-ASCII digits only, however many zeros precede them, within 64 bits. Python's ``int`` is no substitute: it reads more
-(spaces, underscores, digits of any script), and raises after 4,300 digits, which made a 500 of a resourceVersion.
+Integers have ASCII digits only, any number of leading zeros, and fit into 64 bits. Python's ``int`` is no substitute:
+it accepts more (spaces, underscores, digits of any script) and raises after 4,300 digits.
+
 Source: ``strconv.ParseInt`` and ``ParseUint`` with base 10 and 64 bits.
 """
 
@@ -9,14 +10,18 @@ from __future__ import annotations
 
 from extapi.errors import go_quote
 
-__all__ = ["has_form", "only_digits", "parse_int", "parse_uint"]
+__all__ = ["has_pattern", "only_digits", "parse_int", "parse_uint"]
 
 _DIGITS = 20
-"""Digits of the longest integer of 64 bits; zeros before it do not count."""
+"""Digits of the longest 64-bit integer, without leading zeros."""
 
 
 def parse_int(text: str) -> int:
-    """An int64. Raises ``ValueError`` with Go's text."""
+    """Read an int64.
+
+    Raises:
+        ValueError: The text is not one; the message is Go's.
+    """
     digits = text[1:] if text[:1] in {"+", "-"} else text
     number = _number(text, digits, "ParseInt")
     if text.startswith("-"):
@@ -27,7 +32,11 @@ def parse_int(text: str) -> int:
 
 
 def parse_uint(text: str) -> int:
-    """A uint64; a sign is none of its syntax. Raises ``ValueError`` with Go's text."""
+    """Read a uint64, which has no sign.
+
+    Raises:
+        ValueError: The text is not one; the message is Go's.
+    """
     number = _number(text, text, "ParseUint")
     if number >= 2**64:
         raise _error("ParseUint", text, "value out of range")
@@ -35,13 +44,13 @@ def parse_uint(text: str) -> int:
 
 
 def only_digits(text: str) -> bool:
-    """Whether there are digits from 0 to 9 and nothing else."""
+    """Whether the text has digits from 0 to 9, and nothing else."""
     return text.isascii() and text.isdigit()
 
 
-def has_form(text: str, form: bytes) -> bool:
-    """Whether the text is ``form``, with any digits in place of its zeros."""
-    return len(text) == len(form) and text.isascii() and text.encode().translate(_AS_ZEROS) == form
+def has_pattern(text: str, pattern: bytes) -> bool:
+    """Whether the text is ``pattern`` with any digits in place of its zeros."""
+    return len(text) == len(pattern) and text.isascii() and text.encode().translate(_AS_ZEROS) == pattern
 
 
 _AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")

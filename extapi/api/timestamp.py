@@ -1,7 +1,6 @@
 """Times as the Kubernetes API writes them: RFC 3339, whole seconds, UTC, ending in ``Z``.
 
-Reading follows Go's ``time.Parse`` with its error texts, as far as clients can meet them (``meta/v1`` Time). Reads no
-clock: who needs the present hands it in.
+Parsing follows Go's ``time.Parse``, with the error texts that clients can meet (``meta/v1`` Time). Reads no clock.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from extapi.api.strconv import has_form, only_digits
+from extapi.api.strconv import has_pattern, only_digits
 from extapi.errors import go_quote
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
@@ -17,28 +16,36 @@ _CANONICAL = b"0000-00-00T00:00:00Z"
 
 
 def format_timestamp(seconds: float) -> str:
-    """The time ``seconds`` after 1970-01-01T00:00:00Z, as the API writes it; fractions are cut off."""
+    """The time ``seconds`` after 1970-01-01T00:00:00Z as the API writes it; fractions are cut off."""
     return _written(datetime.fromtimestamp(int(seconds), UTC))
 
 
 def format_micro_timestamp(seconds: float) -> str:
-    """The same with microseconds, as ``meta/v1`` MicroTime is written: ``2006-01-02T15:04:05.000000Z``."""
+    """The time with microseconds, as ``meta/v1`` MicroTime is written: ``2006-01-02T15:04:05.000000Z``."""
     time = datetime.fromtimestamp(seconds, UTC)
     return f"{_written(time)[:-1]}.{time.microsecond:06}Z"
 
 
 def canonical_timestamp(text: str) -> str:
-    """The same time as the API writes it. Raises ValueError as :func:`parse_timestamp`."""
+    """A time as the API writes it.
+
+    Raises:
+        ValueError: See :func:`parse_timestamp`.
+    """
     return _written(parse_timestamp(text))
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The time in UTC, without fractions of a second. Raises ValueError with Go's text."""
-    if has_form(text, _CANONICAL):
+    """Read a time; in UTC, without fractions of a second.
+
+    Raises:
+        ValueError: The text is not a time; the message is Go's.
+    """
+    if has_pattern(text, _CANONICAL):
         try:
             return datetime.fromisoformat(text)
         except ValueError:
-            pass  # a number is out of range; which one is found below
+            pass  # a number is out of range; the code below finds out which
     year, month, day, hour, minute, second, zone = _numbers(text)
     where = f"parsing time {go_quote(text)}:"
     for name, value, low, high in (
@@ -91,7 +98,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 _Ends = Callable[[str, int], int]
-"""Where an element ends that begins at a position of a text; -1: it is not there."""
+"""Where an element that begins at a position of the text ends; -1 if it is not there."""
 
 
 def _digits(least: int, most: int) -> _Ends:
@@ -110,7 +117,7 @@ def _literal(char: str) -> _Ends:
 
 
 def _fraction(text: str, at: int) -> int:
-    """A point or comma with digits after it, or nothing."""
+    """A point or comma followed by digits, or nothing."""
     if text[at : at + 1] not in (".", ","):
         return at
     rest = text[at + 1 :]
@@ -122,10 +129,10 @@ def _zone(text: str, at: int) -> int:
     if text.startswith("Z", at):
         return at + 1
     offset = text[at : at + 6]
-    return at + 6 if has_form(offset, b"+00:00") or has_form(offset, b"-00:00") else -1
+    return at + 6 if has_pattern(offset, b"+00:00") or has_pattern(offset, b"-00:00") else -1
 
 
-# The layout's elements in order, each with what finds its end; Go names the element that it could not find.
+# The elements of the layout in order, each with the function that finds its end; Go's errors name the missing element.
 _ELEMENTS = (
     ("2006", _digits(4, 4)),
     ("-", _literal("-")),

@@ -1,7 +1,7 @@
 """The base types of an author's kinds: :class:`Struct` for parts, :class:`Object` for whole objects with metadata.
 
-Field names are snake_case in Python and camelCase on the wire. Objects travel as dicts through the server; a Struct is
-made only where an author's code asks for one.
+Field names are snake_case in Python and camelCase in JSON. Objects travel through the server as dicts; a Struct is made
+only where an author's code needs one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 
 def wire_name(field: str) -> str | None:
-    """``min_ready_seconds`` becomes ``minReadySeconds``; a trailing underscore hides a keyword (``from_``)."""
+    """The JSON name of a field: ``minReadySeconds`` for ``min_ready_seconds``, ``from`` for ``from_``."""
     if field.endswith("_") and keyword.iskeyword(field[:-1]):
         field = field[:-1]
     head, *rest = field.split("_")
@@ -29,7 +29,10 @@ _Field: type[Any] = type(msgspec.field())
 
 
 def _copied(value: Any) -> Any:
-    """A default for one object alone. ``copy.deepcopy`` would do, at ten times the cost on each conversion."""
+    """A default of its own for each object, Structs included.
+
+    ``copy.deepcopy`` costs ten times as much per conversion.
+    """
     if isinstance(value, msgspec.Struct):
         return type(value)(**{name: _copied(getattr(value, name)) for name in value.__struct_fields__})
     if isinstance(value, list):
@@ -40,11 +43,11 @@ def _copied(value: Any) -> Any:
 
 
 def _unhidden(annotations: Mapping[str, Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Annotations in which a field does not hide the builtin of its name: ``float: float`` beside ``rate: float | None``.
+    """Annotations in which no field hides the builtin with its name: ``float: float`` beside ``rate: float | None``.
 
-    With ``from __future__ import annotations`` they are texts, which msgspec reads in the module, then in the class, where
-    fields come before builtins. Those that may mean such a builtin are read here, without the fields; what cannot be read
-    yet stays a text.
+    With ``from __future__ import annotations`` they are strings, which msgspec evaluates in the class, where fields
+    come before builtins. Those that may mean such a builtin are evaluated here, without the fields. One that cannot be
+    evaluated yet stays a string.
     """
     fields = {name for name, value in namespace.items() if isinstance(value, types.FunctionType)} | annotations.keys()
     hidden = [name for name in fields if hasattr(builtins, name)]
@@ -55,20 +58,20 @@ def _unhidden(annotations: Mapping[str, Any], namespace: Mapping[str, Any]) -> d
         if isinstance(text, str) and any(other in text for other in hidden):
             try:
                 read[name] = eval(text, dict(rest), module)  # noqa: S307 - the author's own annotation, as typing evaluates it
-            except Exception:  # noqa: BLE001, S112 - the compiler of schemas says what is wrong with it
+            except Exception:  # noqa: BLE001, S112 - the schema compiler reports it
                 continue
     return read
 
 
 class KeywordOnly(msgspec.StructMeta):
-    """Lets an author write what reads best: required fields after optional ones, and plain values as defaults.
+    """Lets an author put required fields after optional ones, and use plain lists, dicts and Structs as defaults.
 
-    msgspec takes ``kw_only`` for the class that says it, not for its subclasses; and it refuses a default that could be
-    changed in place, so each object gets a copy of its own.
+    msgspec applies ``kw_only`` only to the class that sets it, not to subclasses, and it refuses mutable defaults; here
+    each object gets its own copy.
     """
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> KeywordOnly:
-        """A class, keyword-only unless it says otherwise."""
+        """Make a class, keyword-only unless it says otherwise."""
         config.setdefault("kw_only", True)
         annotations = namespace.get("__annotations__", {})
         if any(isinstance(text, str) for text in annotations.values()):
@@ -84,14 +87,14 @@ class KeywordOnly(msgspec.StructMeta):
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Struct(msgspec.Struct, metaclass=KeywordOnly, rename=wire_name, omit_defaults=True):
-    """A part of an object. A field without a default is required; a default is filled in by the server.
+    """A part of an object. A field without a default is required; otherwise the server fills in the default.
 
-    The class docstring and :class:`~extapi.api.markers.Description` markers become the texts of ``kubectl explain``.
+    ``kubectl explain`` shows the class docstring and the :class:`~extapi.api.markers.Description` markers.
     """
 
 
 class OwnerReference(Struct):
-    """Who owns an object: it goes when its owners have gone."""
+    """An owner of an object. The garbage collector deletes the object when all of its owners are gone."""
 
     api_version: str
     kind: str
@@ -102,7 +105,7 @@ class OwnerReference(Struct):
 
 
 class ObjectMeta(Struct):
-    """Standard object metadata (``meta/v1`` ObjectMeta). The schema of metadata is the server's: it is never compiled."""
+    """Standard object metadata (``meta/v1`` ObjectMeta). Its schema is fixed and the server's own."""
 
     name: str = ""
     generate_name: str = ""

@@ -1,4 +1,4 @@
-"""Who asks: what authentication finds out, and what authorization, admission and logs read."""
+"""The user of a request: the result of authentication, which authorization, admission and logs read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MASTERS = "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """An identity: name, uid, groups and extra (key to values), as ``authentication.k8s.io`` UserInfo has them."""
+    """An identity: name, uid, groups and extra (keys to values), as in ``authentication.k8s.io`` UserInfo."""
 
     name: str
     uid: str = ""

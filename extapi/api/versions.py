@@ -1,4 +1,4 @@
-"""How Kubernetes writes and orders versions: v2, v1, v2beta1, v1beta2, v1alpha1, then all others by name (spec C17)."""
+"""How Kubernetes writes and orders versions: v2, v1, v2beta1, v1beta2, v1alpha1, then others (behaviour C17)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ _STAGES = ("", "beta", "alpha")
 
 
 def version_priority(version: str) -> tuple[int, int, int, int, str]:
-    """A sort key: what comes first has the higher priority. Source: ``apimachinery/pkg/version`` CompareKubeAwareVersionStrings."""
+    """The sort key of a version; a higher priority sorts first.
+
+    Source: ``apimachinery/pkg/version`` CompareKubeAwareVersionStrings.
+    """
     if version.startswith("v"):
         for order, stage in enumerate(_STAGES):
-            # Without a stage there is no second number, which then counts as one that was read.
+            # Without a stage there is no second number to read.
             major, found, minor = version[1:].partition(stage) if stage else (version[1:], "", "")
             number, after = _number(major), _number(minor) if found else 0
             if found == stage and number is not None and after is not None:
@@ -22,7 +25,7 @@ def version_priority(version: str) -> tuple[int, int, int, int, str]:
 
 
 def _number(text: str) -> int | None:
-    """A number without a zero before it, nor a sign; None: it is none, or too large for Go."""
+    """A number without leading zero or sign; None if it is not one, or too large for Go."""
     if text[:1] not in set("123456789"):
         return None
     try:
@@ -32,10 +35,10 @@ def _number(text: str) -> int | None:
 
 
 def group_version(group: str, version: str) -> str:
-    """What ``apiVersion`` says: ``group/version``, or just the version in the core group, which has no name."""
+    """The value of ``apiVersion``: ``group/version``, or only the version for the core group, whose name is empty."""
     return f"{group}/{version}" if group else version
 
 
 def by_priority(versions: Iterable[str]) -> list[str]:
-    """The versions, best first."""
+    """The versions, highest priority first."""
     return sorted(versions, key=version_priority)

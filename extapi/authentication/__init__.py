@@ -1,1 +1,1 @@
-"""Stage 2, who asks: front proxy, client certificates, bearer tokens (spec A)."""
+"""Stage 2: who is the user? Credentials of the front proxy, client certificates and bearer tokens (behaviour A)."""

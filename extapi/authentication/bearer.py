@@ -1,6 +1,6 @@
-"""Bearer tokens: where a request carries one, in the Authorization header or in a websocket's subprotocol (A22, A26).
+"""Bearer tokens: in the Authorization header or a WebSocket subprotocol (behaviour A22, A26).
 
-What a token is worth is asked of somebody else.
+Finds the token in a request. A :class:`TokenAuthenticator` judges it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import binascii
 from typing import Protocol
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError
-from extapi.listener.call import Call
+from extapi.authentication.authenticator import AuthenticationError
+from extapi.http.request import Request
 
 EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 
@@ -19,12 +19,18 @@ PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
 
 
 class TokenAuthenticator(Protocol):
-    """Knows what a token is worth."""
+    """Judges tokens."""
 
     async def authenticate_token(self, token: str, address: str = "") -> User | None:
-        """Whose it is; ``None``: nobody's. Raises :class:`AuthenticationError` if that cannot be told.
+        """The token's user, or None if the token is not valid.
 
-        ``address``: the peer that presented it. Raises :class:`extapi.errors.TooManyRequests` if it cannot be judged now.
+        Args:
+            token: The token.
+            address: The peer that presented it.
+
+        Raises:
+            AuthenticationError: It cannot be judged.
+            TooManyRequests: It cannot be judged now; the client should try again.
         """
         ...
 
@@ -35,32 +41,40 @@ class Bearer:
     def __init__(self, tokens: TokenAuthenticator) -> None:
         self._tokens = tokens
 
-    async def authenticate(self, call: Call) -> User | None:
-        """The token's user; no opinion without a token."""
-        header = call.header("authorization").strip()
+    async def authenticate(self, request: Request) -> User | None:
+        """The token's user, or None without a token.
+
+        Raises:
+            AuthenticationError: The token is not valid.
+        """
+        header = request.header("authorization").strip()
         parts = header.split(" ", 2)
         if len(parts) < 2 or parts[0].lower() != "bearer":
             return None
         token = parts[1]
         if not token:
-            # "Bearer  token": the space would belong to the token.
+            # "Bearer  token", with two spaces: the token is empty, as Go splits at each space.
             if len(parts) == 3:
-                call.warnings.append(EXTRA_SPACE)
+                request.warnings.append(EXTRA_SPACE)
             return None
-        return await _known(self._tokens, token, call)
+        return await _authenticated(self._tokens, token, request)
 
 
 class WebsocketBearer:
-    """The token that a browser's script puts among the subprotocols of a websocket."""
+    """The token among the subprotocols of a WebSocket, where scripts in browsers put it: they cannot set headers."""
 
     def __init__(self, tokens: TokenAuthenticator) -> None:
         self._tokens = tokens
 
-    async def authenticate(self, call: Call) -> User | None:
-        """The token's user; its subprotocol is removed then. No opinion without such a subprotocol."""
-        if not _is_upgrade(call):
+    async def authenticate(self, request: Request) -> User | None:
+        """The token's user, or None without such a subprotocol. Removes the subprotocol.
+
+        Raises:
+            AuthenticationError: The token is not valid or not alone, or there is no other subprotocol.
+        """
+        if not _is_upgrade(request):
             return None
-        values = call.headers.get("sec-websocket-protocol", [])
+        values = request.headers.get("sec-websocket-protocol", [])
         protocols = [each.strip() for value in values for each in value.split(",")]
         carriers = [each for each in protocols if each.startswith(PROTOCOL_PREFIX)]
         others = [each for each in protocols if each and not each.startswith(PROTOCOL_PREFIX)]
@@ -73,28 +87,28 @@ class WebsocketBearer:
             return None
         if not others:
             raise AuthenticationError("missing additional subprotocol")
-        user = await _known(self._tokens, token, call)
-        call.headers["sec-websocket-protocol"] = [", ".join(others)]
+        user = await _authenticated(self._tokens, token, request)
+        request.headers["sec-websocket-protocol"] = [", ".join(others)]
         return user
 
 
-async def _known(tokens: TokenAuthenticator, token: str, call: Call) -> User:
-    user = await tokens.authenticate_token(token, call.peer.address)
+async def _authenticated(tokens: TokenAuthenticator, token: str, request: Request) -> User:
+    user = await tokens.authenticate_token(token, request.peer.address)
     if user is None:
         raise AuthenticationError("invalid bearer token")
     return user
 
 
-def _is_upgrade(call: Call) -> bool:
-    """``Connection: upgrade`` and ``Upgrade: websocket``."""
-    connection = ",".join(call.headers.get("connection", ())).lower()
+def _is_upgrade(request: Request) -> bool:
+    """Whether the request has ``Connection: upgrade`` and ``Upgrade: websocket``."""
+    connection = ",".join(request.headers.get("connection", ())).lower()
     return "upgrade" in (each.strip() for each in connection.split(",")) and (
-        call.header("upgrade").strip().lower() == "websocket"
+        request.header("upgrade").strip().lower() == "websocket"
     )
 
 
 def _token(encoded: str) -> str:
-    """Unpadded base64url, of UTF-8."""
+    """The token: UTF-8 in base64url without padding."""
     if "=" in encoded:
         raise AuthenticationError("invalid base64.bearer.authorization token encoding: padded")
     try:

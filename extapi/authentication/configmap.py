@@ -1,32 +1,32 @@
-"""Trust as the cluster publishes it: the ConfigMap ``kube-system/extension-apiserver-authentication`` (spec A1-A9).
+"""Trust that the cluster publishes in the ConfigMap ``kube-system/extension-apiserver-authentication`` (behaviour A1-A9).
 
-Read once at the start, then followed by a watch of that one name. Whatever becomes unreadable, the last good state
-stays. Must not know how trust is used.
+It is read at start, then followed by a watch of that one name. If a part becomes unreadable, its last good state stays in
+force. Must not know how trust is used.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from twisted.logger import Logger
 
-from extapi.authentication.certificates import Bundle, BundleError
-from extapi.authentication.settings import (
+from extapi.authentication.bundle import Bundle, BundleError
+from extapi.authentication.trust import (
     CLIENT_CA,
     NAME_KEYS,
     PROXY_CA,
     UNREADABLE,
     HeaderNames,
-    Settings,
     TrustRefused,
+    TrustSettings,
 )
-from extapi.authentication.subject import subject_flag
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, Obj, ResourceName
+from extapi.client.transport import TransportError
+from extapi.clock import Clock
 from extapi.errors import ApiError, Forbidden, NotFound
 
 NAMESPACE = "kube-system"
@@ -37,26 +37,31 @@ _CONFIGMAPS = ResourceName("", "v1", "configmaps")
 
 _NOT_CONFIGURED = (
     f"the cluster's aggregation layer is not configured: {NAMESPACE}/{NAME} has no requestheader-client-ca-file, so "
-    "that no request that kube-apiserver proxies can be authenticated. Start kube-apiserver with "
+    "requests that kube-apiserver proxies cannot be authenticated. Start kube-apiserver with "
     "--requestheader-client-ca-file, --requestheader-allowed-names, --requestheader-username-headers, "
     "--requestheader-group-headers, --requestheader-extra-headers-prefix, --proxy-client-cert-file and "
-    "--proxy-client-key-file (Kubernetes documentation: 'Configure the Aggregation Layer'); this server then goes on by itself"
+    "--proxy-client-key-file (Kubernetes documentation: 'Configure the Aggregation Layer'); this server need not be restarted"
 )
 _ANY_NAME = (
-    f"{NAMESPACE}/{NAME} has no requestheader-allowed-names: any certificate of its requestheader-client-ca-file may speak "
-    "for any user. Start kube-apiserver with --requestheader-allowed-names, the common name of --proxy-client-cert-file"
+    f"{NAMESPACE}/{NAME} has no requestheader-allowed-names: any certificate of its requestheader-client-ca-file may act as "
+    "any user. Start kube-apiserver with --requestheader-allowed-names, the common name of --proxy-client-cert-file"
 )
 
 
 class LookupFailed(Exception):
-    """The ConfigMap could not be read at the start; the text says what to do."""
+    """The ConfigMap could not be read at start; the text says what to do."""
 
 
 class AuthenticationConfigMap:
-    """Keeps ``settings`` as the ConfigMap says.
+    """Updates ``settings`` from the ConfigMap.
 
-    ``clients``, ``proxies``: whether it decides on the CA of client certificates, and on everything about front
-    proxies; ``False`` where flags do (spec A9). ``jitter``: random numbers in [0, 1).
+    Args:
+        client: Reaches the cluster.
+        settings: What to update.
+        clock: The time.
+        jitter: Random numbers in [0, 1).
+        clients: Whether the ConfigMap, not a flag, names the CA of client certificates (behaviour A9).
+        proxies: Whether the ConfigMap, not flags, says everything about front proxies.
     """
 
     _log = Logger()
@@ -64,7 +69,7 @@ class AuthenticationConfigMap:
     def __init__(
         self,
         client: Client,
-        settings: Settings,
+        settings: TrustSettings,
         *,
         clock: Clock,
         jitter: Callable[[], float],
@@ -88,9 +93,13 @@ class AuthenticationConfigMap:
         )
 
     async def load(self, *, tolerate: bool = False) -> None:
-        """Read it now. A ConfigMap that does not exist is fine: the watch picks it up later (spec A3).
+        """Read it now. It need not exist yet; the watch then finds it later (behaviour A3).
 
-        Raises :class:`LookupFailed`; with ``tolerate`` request-header authentication is off from then on (spec A4).
+        Args:
+            tolerate: Turn request-header authentication off if it cannot be read, instead of raising (behaviour A4).
+
+        Raises:
+            LookupFailed: It cannot be read.
         """
         try:
             try:
@@ -110,9 +119,9 @@ class AuthenticationConfigMap:
             self._settings.distrust_proxies()
 
     def _check_layer(self, data: Mapping[str, Any]) -> None:
-        """Say so if the cluster does not know aggregation: nothing that kube-apiserver proxies could be believed then.
+        """Log an error if the cluster's aggregation layer is not configured.
 
-        Not a reason to end: kube-apiserver may be started anew with its flags, and others may call directly.
+        The server goes on: kube-apiserver may be restarted with the flags, and clients may send requests directly.
         """
         authority = data.get("requestheader-client-ca-file")
         missing = self._proxies and not (isinstance(authority, str) and authority.strip())
@@ -123,17 +132,17 @@ class AuthenticationConfigMap:
         self._layer_missing = missing
 
     def start(self) -> None:
-        """Follow the ConfigMap from now on."""
+        """Follow the ConfigMap."""
         self._informer.start()
 
     def stop(self) -> None:
-        """Follow it no more."""
+        """Stop following it."""
         self._informer.stop()
 
     def _changed(self, kind: str, obj: Obj) -> None:
         metadata = obj.get("metadata") or {}
         if kind == "DELETED" or metadata.get("name") != NAME:
-            return  # the last good state stays (spec A7)
+            return  # the last good state stays (behaviour A7)
         try:
             self._apply(obj)
             if self._layer_missing:
@@ -144,7 +153,11 @@ class AuthenticationConfigMap:
             )
 
     def _apply(self, obj: Obj) -> None:
-        """Each part for itself: one that is broken must not hold back another. Raises what is not taken, at the end."""
+        """Follow each part by itself: a broken one does not hold back the others.
+
+        Raises:
+            TrustRefused: A part is not followed; raised after the others were.
+        """
         data = obj.get("data") or {}
         settings = self._settings
         problems: list[str] = []
@@ -153,10 +166,10 @@ class AuthenticationConfigMap:
             try:
                 names = header_names(data)
             except UnreadableList as error:
-                settings.kept[error.key] = UNREADABLE
+                settings.not_followed[error.key] = UNREADABLE
                 problems.append(str(error))
         try:
-            settings.take(
+            settings.update(
                 clients=_pem(data, CLIENT_CA, settings.client_ca) if self._clients else None,
                 proxies=_pem(data, PROXY_CA, settings.proxy_ca) if self._proxies else None,
                 names=names,
@@ -171,7 +184,7 @@ class AuthenticationConfigMap:
 
 
 class UnreadableList(ValueError):
-    """One of the five lists is none. ``key``: which."""
+    """The value at ``key`` is no list of strings."""
 
     def __init__(self, key: str, why: object) -> None:
         super().__init__(f"{key}: {why}")
@@ -179,9 +192,10 @@ class UnreadableList(ValueError):
 
 
 def header_names(data: Mapping[str, Any]) -> HeaderNames:
-    """The five lists; a missing or empty one is an empty list (spec A2).
+    """The five lists; a missing or empty value is an empty list (behaviour A2).
 
-    Raises :class:`UnreadableList` for anything else but JSON strings.
+    Raises:
+        UnreadableList: A value is no JSON array of strings.
     """
     lists: dict[str, tuple[str, ...]] = {}
     for member, key in NAME_KEYS.items():
@@ -190,13 +204,13 @@ def header_names(data: Mapping[str, Any]) -> HeaderNames:
             values = msgspec.json.decode(text, type=list[str] | None) or []
         except (msgspec.DecodeError, TypeError, RecursionError) as error:
             raise UnreadableList(key, error) from error
-        # Blank header names would match what nobody meant; common names are compared as they are.
+        # A blank prefix would match every header; common names are compared as they are.
         lists[member] = tuple(values) if member == "allowed" else tuple(v.lower() for v in values if v.strip())
     return HeaderNames(**lists)
 
 
 def _pem(data: Mapping[str, Any], key: str, last: Bundle | None) -> bytes | None:
-    """What to take at ``key``; a missing one is an empty one where it was there before, and otherwise says nothing."""
+    """The PEM text at ``key``. A missing one is empty if there was a bundle before, and otherwise None."""
     pem = data.get(key)
     if isinstance(pem, str) and pem.strip():
         return pem.encode()
@@ -211,3 +225,15 @@ def _advice(error: Exception) -> str:
             f" {subject_flag(str(error))}'"
         )
     return text
+
+
+_USER = re.compile(r'User "(?:system:serviceaccount:([^":]+):([^":]+)|([^"]+))"')
+
+
+def subject_flag(message: str) -> str:
+    """``--serviceaccount=NS:NAME`` or ``--user=NAME`` for ``kubectl create rolebinding``, from the text of RBAC's refusal."""
+    found = _USER.search(message)
+    if found is None:
+        return "--serviceaccount=YOUR_NS:YOUR_SA"
+    namespace, account, user = found.groups()
+    return f'--user="{user}"' if user else f"--serviceaccount={namespace}:{account}"

@@ -1,6 +1,6 @@
-"""Calls from inside the process: they prove themselves by a secret that never leaves it (spec A13, step 0).
+"""In-process requests: authenticated by a secret that never leaves the process (behaviour A13, step 0).
 
-The network listener never sets the secret, so no header can imitate it.
+The listener never sets the secret, so no request from the network can carry it.
 """
 
 from __future__ import annotations
@@ -8,31 +8,42 @@ from __future__ import annotations
 import hmac
 
 from extapi.api.user import MASTERS, User
-from extapi.authentication.base import AuthenticationError
-from extapi.listener.call import Call
+from extapi.authentication.authenticator import AuthenticationError
+from extapi.http.request import Request
 
 USER = "user"
-"""The key in a peer's verdicts under which an in-process caller says as whom it acts."""
+"""The key in ``Peer.verdicts`` under which an in-process client says as whom it acts."""
 
 APISERVER = User("system:apiserver", groups=(MASTERS,))
 
 
 class Loopback:
-    """Authenticates by the process' ``secret``, which must not be empty."""
+    """Authenticates in-process requests.
+
+    Args:
+        secret: What in-process clients set as ``Peer.loopback``.
+
+    Raises:
+        ValueError: The secret is empty.
+    """
 
     def __init__(self, secret: str) -> None:
         if not secret:
             raise ValueError("the loopback secret must not be empty")
         self._secret = secret.encode()
 
-    async def authenticate(self, call: Call) -> User | None:
-        """The user the caller acts as, by default ``system:apiserver``; no opinion on calls from the network."""
-        claimed = call.peer.loopback
+    async def authenticate(self, request: Request) -> User | None:
+        """The user as whom the client acts, by default ``system:apiserver``; None for requests from the network.
+
+        Raises:
+            AuthenticationError: The secret is wrong.
+        """
+        claimed = request.peer.loopback
         if not claimed:
             return None
         if not hmac.compare_digest(claimed.encode(), self._secret):
             raise AuthenticationError("wrong loopback secret")
-        user = call.peer.verdicts.get(USER, APISERVER)
+        user = request.peer.verdicts.get(USER, APISERVER)
         if not isinstance(user, User):
             raise AuthenticationError("the loopback user is no User")
         return user

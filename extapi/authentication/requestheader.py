@@ -1,7 +1,7 @@
-"""The front proxy: kube-apiserver vouches for users by headers, and for itself by a client certificate (spec A15-A20).
+"""The front proxy: kube-apiserver names the user in headers, and proves who it is by a client certificate (behaviour A15-A20).
 
-The certificate is judged once a connection; the users a connection brings are looked up by the headers' values. Must
-not know how the CA and the names got here.
+The certificate is judged once per connection; users are cached by the values of their headers. The headers are deleted
+later, by the stage. Must not know where the CA and the header names come from.
 """
 
 from __future__ import annotations
@@ -11,41 +11,39 @@ from dataclasses import dataclass
 
 from extapi.api.percent import unescaped_leniently
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError
-from extapi.authentication.groups import authenticated
-from extapi.authentication.peer import PeerVerdicts
-from extapi.authentication.settings import HeaderNames, Settings
-from extapi.authentication.x509 import common_name
-from extapi.client.clock import Clock
-from extapi.listener.call import Call, Peer
+from extapi.authentication.authenticator import AuthenticationError, authenticated
+from extapi.authentication.clientcertificate import PeerVerdicts, common_name
+from extapi.authentication.trust import HeaderNames, TrustSettings
+from extapi.clock import Clock
+from extapi.http.request import Peer, Request
 
 USERS = 1024
-"""Identities that are kept."""
+"""Users in the cache."""
 
 PLANS = 256
-"""Sets of header names that are kept."""
+"""Sets of header names in the cache."""
 
 IDENTITY_LIMIT = 16 * 1024
-"""Characters of an identity's headers, or of a set of names, above which it is not kept."""
+"""Larger identities and sets of header names, counted in characters, are not cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to read, and what to delete, for one set of header names."""
+    """Which headers to read, for one set of header names that a request has."""
 
     username: tuple[str, ...]
     uid: tuple[str, ...]
     group: tuple[str, ...]
     extra: tuple[tuple[str, str], ...]
-    """Header names and the keys they stand for."""
+    """Header names, each with its key of ``extra``."""
     used: tuple[str, ...]
-    """All of them."""
+    """The names of all headers to read."""
 
 
 class RequestHeader:
-    """Authenticates by the headers of a verified front proxy."""
+    """Authenticates by the headers of a front proxy whose certificate is verified."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def __init__(self, settings: TrustSettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
         self._verdicts: PeerVerdicts[None] = PeerVerdicts(self, settings, clock, self._judge)
@@ -53,12 +51,16 @@ class RequestHeader:
         self._plans: dict[tuple[str, ...], _Plan] = {}
         self._users: dict[tuple[object, ...], User] = {}
 
-    async def authenticate(self, call: Call) -> User | None:
-        """Whom the headers name; they are deleted then. No opinion without a certificate, a CA, or a user name."""
-        if not call.peer.certificates or self._settings.proxy_ca is None:
+    async def authenticate(self, request: Request) -> User | None:
+        """The user that the headers name, or None without a certificate, a CA, or a user name.
+
+        Raises:
+            AuthenticationError: The certificate is not that of a front proxy.
+        """
+        if not request.peer.certificates or self._settings.proxy_ca is None:
             return None
-        self._verdicts.of(call.peer)
-        headers = call.headers
+        self._verdicts.of(request.peer)
+        headers = request.headers
         plan = self._plan(headers)
         key = (plan.used, *[tuple(headers[name]) for name in plan.used])
         user = self._users.get(key)
@@ -67,8 +69,6 @@ class RequestHeader:
             if user is None:
                 return None
             self._keep(key, user, headers, plan)
-        for name in plan.used:
-            del headers[name]
         return user
 
     def _judge(self, peer: Peer) -> tuple[None, float]:
@@ -106,7 +106,7 @@ class RequestHeader:
 
 
 def extra_key(encoded: str) -> str:
-    """The key that follows a prefix: lower case, percent-decoded; as it is where an escape is broken (spec A19)."""
+    """The key after the prefix, in lower case and percent-decoded; not decoded if an escape is broken (behaviour A19)."""
     return unescaped_leniently(encoded.lower())
 
 
@@ -137,7 +137,7 @@ def _user(plan: _Plan, headers: Mapping[str, Sequence[str]]) -> User | None:
 
 
 def _first(names: Sequence[str], headers: Mapping[str, Sequence[str]]) -> str:
-    """The first of the headers whose first value is not empty."""
+    """The first value that is not empty, of the first values of the headers."""
     for name in names:
         values = headers[name]
         if values and values[0]:

@@ -1,64 +1,72 @@
-"""The stage of the pipe that finds out who asks: the user, nobody in particular, or 401 (spec A14, A20, A29).
+"""The stage that finds out who the user is: a user, the anonymous user, or 401 (behaviour A14, A20, A29).
 
 Must not know any kind of credentials.
 """
 
 from __future__ import annotations
 
-from extapi.authentication.base import AuthenticationError, Authenticator
-from extapi.authentication.groups import anonymous
-from extapi.authentication.settings import Settings
+from extapi.api.user import ANONYMOUS, UNAUTHENTICATED, User
+from extapi.authentication.authenticator import AuthenticationError, Authenticator
+from extapi.authentication.trust import TrustSettings
 from extapi.errors import Unauthorized
-from extapi.listener.call import Call, Handler, Response
+from extapi.http.request import Request
+from extapi.http.response import Handler, Response
 
 PLANS = 256
-"""Sets of header names that are kept."""
+"""Sets of header names in the cache."""
 
 NAMES_LIMIT = 4096
-"""Characters of a set of names above which it is not kept: anybody may send a megabyte of them."""
+"""Larger sets of header names, counted in characters, are not cached: anybody may send a megabyte of them."""
 
-_STANDARD = frozenset({"authorization", "x-remote-user", "x-remote-uid", "x-remote-group"})
-_STANDARD_PREFIXES = ("x-remote-extra-",)
+_CREDENTIALS = frozenset({"authorization"})
+_IDENTITY = ("x-remote-", "x_remote-", "x-remote_", "x_remote_")
+"""What the names of identity headers begin with, whatever the settings say. Underscores count as dashes, because a server that
+a request is passed on to may read them so (as CGI does)."""
 
 
 class Authentication:
-    """Sets ``call.user`` and deletes the headers that carried credentials, then calls ``handler``."""
+    """Sets ``request.user``, deletes the headers that may carry credentials, then calls ``handler``."""
 
-    def __init__(self, handler: Handler, authenticator: Authenticator, settings: Settings) -> None:
+    def __init__(self, handler: Handler, authenticator: Authenticator, settings: TrustSettings) -> None:
         self._handler = handler
         self._authenticator = authenticator
         self._settings = settings
         self._generation = settings.generation
         self._secret: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._anonymous = anonymous()
+        self._anonymous = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 
-    async def __call__(self, call: Call) -> Response:
-        """The handler's answer. Raises :class:`Unauthorized`; why is in the call's log as ``authentication``."""
+    async def __call__(self, request: Request) -> Response:
+        """The handler's response.
+
+        Raises:
+            Unauthorized: The credentials are not accepted. The reason goes to the access log as ``authentication``.
+            TooManyRequests: They cannot be judged now.
+        """
         try:
-            user = await self._authenticator.authenticate(call)
+            user = await self._authenticator.authenticate(request)
         except AuthenticationError as error:
-            call.log["authentication"] = str(error)
+            request.log["authentication"] = str(error)
             raise Unauthorized from error
-        headers = call.headers
+        headers = request.headers
         for name in self._to_delete(tuple(headers)):
             del headers[name]
         if user is None:
             user = self._anonymous
         else:
-            call.peer.authenticated = True
-        call.user = user
-        return await self._handler(call)
+            request.peer.authenticated = True
+        request.user = user
+        return await self._handler(request)
 
     def _to_delete(self, present: tuple[str, ...]) -> tuple[str, ...]:
-        """Those that later stages must never see, also of an anonymous caller: they prove nothing."""
+        """The headers that later stages must not see, not even unverified ones of an anonymous request."""
         if self._generation != self._settings.generation:
             self._generation = self._settings.generation
             self._secret.clear()
         found = self._secret.get(present)
         if found is None:
             names = self._settings.names
-            exact = _STANDARD.union(names.username, names.uid, names.group)
-            prefixes = (*_STANDARD_PREFIXES, *names.extra_prefix)
+            exact = _CREDENTIALS.union(names.username, names.uid, names.group)
+            prefixes = (*_IDENTITY, *names.extra_prefix)
             found = tuple(name for name in present if name in exact or name.startswith(prefixes))
             if sum(map(len, present)) <= NAMES_LIMIT:
                 if len(self._secret) >= PLANS:

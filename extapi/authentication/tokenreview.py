@@ -1,6 +1,7 @@
-"""What a bearer token is worth, as the cluster says: TokenReview (spec A23-A25, A28).
+"""The authenticator that asks the cluster about tokens by TokenReview (behaviour A23-A25, A28).
 
-Answers are kept for some seconds under a keyed hash: tokens are not kept. Must not know where a token was found.
+Results are cached for seconds under a keyed hash of the token; tokens are not stored. Must not know where a token was
+found.
 """
 
 from __future__ import annotations
@@ -14,33 +15,32 @@ import msgspec
 from twisted.internet.defer import TimeoutError as LookupTimeout
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError, Undecided
-from extapi.authentication.groups import authenticated
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock
+from extapi.authentication.authenticator import AuthenticationError, Undecided, authenticated
 from extapi.client.fairqueue import REASON, FairQueue
-from extapi.client.flight import AnswerCache, Flights
 from extapi.client.kube import Client, Obj, ResourceName
 from extapi.client.ratelimit import TokenBuckets
 from extapi.client.review import Reviewer
+from extapi.client.singleflight import AnswerCache, SingleFlight
+from extapi.client.transport import TransportError
+from extapi.clock import Clock
 from extapi.errors import ApiError, TooManyRequests
-from extapi.listener.network import network
+from extapi.http.request import client_network
 
 TTL = 10.0
-"""Seconds an answer counts (``--authentication-token-webhook-cache-ttl``)."""
+"""Seconds for which a result is cached (``--authentication-token-webhook-cache-ttl``)."""
 
 CACHED = 4096
-"""Answers that are kept."""
+"""Results in the cache."""
 
 LOOKUP_LIMIT = 30.0
-"""Seconds for one look-up with all its tries."""
+"""Seconds for one look-up, retries included."""
 
 TOKEN_LIMIT = 64 * 1024
-"""Characters of a token. Most are JWTs of 1 to 2 KiB, and one with thousands of groups has some 50; a header may have 1 MiB."""
+"""Characters of a token. Most are JWTs of 1 to 2 KiB; one with thousands of groups has some 50 KiB. A header may have 1 MiB."""
 
 FAILURES = 100
 FAILURES_PER_SECOND = 1.0
-"""Tokens that one address may present in vain: at once, and from then on."""
+"""Invalid tokens per address that are reviewed: a burst, and a rate."""
 
 ADDRESSES = 4096
 """Addresses whose failures are counted."""
@@ -49,14 +49,15 @@ _TOKEN_REVIEWS = ResourceName("authentication.k8s.io", "v1", "tokenreviews")
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """``user``: ``None`` for a token that is nobody's."""
+class _Result:
+    """What a review found."""
 
     user: User | None
+    """None for an invalid token."""
 
 
 class _ReviewedUser(msgspec.Struct):
-    """``UserInfo`` of authentication.k8s.io/v1; ``null`` is as good as nothing, as for Go's decoder."""
+    """``UserInfo`` of authentication.k8s.io/v1; a ``null`` member counts as missing, as for Go's decoder."""
 
     username: str | None = None
     uid: str | None = None
@@ -74,14 +75,20 @@ class _Status(msgspec.Struct):
 
 
 class TokenReviewer:
-    """Asks for reviews. ``secret``: random bytes of this process, at least 16; ``jitter``: random numbers in [0, 1).
+    """Posts reviews, and caches their results.
 
-    ``audiences``: whom a token has to be meant for, if that matters; ``ttl``: seconds, 0 for no cache.
+    A look-up is charged to the address that the token came from, and refunded if the token is valid. An address without
+    credit gets 429, except for tokens in the cache. So a valid token in use is not affected by others at its address.
+    Nor is kube-apiserver as a front proxy: it authenticates by its certificate, and forwards no tokens.
 
-    A look-up is charged to the address that the token came from, and refunded if the token is good. An address without
-    credit gets 429 for tokens that are not known yet. That never meets kube-apiserver as a front proxy: it presents a
-    certificate, and passes no tokens on. Nor does it meet a token that is known to be good, whoever else shares the
-    address.
+    Args:
+        client: Reaches the cluster.
+        clock: The time.
+        secret: Random bytes of this process, at least 16: the key of the cache's hashes.
+        jitter: Random numbers in [0, 1).
+        audiences: A token has to be for one of these; empty for any.
+        ttl: Seconds for which a result is cached; 0 for no cache.
+        queue: Bounds the reviews in flight; by default a queue of its own.
     """
 
     def __init__(
@@ -100,36 +107,41 @@ class TokenReviewer:
         self._secret = secret
         self._audiences = tuple(audiences)
         self._ttl = ttl
-        self._cache: AnswerCache[_Answer] = AnswerCache(clock, CACHED)
-        self._flights: Flights[_Answer] = Flights(clock, LOOKUP_LIMIT)
+        self._cache: AnswerCache[_Result] = AnswerCache(clock, CACHED)
+        self._flights: SingleFlight[_Result] = SingleFlight(clock, LOOKUP_LIMIT)
 
     async def authenticate_token(self, token: str, address: str = "") -> User | None:
-        """Whose it is; ``None``: nobody's. Raises :class:`AuthenticationError` if that cannot be told.
+        """The token's user, or None if the token is not valid.
 
-        ``address``: where it came from. Raises :class:`TooManyRequests` if it cannot even be asked now: with 401 a
-        client would throw good credentials away.
+        Args:
+            token: The token.
+            address: The peer that presented it.
+
+        Raises:
+            AuthenticationError: The token is too long or for other audiences, or the review failed (:class:`Undecided`).
+            TooManyRequests: It cannot be reviewed now. After a 401 a client would discard valid credentials.
         """
         if len(token) > TOKEN_LIMIT:
             raise AuthenticationError(f"a token of more than {TOKEN_LIMIT} characters is not reviewed")
         key = hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._secret[:64], digest_size=32).digest()
-        answer = self._cache.get(key)
-        if answer is None:
-            flow = network(address)
+        result = self._cache.get(key)
+        if result is None:
+            flow = client_network(address)
             try:
-                answer = await self._flights.join(key, lambda: self._looked_up(key, token, flow))
+                result = await self._flights.join(key, lambda: self._looked_up(key, token, flow))
             except LookupTimeout as error:
                 raise Undecided(f"token review: no answer within {LOOKUP_LIMIT:g} seconds") from error
-        return answer.user
+        return result.user
 
-    async def _looked_up(self, key: bytes, token: str, flow: str) -> _Answer:
+    async def _looked_up(self, key: bytes, token: str, flow: str) -> _Result:
         if not self._failures.take(flow):
             raise TooManyRequests(REASON, retry_after=max(1, math.ceil(self._failures.wait(flow))))
         status = await self._reviewed(token, flow)
-        answer = _Answer(self._user(status))
-        if answer.user is not None:
+        result = _Result(self._user(status))
+        if result.user is not None:
             self._failures.give_back(flow)
-        self._cache.put(key, answer, self._ttl)
-        return answer
+        self._cache.put(key, result, self._ttl)
+        return result
 
     async def _reviewed(self, token: str, flow: str) -> Obj:
         spec: Obj = {"token": token}
@@ -139,9 +151,9 @@ class TokenReviewer:
         try:
             return await self._reviewer.review(lambda: review, flow)
         except BaseException as error:
-            self._failures.give_back(flow)  # nothing is known about the token
+            self._failures.give_back(flow)  # it was not judged
             if isinstance(error, TooManyRequests):
-                # Ours, or kube-apiserver's to each try.
+                # From our queue, or from kube-apiserver after all retries.
                 raise TooManyRequests(REASON, retry_after=error.retry_after or 1) from error
             if isinstance(error, ApiError | TransportError):
                 raise Undecided(f"token review: {error}") from error
@@ -151,7 +163,7 @@ class TokenReviewer:
         try:
             found = msgspec.convert(status, _Status)
         except msgspec.ValidationError as error:
-            raise AuthenticationError(f"token review: the answer has another shape: {error}") from error
+            raise AuthenticationError(f"token review: malformed status: {error}") from error
         if not found.authenticated:
             if found.error:
                 raise AuthenticationError(f"token review: {found.error}")
@@ -161,7 +173,7 @@ class TokenReviewer:
             raise AuthenticationError(f"token review: the token is for the audiences {audiences}")
         user = found.user or _ReviewedUser()
         if not user.username:
-            raise AuthenticationError("token review: the token is good, but the answer names no user")
+            raise AuthenticationError("token review: the token is valid, but the status names no user")
         return authenticated(
             User(
                 user.username,

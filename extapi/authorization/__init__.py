@@ -1,1 +1,1 @@
-"""Stage 4, may they: attributes of a request, SubjectAccessReview, always-allowed groups and paths (spec B)."""
+"""Stage 4: may the user do this? Authorizers decide: fixed groups and paths, then SubjectAccessReview (behaviour B)."""

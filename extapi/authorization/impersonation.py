@@ -1,7 +1,9 @@
-"""Acting as somebody else: Impersonate headers, each item of which has to be allowed (spec A32, the classic mode).
+"""Acting as another user, by the Impersonate headers; each of their values has to be allowed (behaviour A32).
 
-Stands after authentication, and here because it is a question of authorization. The constrained modes of 1.36
-(``impersonate:user-info`` and so on) are not asked for. Source: ``k8s.io/apiserver/pkg/endpoints/filters/impersonation``.
+The stage comes after authentication. It is in this package because it asks an authorizer. Of the modes that
+kube-apiserver 1.36 has, this is the legacy one: the constrained ones (``impersonate:user-info`` and so on) are not tried.
+
+Source: ``k8s.io/apiserver/pkg/endpoints/filters/impersonation``.
 """
 
 from __future__ import annotations
@@ -10,28 +12,31 @@ from dataclasses import dataclass
 
 from extapi.api.percent import unescaped_leniently
 from extapi.api.user import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
-from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Verdict
-from extapi.authorization.refusal import not_authorized
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Authorizer, Verdict
+from extapi.authorization.stage import not_authorized
 from extapi.errors import BadRequest, InternalError
-from extapi.listener.call import Call, Handler, Response
+from extapi.http.request import Request
+from extapi.http.response import Handler, Response
 
 USER, GROUP, UID, EXTRA_PREFIX = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
 
 AUTHENTICATION_GROUP = "authentication.k8s.io"
 
 ITEMS = 100
-"""Groups and extra values of one request. Each is a question to the cluster, as in kube-apiserver, which has no bound."""
+"""Groups and extra values per request. Each of them costs a review, as in kube-apiserver, which has no bound."""
 
 LENGTH = 16 * 1024
-"""Characters of all that is asked for: names become a part of those questions."""
+"""Characters of all values together: they become part of the reviews."""
 
 
 class BadImpersonation(BadRequest):
-    """400; its answer also has ``X-Content-Type-Options: nosniff``."""
+    """400; the response also has ``X-Content-Type-Options: nosniff``."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
+    """The identity that the headers ask for."""
+
     user: str
     uid: str
     groups: tuple[str, ...]
@@ -39,55 +44,60 @@ class _Wanted:
 
 
 class Impersonation:
-    """Replaces ``call.user`` where the headers ask for it and ``authorizer`` allows it, then calls ``handler``."""
+    """Replaces ``request.user`` where the headers ask for it and ``authorizer`` allows it, then calls ``handler``."""
 
     def __init__(self, handler: Handler, authorizer: Authorizer) -> None:
         self._handler = handler
         self._authorizer = authorizer
 
-    async def __call__(self, call: Call) -> Response:
-        """The handler's answer. Raises NotAuthorized, or BadRequest for headers that name no user."""
-        names = [name for name in call.headers if name.startswith("impersonate-")]
-        if names:
-            if call.user is None:
-                raise InternalError.because("no user found for the request")
-            wanted = _wanted(call, names)
-            if wanted is not None:
-                if MASTERS not in call.user.groups:  # whose questions are answered without asking the cluster
-                    _check_size(wanted)
-                await self._impersonate(call, call.user, wanted)
-            for name in names:
-                if name in {USER, GROUP, UID} or name.startswith(EXTRA_PREFIX):
-                    del call.headers[name]
-        return await self._handler(call)
+    async def __call__(self, request: Request) -> Response:
+        """The handler's response.
 
-    async def _impersonate(self, call: Call, requestor: User, wanted: _Wanted) -> None:
-        for attributes in _questions(wanted):
+        Raises:
+            NotAuthorized: The user may not impersonate one of the values.
+            BadImpersonation: The headers name no user, or are over the bounds.
+        """
+        names = [name for name in request.headers if name.startswith("impersonate")]
+        if names:
+            if request.user is None:
+                raise InternalError.because("no user found for the request")
+            wanted = _wanted(request, names)
+            if wanted is not None:
+                if MASTERS not in request.user.groups:  # they are allowed everything, without reviews
+                    _check_size(wanted)
+                await self._impersonate(request, request.user, wanted)
+            for name in names:
+                # Also those that mean nothing here: a server that the request is passed on to must not read them.
+                if name.startswith(("impersonate-", "impersonate_")):
+                    del request.headers[name]
+        return await self._handler(request)
+
+    async def _impersonate(self, request: Request, requestor: User, wanted: _Wanted) -> None:
+        for attributes in _required(wanted):
             try:
                 decision = await self._authorizer.authorize(requestor, attributes)
             except AuthorizationError as error:
-                call.log["impersonation"] = str(error)
+                request.log["impersonation"] = str(error)
                 raise not_authorized(requestor, attributes, "") from error
             if decision.verdict is not Verdict.ALLOW:
                 raise not_authorized(requestor, attributes, decision.reason)
-        call.original_user = requestor
-        call.user = User(wanted.user, uid=wanted.uid, groups=_groups(wanted), extra=wanted.extra)
+        request.original_user = requestor
+        request.user = User(wanted.user, uid=wanted.uid, groups=_groups(wanted), extra=wanted.extra)
 
 
-def _wanted(call: Call, names: list[str]) -> _Wanted | None:
-    user, uid = call.header(USER), call.header(UID)
-    groups = tuple(call.headers.get(GROUP, ()))
+def _wanted(request: Request, names: list[str]) -> _Wanted | None:
+    user, uid = request.header(USER), request.header(UID)
+    groups = tuple(request.headers.get(GROUP, ()))
     extra: dict[str, list[str]] = {}
     for name in names:
         if name.startswith(EXTRA_PREFIX):
-            # As it is where an escape is broken.
-            extra.setdefault(unescaped_leniently(name.removeprefix(EXTRA_PREFIX)), []).extend(call.headers[name])
+            extra.setdefault(unescaped_leniently(name.removeprefix(EXTRA_PREFIX)), []).extend(request.headers[name])
     if user:
         return _Wanted(user, uid, groups, {key: tuple(values) for key, values in extra.items()})
-    asked = [what for what, there in (("groups", groups), ("a uid", uid), ("extra", extra)) if there]
-    if asked:
+    found = [name for name, values in (("groups", groups), ("a uid", uid), ("extra", extra)) if values]
+    if found:
         # kube-apiserver prints a Go struct here.
-        raise BadImpersonation(f"requested {' and '.join(asked)} without impersonating a user name")
+        raise BadImpersonation(f"requested {' and '.join(found)} without impersonating a user name")
     return None
 
 
@@ -100,12 +110,12 @@ def _check_size(wanted: _Wanted) -> None:
         raise BadImpersonation(f"requested more than {LENGTH} characters of an identity to impersonate")
 
 
-def _questions(wanted: _Wanted) -> list[Attributes]:
+def _required(wanted: _Wanted) -> list[Attributes]:
     """What has to be allowed, in order."""
     account = _service_account(wanted.user)
     if account:
         namespace, name = account
-        asked = [
+        required = [
             Attributes(
                 "impersonate",
                 is_resource=True,
@@ -116,19 +126,19 @@ def _questions(wanted: _Wanted) -> list[Attributes]:
             )
         ]
     else:
-        asked = [Attributes("impersonate", is_resource=True, version="v1", resource="users", name=wanted.user)]
-    asked += [
+        required = [Attributes("impersonate", is_resource=True, version="v1", resource="users", name=wanted.user)]
+    required += [
         Attributes("impersonate", is_resource=True, version="v1", resource="groups", name=group)
         for group in wanted.groups
     ]
-    asked += [
+    required += [
         _of_authentication("userextras", value, subresource=key)
         for key, values in wanted.extra.items()
         for value in values
     ]
     if wanted.uid:
-        asked.append(_of_authentication("uids", wanted.uid))
-    return asked
+        required.append(_of_authentication("uids", wanted.uid))
+    return required
 
 
 def _of_authentication(resource: str, name: str, *, subresource: str = "") -> Attributes:
@@ -144,7 +154,11 @@ def _of_authentication(resource: str, name: str, *, subresource: str = "") -> At
 
 
 def _groups(wanted: _Wanted) -> tuple[str, ...]:
-    """The groups asked for; those of a service account where none were; and whether the user counts as known."""
+    """The groups of the impersonated user.
+
+    Without any in the headers, a service account gets its own. Every user is also in one of ``system:authenticated`` and
+    ``system:unauthenticated``.
+    """
     groups = wanted.groups
     account = _service_account(wanted.user)
     if account and not groups:
@@ -157,7 +171,7 @@ def _groups(wanted: _Wanted) -> tuple[str, ...]:
 
 
 def _service_account(user: str) -> tuple[str, str] | None:
-    """Namespace and name, if the user is a service account."""
+    """Namespace and name if the user is a service account, otherwise None."""
     parts = user.split(":", 4)
     if len(parts) != 4 or parts[:2] != ["system", "serviceaccount"] or not parts[2] or not parts[3]:
         return None

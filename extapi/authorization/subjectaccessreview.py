@@ -1,4 +1,4 @@
-"""Asking the cluster whether a user may: SubjectAccessReview, its answers kept for some seconds (spec B10-B13).
+"""The authorizer that asks the cluster by SubjectAccessReview, and caches its decisions for seconds (behaviour B10-B13).
 
 Must not know what happens to a request that is refused.
 """
@@ -13,49 +13,57 @@ from twisted.internet.defer import TimeoutError as LookupTimeout
 
 from extapi.api.requestselectors import Selectors
 from extapi.api.user import User
-from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Decision, Verdict
 from extapi.client.fairqueue import REASON, FairQueue
-from extapi.client.flight import AnswerCache, Flights
 from extapi.client.kube import Client, Obj, ResourceName
 from extapi.client.ratelimit import TokenBuckets
 from extapi.client.review import Reviewer
+from extapi.client.singleflight import AnswerCache, SingleFlight
+from extapi.client.transport import TransportError
+from extapi.clock import Clock
 from extapi.errors import ApiError, BadRequest, TooManyRequests
 
 AUTHORIZED_TTL = UNAUTHORIZED_TTL = 10.0
-"""Seconds an answer counts (``--authorization-webhook-cache-authorized-ttl`` and ``-unauthorized-ttl``)."""
+"""Seconds for which a decision is cached (``--authorization-webhook-cache-authorized-ttl`` and ``-unauthorized-ttl``)."""
 
 CACHED = 8192
-"""Answers that are kept."""
+"""Decisions in the cache."""
 
 CACHED_LENGTH = 10_000
-"""Bytes of what the caller chose, from which on an answer is not kept."""
+"""Decisions are not cached if the client chose this many bytes of their attributes, or more."""
 
 CACHED_TOTAL = 32 * 1024 * 1024
-"""Characters of the questions whose answers are kept: a user may have a megabyte of groups."""
+"""Characters of all users and attributes in the cache: a user may have a megabyte of groups."""
 
 LOOKUP_LIMIT = 60.0
-"""Seconds for one look-up with all its tries."""
+"""Seconds for one look-up, retries included."""
 
 REFUSALS = 100
 REFUSALS_PER_SECOND = 10.0
-"""Distinct questions that one user may ask in vain: at once, and from then on. Who asks more is trying doors."""
+"""Look-ups per user that may end in a refusal: a burst, and a rate. A user who causes more is probing."""
 
 USERS = 4096
 """Users whose refusals are counted."""
 
 FLOW_LENGTH = 256
-"""Characters of a user's name by which users are told apart here."""
+"""Characters of a user's name that tell users apart in the queue and among those counted."""
 
 _REVIEWS = ResourceName("authorization.k8s.io", "v1", "subjectaccessreviews")
 
 
 class SubjectAccessReviewer:
-    """Asks for reviews. ``jitter``: random numbers in [0, 1); the times to live are in seconds, 0 for no cache.
+    """Posts reviews, and caches their decisions.
 
-    A look-up is charged to the user it is about, and refunded if the answer is an allow. A user without credit gets 429
-    for questions whose answers are not known yet.
+    A look-up is charged to its user, and refunded if the decision is an allow. A user without credit gets 429, except for
+    decisions that are cached.
+
+    Args:
+        client: Reaches the cluster.
+        clock: The time.
+        jitter: Random numbers in [0, 1).
+        authorized_ttl: Seconds for which an allow is cached; 0 for no cache.
+        unauthorized_ttl: The same for every other decision.
+        queue: Bounds the reviews in flight; by default a queue of its own.
     """
 
     def __init__(
@@ -73,10 +81,15 @@ class SubjectAccessReviewer:
         self._authorized_ttl = authorized_ttl
         self._unauthorized_ttl = unauthorized_ttl
         self._cache: AnswerCache[Decision] = AnswerCache(clock, CACHED, CACHED_TOTAL)
-        self._flights: Flights[Decision] = Flights(clock, LOOKUP_LIMIT)
+        self._flights: SingleFlight[Decision] = SingleFlight(clock, LOOKUP_LIMIT)
 
     async def authorize(self, user: User, attributes: Attributes) -> Decision:
-        """The cluster's decision. Raises :class:`AuthorizationError`; :class:`TooManyRequests` if it cannot be asked now."""
+        """The cluster's decision.
+
+        Raises:
+            AuthorizationError: The review failed.
+            TooManyRequests: The user has no credit, the queue is full, or kube-apiserver answered 429.
+        """
         key = (*_identity(user), attributes)
         decision = self._cache.get(key)
         if decision is None:
@@ -105,9 +118,9 @@ class SubjectAccessReviewer:
         try:
             return await self._reviewer.review(lambda: review_of(user, attributes), flow)
         except BaseException as error:
-            self._refusals.give_back(flow)  # nobody has said no
+            self._refusals.give_back(flow)  # it was not refused
             if isinstance(error, TooManyRequests):
-                # Ours, or kube-apiserver's to each try.
+                # From our queue, or from kube-apiserver after all retries.
                 raise TooManyRequests(REASON, retry_after=error.retry_after or 1) from error
             if isinstance(error, ApiError | TransportError):
                 raise AuthorizationError(str(error)) from error
@@ -115,7 +128,7 @@ class SubjectAccessReviewer:
 
 
 def review_of(user: User, attributes: Attributes) -> Obj:
-    """The review to post; what is empty is left out, as Go does."""
+    """The review to post, without empty members, as Go writes it."""
     spec: Obj = {}
     if attributes.is_resource:
         spec["resourceAttributes"] = _filled(
@@ -139,7 +152,11 @@ def review_of(user: User, attributes: Attributes) -> Obj:
 
 
 def _label_requirements(selectors: Selectors | None) -> Obj | None:
-    """What cannot be expressed or parsed is left out: the question is then a broader one, never an error (B11)."""
+    """The requirements of the label selector.
+
+    What a review cannot express, or what does not parse, is left out: the review is then about more objects, and no error
+    (behaviour B11).
+    """
     if selectors is None:
         return None
     try:
@@ -179,7 +196,7 @@ def _filled(members: Obj) -> Obj:
 
 
 class _Status(msgspec.Struct):
-    """``SubjectAccessReviewStatus``; ``null`` is as good as nothing, as for Go's decoder."""
+    """``SubjectAccessReviewStatus``; a ``null`` member counts as missing, as for Go's decoder."""
 
     allowed: bool | None = None
     denied: bool | None = None
@@ -190,7 +207,7 @@ def _decision(status: Obj) -> Decision:
     try:
         found = msgspec.convert(status, _Status)
     except msgspec.ValidationError as error:
-        raise AuthorizationError(f"the answer of the subject access review has another shape: {error}") from error
+        raise AuthorizationError(f"the subject access review has a malformed status: {error}") from error
     reason = found.reason or ""
     if found.allowed and found.denied:
         raise AuthorizationError("webhook subject access review returned both allow and deny response")
@@ -200,19 +217,22 @@ def _decision(status: Obj) -> Decision:
 
 
 def _identity(user: User) -> tuple[Hashable, ...]:
-    """The user as part of a key; extra in an order of its own."""
+    """The user as part of a cache key; ``extra`` is sorted."""
     extra = tuple(sorted(user.extra.items())) if user.extra else ()
     return user.name, user.uid, user.groups, extra
 
 
 def _length(user: User) -> int:
-    """Characters of an identity."""
+    """Characters of a user's name, uid, groups and extra."""
     length = len(user.name) + len(user.uid) + sum(map(len, user.groups))
     return length + sum(len(key) + sum(map(len, values)) for key, values in user.extra.items())
 
 
 def _size(attributes: Attributes) -> int:
-    """Bytes that the caller controls (``shouldCache``)."""
+    """Bytes of the attributes that the client chose.
+
+    Source: ``k8s.io/apiserver/plugin/pkg/authorizer/webhook/webhook.go`` shouldCache.
+    """
     selectors = attributes.selectors
     texts = (
         attributes.namespace,

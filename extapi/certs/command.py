@@ -16,8 +16,8 @@ from extapi.api.names import dns1123_label, dns1123_subdomain
 from extapi.certs import keeping, rotation, showing
 from extapi.certs.directory import Paths, load
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import LEAF_LIFE
 from extapi.certs.serving import service_names
+from extapi.issuing import LEAF_LIFE
 
 _DURATION = re.compile(r"(?=.)(?:(\d{1,5})d)?(?:(\d{1,6})h)?", re.ASCII)
 
@@ -25,11 +25,11 @@ _DURATION = re.compile(r"(?=.)(?:(\d{1,5})d)?(?:(\d{1,6})h)?", re.ASCII)
 def _span(_context: click.Context, _option: click.Parameter, text: str) -> dt.timedelta:
     found = _DURATION.fullmatch(text)
     if not found:
-        raise click.BadParameter(f"{text!r} is no time in days and hours, such as 30d or 12h")
+        raise click.BadParameter(f"{text!r} is not a time in days and hours, such as 30d or 12h")
     span = dt.timedelta(days=int(found[1] or 0), hours=int(found[2] or 0))
     if span >= LEAF_LIFE:
         raise click.BadParameter(
-            f"a serving certificate lives {LEAF_LIFE.days}d: with {text} each run would make a new one"
+            f"a serving certificate is valid for {LEAF_LIFE.days}d: with {text} every run would make a new one"
         )
     return span
 
@@ -45,7 +45,7 @@ def _hosts(_context: click.Context, _option: click.Parameter, names: tuple[str, 
 
 
 def _host(name: str) -> str:
-    """An address in its usual spelling, or a DNS name, perhaps for all below it (``*.example.com``)."""
+    """An address in its usual spelling, or a DNS name, which may be a wildcard (``*.example.com``)."""
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
@@ -54,7 +54,7 @@ def _host(name: str) -> str:
             raise click.BadParameter(f"{name!r} is neither a DNS name nor an IP address") from None
         return lower
     if "%" in name:
-        raise click.BadParameter(f"{name!r} has a zone, for which a certificate has no place: leave it out")
+        raise click.BadParameter(f"{name!r} has a zone, which a certificate cannot contain: leave it out")
     return str(address)
 
 
@@ -71,7 +71,7 @@ _DIRECTORY = click.option(
 
 @click.group(invoke_without_command=True)
 @click.option(
-    "--service", metavar="NAME", callback=_label, help="The Service that kube-apiserver reaches the server by."
+    "--service", metavar="NAME", callback=_label, help="The Service through which kube-apiserver reaches the server."
 )
 @click.option("--namespace", metavar="NAME", callback=_label, help="The namespace of --service.")
 @click.option(
@@ -80,7 +80,7 @@ _DIRECTORY = click.option(
     metavar="HOST",
     multiple=True,
     callback=_hosts,
-    help="A further DNS name or IP address; may be repeated.",
+    help="An additional DNS name or IP address; may be repeated.",
 )
 @_DIRECTORY
 @click.option(
@@ -89,7 +89,7 @@ _DIRECTORY = click.option(
     default="30d",
     show_default=True,
     callback=_span,
-    help="How long before its end the serving certificate is made anew, in days (d) and hours (h).",
+    help="How long before it expires to renew the serving certificate, in days (d) and hours (h).",
 )
 @click.pass_context
 def certs(
@@ -109,10 +109,10 @@ def certs(
         for option in ("service", "namespace", "hosts", "renew_before"):
             if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
                 name = "host" if option == "hosts" else option.replace("_", "-")
-                raise click.UsageError(f"--{name} is of no use to {context.invoked_subcommand}")
+                raise click.UsageError(f"--{name} does not apply to {context.invoked_subcommand}")
         return
     if (service is None) != (namespace is None):
-        raise click.UsageError("--service and --namespace go together")
+        raise click.UsageError("--service and --namespace must be given together")
     if hosts and service is None:
         raise click.UsageError("--host needs --service and --namespace")
     names = service_names(service, namespace, hosts) if service and namespace else None
@@ -160,7 +160,7 @@ def rotate(context: click.Context, step: str, directory: Path) -> None:
 
 
 def _chosen(context: click.Context, directory: Path) -> Path:
-    """The directory that was named before or after the subcommand."""
+    """The directory given before or after the subcommand."""
     given = context.get_parameter_source("directory") is ParameterSource.COMMANDLINE
     if given or context.parent is None or "directory" not in context.parent.params:
         return directory
@@ -174,7 +174,7 @@ def _warn(paths: Paths, *, now: dt.datetime, renew_before: dt.timedelta = keepin
 
 @contextlib.contextmanager
 def _failures(paths: Paths) -> Iterator[None]:
-    """What the operator reads when it does not work."""
+    """Turn failures into messages for the operator."""
     try:
         yield
     except CertsFailure as failure:

@@ -1,14 +1,14 @@
-"""The directory that ``extapi certs`` keeps: what it holds, what that amounts to, and how it is written.
+"""The directory that ``extapi certs`` keeps: its files, what they mean together, and how they are written.
 
-Four files, and a fifth while authorities change:
+Four files, and a fifth during a rotation:
 
-    ca.crt        what goes into caBundle: one authority, or the old and the new one
+    ca.crt        the caBundle: one authority, or the old and the new one
     ca.key        the key of the authority that signs
     next-ca.key   the key of the authority that will sign next
     tls.crt       the serving certificate, with the intermediates that vouch for it
     tls.key       its key
 
-Where a rotation stands is not noted anywhere: it follows from who signed ``tls.crt`` and what stands in ``ca.crt``.
+The stage of a rotation is not recorded: it follows from the issuer of ``tls.crt`` and the content of ``ca.crt``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives import serialization
 
 from extapi.certs import files
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import Authority, PrivateKey, Signed, private_pem
 from extapi.certs.reading import is_authority, read_certificates, read_key, title, titles, vouches
+from extapi.issuing import Authority, PrivateKey, Signed, private_pem
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Paths:
         return self.directory / "tls.key"
 
     def warnings(self) -> list[str]:
-        """What others could do to the files, and the command that ends it."""
+        """Access that others have to the files, and the command that removes it."""
         found = [
             f"{path} can be read by others: chmod 600 {path}"
             for path in (self.authority_key, self.next_key, self.key)
@@ -74,7 +74,7 @@ class Paths:
 
 
 class Stage(enum.Enum):
-    """Where a rotation of the authority stands."""
+    """The stage of a rotation of the authority."""
 
     NONE = enum.auto()
     BEGUN = enum.auto()
@@ -85,7 +85,7 @@ class Stage(enum.Enum):
 
 @dataclass(frozen=True)
 class Holdings:
-    """The content of the directory. What is not there is empty, or None."""
+    """The content of the directory. Missing files are empty or None."""
 
     authorities: tuple[x509.Certificate, ...]
     authority_key: PrivateKey | None
@@ -105,7 +105,7 @@ class Holdings:
 
     @property
     def issuer(self) -> x509.Certificate | None:
-        """Who of ``ca.crt`` vouches for the serving certificate."""
+        """The authority in ``ca.crt`` that vouches for the serving certificate."""
         return next((each for each in self.authorities if self.leaf and vouches(each, self.leaf)), None)
 
     @property
@@ -115,40 +115,40 @@ class Holdings:
 
     @property
     def upcoming(self) -> Authority | None:
-        """The authority that is to sign the next serving certificate, although it has not signed this one."""
+        """The authority that will sign the next serving certificate, if it did not sign this one."""
         following = self._authority(self.next_key)
         if following is None and self.leaf and self.signer and not vouches(self.signer.certificate, self.leaf):
-            return self.signer  # somebody has put the key in place by hand
+            return self.signer  # the key was put in place by hand
         return following
 
     @property
     def latest(self) -> Authority | None:
-        """The authority that will be left when no rotation is under way."""
+        """The authority that remains after the rotation."""
         return self.upcoming or self.signer
 
     @property
     def old(self) -> tuple[x509.Certificate, ...]:
-        """What of ``ca.crt`` is neither the latest authority nor vouches for it."""
+        """The certificates in ``ca.crt`` that are neither the latest authority nor vouch for it."""
         return tuple(
             each for each in self.authorities if self.latest and each not in self.path(self.latest.certificate)
         )
 
     @property
     def stage(self) -> Stage:
-        """Where a rotation stands."""
+        """The stage of a rotation."""
         if self.leaf and self.upcoming and not vouches(self.upcoming.certificate, self.leaf):
             return Stage.BEGUN
         return Stage.SWITCHED if self.old else Stage.NONE
 
     def path(self, authority: x509.Certificate) -> tuple[x509.Certificate, ...]:
-        """The authority and those of ``ca.crt`` that vouch for it, up to the root."""
+        """The authority and the certificates in ``ca.crt`` that vouch for it, up to the root."""
         found = [authority]
         while above := [each for each in self.authorities if each not in found and vouches(each, found[-1])]:
             found.append(above[0])
         return tuple(found)
 
     def _authority(self, key: PrivateKey | None) -> Authority | None:
-        """A key with its certificate; of several the one that lasts longest."""
+        """A key with its certificate; of several the one that expires last."""
         if key is None:
             return None
         own = [each for each in self.authorities if each.public_key() == key.public_key()]
@@ -158,7 +158,8 @@ class Holdings:
 def load(paths: Paths) -> Holdings:
     """Read everything.
 
-    :raises CertsFailure: a file cannot be used, or does not belong to the others.
+    Raises:
+        CertsFailure: A file cannot be used, or does not match the others.
     """
     holdings = Holdings(
         read_certificates(paths.authorities),
@@ -181,7 +182,7 @@ def load(paths: Paths) -> Holdings:
     if holdings.leaf and not holdings.authorities:
         raise CertsFailure(
             f"{paths.authorities} is missing, but there is a certificate {title(holdings.leaf)} in {paths.certificate}: put "
-            "its authority there, or move all files away to begin anew"
+            "its authority there, or move all files away to start over"
         )
     if holdings.leaf and not holdings.issuer:
         raise CertsFailure(
@@ -196,10 +197,11 @@ def load(paths: Paths) -> Holdings:
 
 @contextlib.contextmanager
 def held(paths: Paths) -> Iterator[None]:
-    """The directory, for nobody else until the end. What an interrupted run left half done is finished first.
+    """Lock the directory until the context ends. Finishes first what an interrupted run left half done.
 
-    :raises CertsFailure: another process is at work here, or a file cannot be read.
-    :raises OSError: the directory or a file cannot be written.
+    Raises:
+        CertsFailure: Another process has locked it, or a file cannot be read.
+        OSError: The directory or a file cannot be written.
     """
     with files.locked(paths.directory):
         settle(paths)
@@ -209,8 +211,9 @@ def held(paths: Paths) -> Iterator[None]:
 def settle(paths: Paths) -> None:
     """Finish what an interrupted run left half done. Call it with the directory :func:`held`.
 
-    :raises CertsFailure: a file cannot be read.
-    :raises OSError: a file cannot be renamed.
+    Raises:
+        CertsFailure: A file cannot be read.
+        OSError: A file cannot be renamed.
     """
     unfinished, key = _complete(files.beside(paths.certificate)), read_key(paths.key)
     if unfinished and key and unfinished[0].public_key() == key.public_key():
@@ -227,7 +230,8 @@ def settle(paths: Paths) -> None:
 def write_authorities(paths: Paths, authorities: Sequence[x509.Certificate]) -> None:
     """Write ``ca.crt``.
 
-    :raises OSError: it cannot be written.
+    Raises:
+        OSError: It cannot be written.
     """
     files.replace(paths.authorities, _pem(authorities), mode=files.CERTIFICATE_MODE)
 
@@ -235,15 +239,17 @@ def write_authorities(paths: Paths, authorities: Sequence[x509.Certificate]) -> 
 def write_key(path: Path, key: PrivateKey) -> None:
     """Write the key of an authority.
 
-    :raises OSError: it cannot be written.
+    Raises:
+        OSError: It cannot be written.
     """
     files.replace(path, private_pem(key), mode=files.KEY_MODE)
 
 
 def write_pair(paths: Paths, signed: Signed, authorities: Sequence[x509.Certificate]) -> None:
-    """Write ``tls.crt`` and ``tls.key``. ``authorities``: those above it, of which the intermediates are served.
+    """Write ``tls.crt`` and ``tls.key``. ``authorities``: the chain above it, of which the intermediates are served.
 
-    :raises OSError: they cannot be written.
+    Raises:
+        OSError: They cannot be written.
     """
     intermediates = [each for each in authorities if not vouches(each, each)]
     files.replace_pair(paths.certificate, _pem([signed.certificate, *intermediates]), paths.key, signed.key_pem())
@@ -254,7 +260,7 @@ def _pem(certificates: Sequence[x509.Certificate]) -> bytes:
 
 
 def _complete(path: Path) -> tuple[x509.Certificate, ...]:
-    """The certificates of a file that was perhaps not written to its end."""
+    """The certificates of a file that may be incomplete."""
     try:
         return read_certificates(path)
     except CertsFailure:

@@ -1,7 +1,7 @@
-"""The one way in which ``extapi certs`` gives up: a sentence for the person at the terminal."""
+"""The one error with which ``extapi certs`` gives up: a sentence for the user at the terminal."""
 
 from __future__ import annotations
 
 
 class CertsFailure(Exception):
-    """Files are not as they have to be; the message names the file and the certificate, and says what to do."""
+    """Files are wrong; the message names the file and the certificate, and says what to do."""

@@ -1,7 +1,7 @@
-"""Making what is missing, and making the serving certificate anew in time. Run again, it finds nothing to do.
+"""Makes what is missing, and renews the serving certificate in time. A second run has nothing to do.
 
-Works on one directory (:mod:`extapi.certs.directory`), and tells what it did in sentences. It never changes whom
-clients trust: that is :mod:`extapi.certs.rotation`.
+Works on one directory (:mod:`extapi.certs.directory`), and says in sentences what it did. It never changes the authority
+that clients trust: :mod:`extapi.certs.rotation` does.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable
 from extapi.certs import directory
 from extapi.certs.directory import Holdings, Paths, Stage
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import LEAF_LIFE, Authority, new_key
 from extapi.certs.reading import hosts, moment, title
 from extapi.certs.rotation import deliver, following, register, standing
 from extapi.certs.serving import Names, check_validity, issue, names_of, new_authority
+from extapi.issuing import LEAF_LIFE, Authority, new_key
 
 RENEWAL = dt.timedelta(days=30)
-"""How long before its end a serving certificate is made anew."""
+"""How long before it expires a serving certificate is renewed."""
 AUTHORITY_RENEWAL = dt.timedelta(days=180)
-"""How long before its end an authority is due to be rotated."""
+"""How long before it expires an authority should be rotated."""
 
 Say = Callable[[str], None]
 
@@ -28,15 +28,17 @@ Say = Callable[[str], None]
 def ensure(
     paths: Paths, names: Names | None, *, now: dt.datetime, renew_before: dt.timedelta = RENEWAL, say: Say
 ) -> None:
-    """An authority, and a serving certificate of it for ``names`` that is good for ``renew_before`` and longer.
+    """Ensure an authority, and a serving certificate for ``names`` that is valid for longer than ``renew_before``.
 
-    ``names``: None for those that the certificate has. Names are only added: who asks under one finds it later, too.
+    ``names``: None for the names of the present certificate. Names are only added, never removed, so that clients that use
+    them keep working.
 
-    :raises CertsFailure: files are not as they have to be, or what is needed for a new certificate is missing.
-    :raises OSError: files cannot be written.
+    Raises:
+        CertsFailure: Files are wrong, or something needed for a new certificate is missing.
+        OSError: Files cannot be written.
     """
     if names is None and not paths.directory.is_dir():
-        raise CertsFailure(f"there is no {paths.certificate} yet: say for whom it is, by --service and --namespace")
+        raise CertsFailure(f"there is no {paths.certificate} yet: name its Service with --service and --namespace")
     with directory.held(paths):
         holdings = directory.load(paths)
         wanted = _wanted(paths, holdings, names)
@@ -61,7 +63,7 @@ def ensure(
 
 
 def warnings(paths: Paths, holdings: Holdings, *, now: dt.datetime, renew_before: dt.timedelta = RENEWAL) -> list[str]:
-    """What somebody has to see to: modes of files, the end of an authority, a rotation that was not finished."""
+    """What an operator should attend to: modes of files, an expiring authority, an unfinished rotation."""
     found = paths.warnings()
     issuer = holdings.issuer
     if holdings.stage is not Stage.NONE:
@@ -82,7 +84,7 @@ def _wanted(paths: Paths, holdings: Holdings, names: Names | None) -> Names:
 
 
 def _make_authority(paths: Paths, holdings: Holdings, now: dt.datetime, say: Say) -> Holdings:
-    """The key first: a run that ends in between leaves a key that the next one takes."""
+    """Write the key first: an interrupted run leaves a key that the next run uses."""
     key = holdings.authority_key
     if key is None:
         key = new_key()
@@ -111,19 +113,19 @@ def _reason(holdings: Holdings, wanted: Names, now: dt.datetime, renew_before: d
 
 
 def _end_of_next(holdings: Holdings, now: dt.datetime) -> dt.datetime:
-    """How long a new one would last: it does not outlive its authority."""
+    """When a new one would expire: not later than its authority."""
     end = now + LEAF_LIFE
     return min(end, holdings.issuer.not_valid_after_utc) if holdings.issuer else end
 
 
 def _signer(paths: Paths, holdings: Holdings, reason: str) -> Authority:
-    """The authority that may sign a new certificate without anybody having to be told."""
+    """The authority that may sign a new certificate, one that clients already trust."""
     signer, issuer = holdings.signer, holdings.issuer
     needed = f"a new {paths.certificate} is needed ({reason})"
     if signer is None:
         raise CertsFailure(
             f"{needed}, and {paths.authority_key} is missing: put the key of an authority in {paths.authorities} there; "
-            f"if it is lost, get another authority by extapi certs rotate --dir {paths.directory}"
+            f"if it is lost, make another authority with extapi certs rotate --dir {paths.directory}"
         )
     if issuer and holdings.stage is Stage.BEGUN and issuer.public_key() != signer.certificate.public_key():
         raise CertsFailure(
@@ -140,6 +142,6 @@ def _tell_ends(paths: Paths, holdings: Holdings, renew_before: dt.timedelta, say
     if holdings.leaf:
         end = holdings.leaf.not_valid_after_utc
         say(
-            f"{paths.certificate}: {title(holdings.leaf)} expires {moment(end)}, and is made anew by a run "
-            f"after {moment(end - renew_before)}"
+            f"{paths.certificate}: {title(holdings.leaf)} expires {moment(end)}; a run after "
+            f"{moment(end - renew_before)} renews it"
         )

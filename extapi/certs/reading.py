@@ -1,7 +1,7 @@
-"""Certificates and keys out of their files, and what of them people are told.
+"""Reads certificates and keys from files, and describes them to people.
 
-Takes what kube-apiserver takes too (``crypto/x509`` of Go): EC keys on the NIST curves, RSA keys of 2048 bits and more,
-not encrypted. Everything else is a :class:`CertsFailure` that names the file and what to do.
+Accepts what kube-apiserver accepts (Go's ``crypto/x509``): EC keys on the NIST curves and RSA keys of 2048 bits and more,
+unencrypted. Everything else is a :class:`CertsFailure` that names the file and what to do.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import PrivateKey
+from extapi.issuing import PrivateKey
 
 _CURVES = ("secp256r1", "secp384r1", "secp521r1")
 _RSA_BITS = 2048
 _BROKEN = (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
-"""What the library raises for a part of a certificate that it cannot make sense of."""
+"""What the library raises for a part of a certificate that it cannot parse."""
 
 
 def read_certificates(path: Path) -> tuple[x509.Certificate, ...]:
-    """All certificates of a PEM file, in order; none if there is no such file.
+    """All certificates of a PEM file, in order; none if the file does not exist.
 
-    :raises CertsFailure: it cannot be read, holds no certificate, one that makes no sense, or a private key as well.
+    Raises:
+        CertsFailure: The file cannot be read, holds no certificate, an invalid one, or a private key as well.
     """
     content = _read(path)
     if content is None:
         return ()
     if b"PRIVATE KEY-----" in content:
-        raise CertsFailure(
-            f"{path} holds a private key as well, and is given away: move the key into a file of its own"
-        )
+        raise CertsFailure(f"{path} also holds a private key, but is a public file: move the key to another file")
     try:
         certificates = tuple(x509.load_pem_x509_certificates(content))
     except (ValueError, x509.InvalidVersion) as error:
@@ -45,19 +44,20 @@ def read_certificates(path: Path) -> tuple[x509.Certificate, ...]:
         ) from error
     for number, each in enumerate(certificates, 1):
         try:
-            # The library looks at these only when it is asked for them.
+            # The library parses these only when they are read.
             _ = each.subject, each.issuer, each.extensions, each.public_key()
         except _BROKEN as error:
             raise CertsFailure(
-                f"certificate {number} in {path} makes no sense ({_first_line(error)}): take it out of the file"
+                f"certificate {number} in {path} cannot be parsed ({_first_line(error)}): remove it from the file"
             ) from error
     return certificates
 
 
 def read_key(path: Path) -> PrivateKey | None:
-    """The private key of a PEM file; None if there is no such file.
+    """The private key of a PEM file; None if the file does not exist.
 
-    :raises CertsFailure: it cannot be read, is encrypted, or is of a kind that kube-apiserver does not take.
+    Raises:
+        CertsFailure: The key cannot be read, is encrypted, or is of a type that kube-apiserver does not accept.
     """
     content = _read(path)
     if content is None:
@@ -78,7 +78,7 @@ def read_key(path: Path) -> PrivateKey | None:
         return key
     raise CertsFailure(
         f"the private key in {path} ({describe_key(key.public_key())}) cannot be used: "
-        f"take EC on P-256, P-384 or P-521, or RSA of at least {_RSA_BITS} bits"
+        f"use EC on P-256, P-384 or P-521, or RSA of at least {_RSA_BITS} bits"
     )
 
 
@@ -93,7 +93,7 @@ def is_authority(certificate: x509.Certificate) -> bool:
 
 
 def vouches(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
-    """Whether the authority's key signed the certificate, in its name. Times are not looked at."""
+    """Whether the authority's key signed the certificate, in its name. Ignores validity times."""
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
@@ -102,7 +102,7 @@ def vouches(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
 
 
 def hosts(certificate: x509.Certificate) -> list[str]:
-    """The DNS names and IP addresses that it is for."""
+    """The DNS names and IP addresses that it covers."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -111,12 +111,12 @@ def hosts(certificate: x509.Certificate) -> list[str]:
 
 
 def title(certificate: x509.Certificate) -> str:
-    """Its subject, in quotes."""
+    """The subject, in quotes."""
     return f'"{certificate.subject.rfc4514_string()}"'
 
 
 def titles(certificates: Sequence[x509.Certificate]) -> str:
-    """The subjects of several."""
+    """The subjects of several certificates, in quotes."""
     return ", ".join(map(title, certificates))
 
 
@@ -126,7 +126,7 @@ def moment(time: dt.datetime) -> str:
 
 
 def describe_key(key: object) -> str:
-    """What kind of key a public key is of."""
+    """The type and size of a public key."""
     if isinstance(key, ec.EllipticCurvePublicKey):
         return f"EC {key.curve.name}"
     if isinstance(key, rsa.RSAPublicKey):
@@ -146,5 +146,5 @@ def _read(path: Path) -> bytes | None:
 
 
 def _first_line(error: Exception) -> str:
-    """The library's text runs over several lines; the first says what matters."""
+    """The first line of the library's text, which says what matters."""
     return str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__

@@ -1,7 +1,6 @@
-"""The serving certificate: for which names it is, and how it is made anew.
+"""The serving certificate: its names, and how it is issued.
 
-Writes ``tls.crt`` and ``tls.key``, and says what is to be done with them; when to do so is decided by
-:mod:`extapi.certs.keeping` and :mod:`extapi.certs.rotation`.
+Writes ``tls.crt`` and ``tls.key``; :mod:`extapi.certs.keeping` and :mod:`extapi.certs.rotation` decide when.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from cryptography.x509.oid import NameOID
 from extapi.certs import directory
 from extapi.certs.directory import Holdings, Paths
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import NAME_LIMIT, Authority, PrivateKey, Signed, make_server, self_sign
 from extapi.certs.reading import hosts, moment, title
+from extapi.issuing import NAME_LIMIT, Authority, PrivateKey, Signed, make_server, self_sign
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a serving certificate is made out to: a common name of at most 64 characters, and hosts."""
+    """The names of a serving certificate: a common name of at most 64 characters, and hosts."""
 
     common: str
     hosts: Sequence[str]
 
 
 def service_names(service: str, namespace: str, further: Sequence[str] = ()) -> Names:
-    """The names of a Service, as its clients spell them; kube-apiserver asks for the first of them.
+    """The names of a Service as clients write them; kube-apiserver uses the first.
 
     Source: ``k8s.io/kube-aggregator/pkg/apiserver`` (``ServerName``: ``<service>.<namespace>.svc``).
     """
@@ -39,18 +38,19 @@ def service_names(service: str, namespace: str, further: Sequence[str] = ()) -> 
 
 
 def names_of(paths: Paths, holdings: Holdings) -> Names:
-    """Those of the serving certificate that there is.
+    """The names of the present serving certificate.
 
-    :raises CertsFailure: there is none, or it has no names.
+    Raises:
+        CertsFailure: There is none, or it has no names.
     """
     if holdings.leaf is None:
         raise CertsFailure(
-            f"there is no {paths.certificate} yet: say for whom it is, by extapi certs --service NAME --namespace NAME"
+            f"there is no {paths.certificate} yet: make it with extapi certs --service NAME --namespace NAME"
         )
     found = hosts(holdings.leaf)
     if not found:
         raise CertsFailure(
-            f"{title(holdings.leaf)} in {paths.certificate} is for no host: say for whom a new one is, by extapi certs "
+            f"{title(holdings.leaf)} in {paths.certificate} names no host: make a new one with extapi certs "
             "--service NAME --namespace NAME"
         )
     common = [str(each.value) for each in holdings.leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
@@ -58,15 +58,16 @@ def names_of(paths: Paths, holdings: Holdings) -> Names:
 
 
 def new_authority(now: dt.datetime, key: PrivateKey) -> x509.Certificate:
-    """An authority for ``caBundle``. The time in its name tells the old one from the new one."""
+    """A new authority for ``caBundle``. The time in its name distinguishes it from the old one."""
     return self_sign(f"extapi serving CA {moment(now)}", key, now=now)
 
 
 def issue(paths: Paths, holdings: Holdings, signer: Authority, names: Names, *, now: dt.datetime) -> Signed:
-    """A new serving certificate, written.
+    """Issue and write a new serving certificate.
 
-    :raises CertsFailure: nobody would trust what this authority signs now.
-    :raises OSError: the files cannot be written.
+    Raises:
+        CertsFailure: The authority is not valid now, so nobody would trust the certificate.
+        OSError: The files cannot be written.
     """
     check_validity(paths, signer.certificate, now)
     signed = make_server(signer, names.common, names.hosts, now=now)
@@ -75,13 +76,14 @@ def issue(paths: Paths, holdings: Holdings, signer: Authority, names: Names, *, 
 
 
 def check_validity(paths: Paths, authority: x509.Certificate, now: dt.datetime) -> None:
-    """Nobody trusts what an authority signed before or after its time.
+    """Check that the authority is valid now; otherwise nobody trusts what it signs.
 
-    :raises CertsFailure: it is not its time.
+    Raises:
+        CertsFailure: The authority is not valid now.
     """
     if not authority.not_valid_before_utc <= now < authority.not_valid_after_utc:
         raise CertsFailure(
             f"the authority {title(authority)} in {paths.authorities} is valid from {moment(authority.not_valid_before_utc)} "
-            f"to {moment(authority.not_valid_after_utc)}, and this clock says {moment(now)}: if the clock is right, get "
-            f"another authority by extapi certs rotate --dir {paths.directory}"
+            f"to {moment(authority.not_valid_after_utc)}, and this clock says {moment(now)}: if the clock is right, make "
+            f"another authority with extapi certs rotate --dir {paths.directory}"
         )

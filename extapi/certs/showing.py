@@ -1,4 +1,4 @@
-"""Telling what certificates and keys lie in a directory, and what vouches for what. Changes nothing."""
+"""Describes the certificates and keys in a directory, and which vouches for which. Changes nothing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cryptography.hazmat.primitives import hashes
 
 from extapi.certs.directory import Paths
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import PrivateKey
 from extapi.certs.reading import describe_key, hosts, moment, read_certificates, read_key, vouches
+from extapi.issuing import PrivateKey
 
 T = TypeVar("T")
 
 
 def show(paths: Paths, *, now: dt.datetime, say: Callable[[str], None]) -> bool:
-    """Describe each certificate and key. Whether all files could be read; what is wrong with one is said in its place."""
+    """Describe each certificate and key, and the problem of each file that cannot be read. Returns whether all could be read."""
     problems: list[str] = []
 
     def read(reader: Callable[[Path], T], path: Path, instead: T) -> T:
@@ -34,7 +34,7 @@ def show(paths: Paths, *, now: dt.datetime, say: Callable[[str], None]) -> bool:
     keys = {path: read(read_key, path, None) for path in (paths.authority_key, paths.next_key, paths.key)}
     if not any(bundles.values()) and not any(keys.values()) and not problems:
         raise CertsFailure(
-            f"there is nothing in {paths.directory}: make it by extapi certs --service NAME --namespace NAME"
+            f"there is nothing in {paths.directory}: make certificates with extapi certs --service NAME --namespace NAME"
         )
     for path, certificates in bundles.items():
         for certificate in certificates:

@@ -1,6 +1,6 @@
-"""The body of one HTTP answer as it arrives: collected whole under a limit, or cut into lines with backpressure.
+"""The body of an HTTP response as it arrives: collected as a whole, or split into lines with back-pressure.
 
-Knows Twisted's way of delivering bodies. Must not know what is in them.
+Knows how Twisted delivers bodies, not what is in them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from twisted.python.failure import Failure
 from twisted.web.client import ResponseDone
 from twisted.web.http import PotentialDataLoss
 
+from extapi.client.tls import sentence
+
 LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes of one line of a stream."""
+"""Bytes per line of a stream."""
 
 HIGH_WATER = 1024 * 1024
-"""Bytes that wait for a slow reader before the connection is paused."""
+"""Bytes that may wait for a slow reader before the connection is paused."""
 
 
 class BodyError(Exception):
-    """The body is larger than it may be, or broke off; the text says which."""
+    """The body is too large, or broke off; the text says which."""
 
 
-class Body(Protocol):
-    """Receives a body for one reader that waits with :meth:`more`."""
+class ResponseBody(Protocol):
+    """Receives a body for one reader, which calls :meth:`more`, :meth:`whole` or :meth:`lines`."""
 
     def __init__(self) -> None:
         self._pieces: deque[bytes] = deque()
@@ -38,7 +40,7 @@ class Body(Protocol):
         self._failure: BodyError | None = None
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
-        """A piece came."""
+        """A piece has arrived."""
         if self._ended:
             return
         self._pieces.append(data)
@@ -49,17 +51,20 @@ class Body(Protocol):
         self._wake()
 
     def connectionLost(self, reason: Failure | None = None) -> None:  # noqa: N802 - Twisted's name
-        """The body is complete, or something broke."""
+        """The body is complete, or broke off."""
         if self._ended:
             return
         self._ended = True
-        # An answer without a length ends with its connection (PotentialDataLoss): that is its proper end.
-        if reason is not None and not isinstance(reason.value, ResponseDone | PotentialDataLoss):
-            self._failure = BodyError(f"the answer broke off: {reason.getErrorMessage()}")
+        # A response without a length ends with its connection (PotentialDataLoss): that is its proper end.
+        error = None if reason is None else reason.value
+        if error is not None and not isinstance(error, ResponseDone | PotentialDataLoss):
+            self._failure = BodyError(
+                f"the answer broke off: {', '.join(dict.fromkeys(map(sentence, innermost(error))))}"
+            )
         self._wake()
 
     def close(self, why: str = "closed") -> None:
-        """Drop the connection and what has not been read; a waiting reader gets :class:`BodyError`."""
+        """Drop the connection and what was not read; a waiting reader gets :class:`BodyError`."""
         if self._ended:
             return
         self._ended = True
@@ -69,7 +74,11 @@ class Body(Protocol):
         self._wake()
 
     async def more(self) -> bytes:
-        """The next piece; empty at the end. Raises :class:`BodyError`."""
+        """The next piece; empty at the end.
+
+        Raises:
+            BodyError: The body broke off, or was closed.
+        """
         while not self._pieces:
             if self._failure is not None:
                 raise self._failure
@@ -89,7 +98,11 @@ class Body(Protocol):
         return piece
 
     async def whole(self, limit: int) -> bytes:
-        """All of it, at most ``limit`` bytes. Raises :class:`BodyError`."""
+        """The whole body.
+
+        Raises:
+            BodyError: The body has more than ``limit`` bytes, broke off, or was closed.
+        """
         pieces: list[bytes] = []
         size = 0
         while piece := await self.more():
@@ -102,7 +115,11 @@ class Body(Protocol):
         return b"".join(pieces)
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Line by line without their ends; what follows the last newline counts as a line. Raises :class:`BodyError`."""
+        """Iterate over the lines, without their ends. What follows the last line break counts as a line.
+
+        Raises:
+            BodyError: A line has more than :data:`LINE_LIMIT` bytes, or the body broke off or was closed.
+        """
         begun: list[bytes] = []
         size = 0
         while piece := await self.more():
@@ -127,3 +144,15 @@ class Body(Protocol):
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.called:
             self._waiting.callback(None)
+
+
+def innermost(error: BaseException) -> list[BaseException]:
+    """The errors that Twisted's HTTP client and its endpoints have wrapped."""
+    # A connection that is lost before its protocol has it: ConnectError(string=Failure).
+    inner = getattr(error, "reasons", None) or [each for each in error.args if isinstance(each, Failure)]
+    if not inner:
+        return [error]
+    found: list[BaseException] = []
+    for each in inner:
+        found += innermost(each.value if isinstance(each, Failure) and each.value is not None else each)
+    return found

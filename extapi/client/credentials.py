@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
-from extapi.client.clock import Clock
-from extapi.client.proxy import Proxy, ProxyError
+from extapi.client.proxy import ProxyError, ProxyURL
 from extapi.client.proxyenvironment import environment_proxy
+from extapi.clock import Clock
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet mounts ``token``, ``ca.crt`` and ``namespace`` (k8s.io/client-go/rest)."""
@@ -33,7 +34,11 @@ class TokenSource(Protocol):
     """Where the Authorization header comes from."""
 
     async def authorization(self) -> str:
-        """The header's value, such as ``Bearer abc``. Raises :class:`CredentialsError`."""
+        """The header's value, such as ``Bearer abc``.
+
+        Raises:
+            CredentialsError: There is none.
+        """
         ...
 
 
@@ -59,7 +64,11 @@ class FileToken:
         self._until = 0.0
 
     async def authorization(self) -> str:
-        """The token, read again every ``period`` seconds; while the file cannot be read, the last one stays."""
+        """The token, read again every ``period`` seconds; while the file cannot be read, the last one stays.
+
+        Raises:
+            CredentialsError: It could not be read yet, or is empty.
+        """
         now = self._clock.seconds()
         if not self._value or now >= self._until:
             self._until = now + self._period
@@ -91,14 +100,16 @@ class Credentials:
     token: TokenSource | None = field(default=None, repr=False)
     server_name: str = ""
     """The name expected in the server's certificate where it is not the host of ``server``."""
-    proxy: Proxy | None = None
+    proxy: ProxyURL | None = None
     """The proxy on the way to the server; ``None``: none."""
 
     def by_environment(self, environ: Mapping[str, str]) -> Credentials:
         """The same with the proxy that the environment names for the server, unless there is one already.
 
-        client-go (k8s.io/client-go/transport) asks ``http.ProxyFromEnvironment`` where a kubeconfig says nothing.
-        Raises :class:`CredentialsError`.
+        Raises:
+            CredentialsError: The environment names something else.
+
+        Source: ``k8s.io/client-go/transport``, which asks ``http.ProxyFromEnvironment`` where a kubeconfig says nothing.
         """
         if self.proxy is not None:
             return self
@@ -108,14 +119,36 @@ class Credentials:
             raise CredentialsError(str(error)) from error
 
 
+def check_server(server: str) -> None:
+    """See that ``server``, as a kubeconfig has it, is the URL of one.
+
+    Raises:
+        ValueError: It is not; the text goes on after the kubeconfig's path and a colon.
+    """
+    if not server:
+        raise ValueError("the cluster has no server")
+    try:
+        split = urlsplit(server)
+        known = split.scheme in {"https", "http"} and bool(split.hostname) and split.port != 0
+    except ValueError:  # of a port that is no number, too
+        known = False
+    if not known:
+        raise ValueError(f"the cluster's server is {server!r}, and no URL such as https://10.0.0.1:6443")
+
+
 def in_cluster(clock: Clock, environ: Mapping[str, str], root: Path = SERVICE_ACCOUNT) -> Credentials:
-    """The credentials of the pod this process runs in (``rest.InClusterConfig``).
+    """The credentials of the pod this process runs in.
 
-    ``environ`` has ``KUBERNETES_SERVICE_HOST`` and ``KUBERNETES_SERVICE_PORT``, and may name a proxy; ``root`` holds
-    the mounted files.
+    Args:
+        clock: Times the token file.
+        environ: Has ``KUBERNETES_SERVICE_HOST`` and ``KUBERNETES_SERVICE_PORT``, and may name a proxy.
+        root: Holds the mounted files.
 
-    :raises NotInCluster: there is no pod around it.
-    :raises CredentialsError: the pod's credentials cannot be read.
+    Raises:
+        NotInCluster: There is no pod around it.
+        CredentialsError: The pod's credentials cannot be read.
+
+    Source: ``k8s.io/client-go/rest`` InClusterConfig.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:

@@ -1,8 +1,8 @@
-"""A client for any kind of one API server, by group, version and resource: what an author's code is given.
+"""A client for all kinds of an API server, by group, version and resource: what authors' code gets.
 
-Follows client-go's ``dynamic`` client: objects are dicts, refusals the errors that the server raised. Adds what each
-caller would have to write: lists are read page by page, watches go on where they broke off. Must not know which server
-it is, nor who asks.
+Follows client-go's ``dynamic`` client: objects are dicts, refusals the errors that the server raised. Adds what every
+caller would have to write: lists are read page by page, and watches resume where they broke off. Knows neither which
+server it calls nor as whom.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal
 
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock, sleep
 from extapi.client.informer import FIRST_DELAY, LAST_DELAY, PAGE, Informer, OnChange
 from extapi.client.kube import (
     APPLY_PATCH,
@@ -20,18 +18,20 @@ from extapi.client.kube import (
     STRATEGIC_MERGE_PATCH,
     Client,
     Obj,
+    ReceivedEvent,
     ResourceName,
-    WatchEvent,
     items_of,
 )
+from extapi.client.transport import TransportError
 from extapi.client.watching import one_watch
+from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, Expired, Gone
 
 PatchType = Literal["merge", "json", "strategic", "apply"]
 Propagation = Literal["", "Background", "Foreground", "Orphan"]
 
 _Objects = list[Obj]
-"""For annotations below a method that is called list."""
+"""For annotations below the method named list."""
 _CONTENT_TYPES: Mapping[PatchType, str] = {
     "merge": MERGE_PATCH,
     "json": JSON_PATCH,
@@ -41,11 +41,16 @@ _CONTENT_TYPES: Mapping[PatchType, str] = {
 
 
 class DynamicClient:
-    """Every kind of one API server, by group (empty: the core group), version and resource (the plural name).
+    """A client for all kinds of an API server, by group (empty for the core group), version and resource (the plural name).
 
-    Each method raises the :class:`ApiError` of a refusal, such as NotFound, Conflict or Forbidden, and
-    :class:`TransportError` where no answer came. ``namespace`` stays empty for kinds that are in none; for lists it
-    then means all namespaces. ``jitter``: random numbers in [0, 1), which spread the delays of many processes.
+    Each method raises the :class:`ApiError` of a refusal, such as NotFound, Conflict or Forbidden,
+    :class:`TransportError` if there was no response, and ValueError if a name that it needs is empty. ``namespace`` is
+    empty for cluster-scoped kinds; for lists of namespaced kinds, empty means all namespaces.
+
+    Args:
+        client: Sends the requests.
+        clock: The reactor's clock.
+        jitter: Returns random numbers in [0, 1), which spread the delays of many processes.
     """
 
     def __init__(self, client: Client, clock: Clock, jitter: Callable[[], float]) -> None:
@@ -57,9 +62,14 @@ class DynamicClient:
     async def get(
         self, group: str, version: str, resource: str, name: str, *, namespace: str = "", subresource: str = ""
     ) -> Obj:
-        """One object, read live."""
-        target = _named(ResourceName(group, version, resource), name)
-        return await self.client.get(target, name, namespace=namespace, subresource=subresource)
+        """Get an object, from the server, not from a copy.
+
+        Raises:
+            NotFound: There is no such object.
+            ValueError: ``name`` is empty.
+        """
+        collection = _named(ResourceName(group, version, resource), name)
+        return await self.client.get(collection, name, namespace=namespace, subresource=subresource)
 
     async def list(
         self,
@@ -72,10 +82,10 @@ class DynamicClient:
         field_selector: str = "",
         limit: int = 0,
     ) -> _Objects:
-        """All objects that the selectors match, read page by page; with ``limit`` the first so many.
+        """List the objects that the selectors match, page by page; with ``limit``, only the first ones.
 
-        What changes while pages are read is not in the result. A list that takes longer than the server keeps its
-        history is read once more in one page, as client-go's pager does.
+        All pages show the same state. If reading takes longer than the server keeps its history, the list is read again
+        in a single page, as client-go's pager does.
         """
         query = _selectors(label_selector, field_selector)
         objects, _ = await self._listed(ResourceName(group, version, resource), namespace, query, limit)
@@ -93,10 +103,12 @@ class DynamicClient:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Obj:
-        """Create ``obj``; the object as it is stored. Without ``namespace`` in that of its metadata.
+        """Create ``obj`` and return it as it is stored. ``namespace`` defaults to the one in its metadata.
 
-        ``name`` is for subresources alone: of the object below which ``obj`` is posted, as in pods/NAME/eviction.
-        Raises :class:`extapi.errors.AlreadyExists` if the name is taken.
+        ``name`` is only for subresources: the object whose subresource ``obj`` is posted to, as in pods/NAME/eviction.
+
+        Raises:
+            AlreadyExists: The name is taken.
         """
         return await self.client.create(
             ResourceName(group, version, resource),
@@ -118,14 +130,16 @@ class DynamicClient:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Obj:
-        """Replace the object of that name by ``obj``; name and namespace are those of its metadata.
+        """Replace the object that has the name and namespace in the metadata of ``obj``.
 
-        Raises :class:`extapi.errors.Conflict` if it has changed since ``obj``, with its resourceVersion, was read.
+        Raises:
+            Conflict: The object has changed since ``obj``, with its resourceVersion, was read.
+            ValueError: ``obj`` has no name.
         """
         metadata = _metadata(obj)
-        target = _named(ResourceName(group, version, resource), metadata.get("name", ""))
+        collection = _named(ResourceName(group, version, resource), metadata.get("name", ""))
         return await self.client.update(
-            target,
+            collection,
             metadata["name"],
             obj,
             namespace=namespace or metadata.get("namespace", ""),
@@ -148,11 +162,14 @@ class DynamicClient:
         force: bool = False,
         dry_run: bool = False,
     ) -> Obj:
-        """Change the object by ``patch``.
+        """Change an object by ``patch``.
 
-        ``patch_type``: ``merge`` (RFC 7396; None takes a field away), ``json`` (RFC 6902: a list of operations),
-        ``strategic`` (for Kubernetes' own kinds) or ``apply`` (server-side apply, which needs ``field_manager``;
-        ``force`` takes fields over from other managers). The last is nothing that is served here; a cluster has it.
+        ``patch_type`` is ``merge`` (RFC 7396; None removes a field), ``json`` (RFC 6902, a list of operations),
+        ``strategic`` (for Kubernetes' own kinds), or ``apply`` (server-side apply, which needs ``field_manager``;
+        ``force`` takes fields over from other managers). extapi's own servers do not support ``apply``; clusters do.
+
+        Raises:
+            ValueError: ``name`` is empty.
         """
         query = _dry_run(dry_run)
         if field_manager:
@@ -172,7 +189,7 @@ class DynamicClient:
     async def patch_status(
         self, group: str, version: str, resource: str, name: str, status: Obj, *, namespace: str = ""
     ) -> Obj:
-        """Merge ``status`` into the object's status; None takes a field away."""
+        """Merge ``status`` into the object's status; None removes a field."""
         return await self.patch(
             group, version, resource, name, {"status": status}, namespace=namespace, subresource="status"
         )
@@ -190,10 +207,14 @@ class DynamicClient:
         propagation: Propagation = "",
         dry_run: bool = False,
     ) -> Obj:
-        """Delete one object. The answer is a Status, or the object where something holds it still.
+        """Delete an object, and return a Status, or the object if something still blocks its deletion.
 
-        ``uid`` and ``resource_version`` are preconditions: an object that has another one stays, and
-        :class:`extapi.errors.Conflict` is raised. ``propagation``: what becomes of the objects that it owns.
+        ``uid`` and ``resource_version`` are preconditions: an object with another one is not deleted. ``propagation``
+        says what happens to the objects that it owns.
+
+        Raises:
+            Conflict: A precondition does not hold.
+            ValueError: ``name`` is empty.
         """
         return await self.client.delete(
             _named(ResourceName(group, version, resource), name),
@@ -215,7 +236,7 @@ class DynamicClient:
         propagation: Propagation = "",
         dry_run: bool = False,
     ) -> None:
-        """Delete all objects that the selectors match; without selectors all there are."""
+        """Delete all objects that the selectors match; without selectors, all objects."""
         query = {**_selectors(label_selector, field_selector), **_dry_run(dry_run)}
         await self.client.delete(
             ResourceName(group, version, resource),
@@ -234,20 +255,23 @@ class DynamicClient:
         label_selector: str = "",
         field_selector: str = "",
         resource_version: str = "",
-    ) -> AsyncIterator[WatchEvent]:
-        """What happens, for ever: ``async for event, obj in context.watch(...)``, with ADDED, MODIFIED and DELETED.
+    ) -> AsyncIterator[ReceivedEvent]:
+        """Watch for ever: ``async for event, obj in context.watch(...)``, with events ADDED, MODIFIED and DELETED.
 
-        Begins after ``resource_version``; without one with an ADDED for each object that there is. A watch that ends or
-        breaks goes on where it was (client-go's RetryWatcher). Raises :class:`Expired` or :class:`Gone` where the server
-        has no history from there on: begin anew, or use an :meth:`informer`, which does. Other refusals that will not
-        pass by themselves, such as Forbidden, are raised as well.
+        Begins after ``resource_version``; without one, with an ADDED for each existing object. A watch that ends or
+        breaks resumes where it was, like client-go's RetryWatcher.
+
+        Raises:
+            Expired: The server has no history from there on. Begin again, or use an :meth:`informer`, which does so itself.
+            Gone: The same, with the older reason.
+            ApiError: Another refusal that does not pass by itself, such as Forbidden.
         """
-        target = ResourceName(group, version, resource)
+        collection = ResourceName(group, version, resource)
         query = _selectors(label_selector, field_selector)
         if not resource_version:
-            objects, resource_version = await self._listed(target, namespace, query, 0)
+            objects, resource_version = await self._listed(collection, namespace, query, 0)
             for obj in objects:
-                yield WatchEvent("ADDED", obj)
+                yield ReceivedEvent("ADDED", obj)
             del objects
         failures = 0
         while True:
@@ -255,7 +279,7 @@ class DynamicClient:
             try:
                 watch = one_watch(
                     self.client,
-                    target,
+                    collection,
                     namespace=namespace,
                     query=query,
                     resource_version=resource_version,
@@ -276,7 +300,7 @@ class DynamicClient:
             except TransportError:
                 failures += 1
             else:
-                # A server that ends every watch at once must not be asked in a tight loop.
+                # Do not loop without a pause on a server that ends every watch at once.
                 failures = 0 if seen or self._clock.seconds() - began >= 1 else failures + 1
             if failures:
                 delay = min(FIRST_DELAY * 2 ** min(failures - 1, 10), LAST_DELAY)
@@ -293,7 +317,7 @@ class DynamicClient:
         label_selector: str = "",
         on_change: OnChange | None = None,
     ) -> Informer:
-        """A started, self-refreshing copy of a collection; ``await informer.wait_synced()`` before reading it."""
+        """Start a copy of a collection that keeps itself up to date; ``await informer.wait_synced()`` before reading it."""
         informer = Informer(
             self.client,
             ResourceName(group, version, resource),
@@ -309,11 +333,11 @@ class DynamicClient:
         return informer
 
     def own(self) -> DynamicClient:
-        """The same for somebody with informers of their own, which end with :meth:`stop`."""
+        """The same client with its own informers, which end with its :meth:`stop`."""
         return DynamicClient(self.client, self._clock, self._jitter)
 
     def stop(self) -> None:
-        """End all informers."""
+        """Stop all informers."""
         for informer in self._informers:
             informer.stop()
         self._informers.clear()
@@ -342,7 +366,11 @@ class DynamicClient:
 
 
 def _named(resource: ResourceName, name: str) -> ResourceName:
-    """``resource``. Raises ValueError without a name: the path would be that of the whole collection."""
+    """Return ``resource``, after checking the name; without it, the path would be that of the whole collection.
+
+    Raises:
+        ValueError: ``name`` is empty.
+    """
     if not name:
         raise ValueError(f"{resource.resource}: a name is required")
     return resource

@@ -1,8 +1,8 @@
-"""A queue in front of calls to another server: bounded in rate, in number, and fair between those who want to call.
+"""A queue in front of calls to another server: bounds their rate and number, and is fair between callers.
 
-Callers belong to flows. Flows take turns, so that one that wants thousands of calls delays itself and not the others
-(round robin over bounded queues, as in ``k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing``, without its shuffle
-sharding: flows are few enough to have a queue each). Must not know what is called.
+Each caller belongs to a flow. Flows take turns, so that a flow with thousands of calls delays itself and not the others:
+round robin over bounded queues, as in ``k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing``, but without shuffle sharding,
+because there are few enough flows for a queue each. Knows nothing of what is called.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from extapi.client.clock import Clock, Timer
 from extapi.client.ratelimit import TokenBucket
+from extapi.clock import Clock, Timer
 from extapi.errors import TooManyRequests
 
 QPS = 200.0
@@ -23,16 +23,16 @@ BURST = 400.0
 ``DelegatingAuthenticationOptions.getClient`` and ``DelegatingAuthorizationOptions.getClient``)."""
 
 RUNNING = 64
-"""Calls under way. Each has a connection, and kube-apiserver has 200 places for writes (``--max-mutating-requests-inflight``)."""
+"""Calls under way. Each needs a connection, and kube-apiserver has 200 seats for writes (``--max-mutating-requests-inflight``)."""
 
 SHARE = 2
-"""One of so many calls under way may be of one flow: if all of those hang, there is room for the others."""
+"""A flow may have one in so many of the calls under way: if all of its calls hang, there is room for other flows."""
 
 WAITING = 100
-"""Calls of one flow that wait for their turn: less than the places for writes in work, which they may hold while they wait."""
+"""Calls per flow that wait for their turn: fewer than this server's seats for writes, which they may occupy while they wait."""
 
 PATIENCE = 15.0
-"""Seconds that a call waits for its turn: less than clients' usual 30 s, so that they learn why."""
+"""Seconds that a call waits for its turn: less than the usual timeout of clients, 30 s, so that they learn the reason."""
 
 REASON = "too many requests to be authenticated or authorized at this time, please try again later"
 
@@ -41,7 +41,20 @@ _NOBODY = object()
 
 
 class FairQueue:
-    """:meth:`turn` waits for permission to call, :meth:`done` says that the call is over."""
+    """A fair queue: :meth:`turn` waits for permission to call, :meth:`done` reports that the call is over.
+
+    Args:
+        clock: The reactor's clock.
+        rate: Calls per second.
+        burst: Calls at once.
+        running: Calls under way.
+        waiting: Calls per flow that may wait.
+        patience: Seconds that a call may wait.
+        reason: The error's text for callers that get no turn.
+
+    Attributes:
+        running: Calls under way now.
+    """
 
     def __init__(
         self,
@@ -54,7 +67,6 @@ class FairQueue:
         patience: float = PATIENCE,
         reason: str = REASON,
     ) -> None:
-        """``reason``: what those are told who get no turn."""
         self._clock = clock
         self._bucket = TokenBucket(clock, rate=rate, burst=burst)
         self._limit = running
@@ -62,38 +74,38 @@ class FairQueue:
         self._longest = waiting
         self._patience = patience
         self._reason = reason
-        # A dict instead of a deque for each flow: whoever gives up leaves from the middle.
+        # A dict instead of a deque per flow, because callers that give up leave from the middle.
         self._flows: OrderedDict[Hashable, dict[Deferred[None], Timer]] = OrderedDict()
         self._refill: Timer | None = None
         self._dispatching = False
         self._underway: dict[Hashable, int] = {}
         self.running = 0
-        """Calls under way."""
 
     def waiting(self, flow: Hashable) -> int:
-        """How many calls of a flow wait."""
+        """The number of calls of a flow that wait."""
         return len(self._flows.get(flow, ()))
 
     async def turn(self, flow: Hashable) -> None:
-        """Wait until a call may begin; each turn ends with one :meth:`done`. Cancelling whoever waits gives up the place.
+        """Wait until a call may begin. Each turn ends with one :meth:`done`. Cancelling gives up the place in the queue.
 
-        Raises :class:`TooManyRequests` if too many calls of the flow wait already, or this one has waited for too long.
+        Raises:
+            TooManyRequests: Too many calls of the flow wait already, or this one has waited too long.
         """
         if not self._flows and self._has_room(flow) and self._bucket.take():
             self._begin(flow)
             return
-        places = self._flows.get(flow)
-        if places is None:
-            places = self._flows[flow] = {}
-        elif len(places) >= self._longest:
+        queue = self._flows.get(flow)
+        if queue is None:
+            queue = self._flows[flow] = {}
+        elif len(queue) >= self._longest:
             raise TooManyRequests(self._reason, retry_after=1)
         mine: Deferred[None] = Deferred(lambda _: self._leave(flow, mine))
-        places[mine] = self._clock.callLater(self._patience, self._late, flow, mine)
+        queue[mine] = self._clock.callLater(self._patience, self._late, flow, mine)
         self._dispatch()
         await mine
 
     def done(self, flow: Hashable) -> None:
-        """A call of the flow is over, whatever came of it."""
+        """A call of the flow is over, whatever its result."""
         self.running -= 1
         self._underway[flow] -= 1
         if not self._underway[flow]:
@@ -108,7 +120,7 @@ class FairQueue:
         self._underway[flow] = self._underway.get(flow, 0) + 1
 
     def _dispatch(self) -> None:
-        """Begin what may begin. What begins may end at once, and must not come here again from within."""
+        """Begin the calls that may begin. A call may end at once, and must not dispatch again from within."""
         if self._dispatching:
             return
         self._dispatching = True
@@ -118,11 +130,11 @@ class FairQueue:
                     if self._refill is None:
                         self._refill = self._clock.callLater(self._bucket.wait(), self._refilled)
                     return
-                places = self._flows.pop(flow)
-                first = next(iter(places))
-                places.pop(first).cancel()
-                if places:
-                    self._flows[flow] = places
+                queue = self._flows.pop(flow)
+                first = next(iter(queue))
+                queue.pop(first).cancel()
+                if queue:
+                    self._flows[flow] = queue
                 self._begin(flow)
                 first.callback(None)
         finally:
@@ -138,11 +150,11 @@ class FairQueue:
         mine.errback(error)
 
     def _leave(self, flow: Hashable, mine: Deferred[None]) -> None:
-        places = self._flows[flow]
-        timer = places.pop(mine)
+        queue = self._flows[flow]
+        timer = queue.pop(mine)
         if timer.active():
             timer.cancel()
-        if not places:
+        if not queue:
             del self._flows[flow]
         if not self._flows and self._refill is not None:
             self._refill.cancel()

@@ -1,6 +1,6 @@
-"""The transport over the network: treq on one pool of kept-alive TLS connections to one server.
+"""The transport over the network: treq on a pool of kept-alive TLS connections to one server.
 
-Adds the token, bounds time and size, says in one sentence what went wrong. Must not know Kubernetes' objects.
+Adds the token, bounds time and size, and puts errors into one sentence. Must not know Kubernetes' objects.
 """
 
 from __future__ import annotations
@@ -10,31 +10,23 @@ from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from twisted.internet import error as network
-from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
-from twisted.web.client import Agent, HTTPConnectionPool, ResponseNeverReceived
+from twisted.internet.defer import CancelledError
+from twisted.web.client import ResponseNeverReceived
 
-from extapi.client.base import ConnectionLost, Request, TransportError
-from extapi.client.body import Body, BodyError
+from extapi.client.body import BodyError, ResponseBody, innermost
 from extapi.client.credentials import Credentials, CredentialsError
-from extapi.client.endpoint import BytesProducer, Endpoints
-from extapi.client.sentence import innermost, sentence
-from extapi.client.tls import TlsPolicy
-
-IDLE_CONNECTIONS = 16
-"""Connections kept open while nothing travels on them."""
-
-IDLE_TIMEOUT = 60
-"""Seconds after which an idle connection is closed; kube-apiserver closes it after 90."""
+from extapi.client.tls import TlsPolicy, sentence
+from extapi.client.transport import ClientRequest, ConnectionLost, TransportError
 
 
 class HttpReply:
-    """An answer whose body is still on the connection (:class:`extapi.client.base.Reply`)."""
+    """An answer whose body is still on the connection (:class:`extapi.client.transport.ClientResponse`)."""
 
     def __init__(self, transport: HttpTransport, response: Any, deadline: float) -> None:
         self._transport = transport
         self._response = response
         self._deadline = deadline
-        self._body: Body | None = None
+        self._body: ResponseBody | None = None
         self._headers: dict[str, str] | None = None
 
     @property
@@ -53,7 +45,11 @@ class HttpReply:
         return self._headers
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
-        """The whole body within the request's time and ``limit`` bytes, else :class:`TransportError`."""
+        """The whole body.
+
+        Raises:
+            TransportError: It is larger than ``limit`` bytes, takes longer than the request may, or breaks off.
+        """
         clock = self._transport.clock
         body = self._deliver()
         timer = clock.callLater(max(0.0, self._deadline - clock.seconds()), body.close, "the answer took too long")
@@ -67,7 +63,11 @@ class HttpReply:
             self.close()
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """The body line by line as it arrives."""
+        """The body line by line as it arrives.
+
+        Raises:
+            TransportError: It breaks off, or a line is too long.
+        """
         try:
             async for line in self._deliver().lines():
                 yield line
@@ -81,24 +81,26 @@ class HttpReply:
         self._transport.replies.discard(self)
         self._deliver().close()
 
-    def _deliver(self) -> Body:
+    def _deliver(self) -> ResponseBody:
         if self._body is None:
-            self._body = Body()
+            self._body = ResponseBody()
             self._response.deliverBody(self._body)
         return self._body
 
 
 class HttpTransport:
-    """Carries requests to the server of ``credentials`` (:class:`extapi.client.base.Transport`).
+    """Carries requests to one server (:class:`extapi.client.transport.Transport`). Call :meth:`close` at the end.
 
-    ``reactor`` provides IReactorTCP, IReactorTime and host name resolution. Raises :class:`CredentialsError` if the
-    certificates or the key are unusable. Call :meth:`close` at the end.
+    Args:
+        reactor: Provides IReactorTCP and IReactorTime, and resolves names.
+        credentials: The server, and who asks.
+
+    Raises:
+        CredentialsError: The certificates or the key are unusable.
     """
 
     def __init__(self, reactor: Any, credentials: Credentials) -> None:
-        from treq.client import HTTPClient  # noqa: PLC0415 - heavy, and not every process calls out
-
-        from extapi.client.uri import ServerURL  # noqa: PLC0415 - the same
+        from extapi.client.agent import ServerAgent  # noqa: PLC0415 - heavy, and not every process calls out
 
         self.clock = reactor
         self.server = credentials.server
@@ -109,38 +111,25 @@ class HttpTransport:
         self._token = credentials.token
         self._base_path = urlsplit(credentials.server).path.rstrip("/")
         self._origin = credentials.server[: len(credentials.server.rstrip("/")) - len(self._base_path)].rstrip("/")
-        self._pool = HTTPConnectionPool(reactor)  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
-        self._pool.maxPersistentPerHost = IDLE_CONNECTIONS
-        self._pool.cachedConnectionTimeout = IDLE_TIMEOUT
-        endpoints = Endpoints(reactor, TlsPolicy(credentials), credentials.proxy)
-        agent = Agent.usingEndpointFactory(reactor, endpoints, pool=self._pool)  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
-        producer: Any = BytesProducer
-        self._client = HTTPClient(agent, data_to_body_producer=producer)
-        self._url = ServerURL.from_text
+        self._agent = ServerAgent(reactor, TlsPolicy(credentials), credentials.proxy)
 
-    async def send(self, request: Request) -> HttpReply:
-        """The answer, whatever its status; redirects are not followed. Raises :class:`TransportError`."""
+    async def send(self, request: ClientRequest) -> HttpReply:
+        """The answer, whatever its status; redirects are not followed.
+
+        Raises:
+            TransportError: There is none.
+        """
         url = f"{self._origin}{self._base_path}{request.path}"
         if request.query:
             url += "?" + "&".join(f"{quote(key, safe='')}={quote(value, safe='')}" for key, value in request.query)
-        headers: dict[bytes | str, bytes | str] = dict(request.headers.items())
+        headers = dict(request.headers)
         if self._token is not None and "Authorization" not in headers:
             try:
                 headers["Authorization"] = await self._token.authorization()
             except CredentialsError as error:
                 raise TransportError(f"{self.server}: {error}") from error
         deadline = self.clock.seconds() + request.timeout
-        # A host that is no DNS name is found out at once: maybeDeferred makes a failure like others of it.
-        sending: Deferred[Any] = maybeDeferred(
-            self._client.request,
-            request.method,
-            self._url(url),
-            headers=headers,
-            data=request.body,
-            allow_redirects=False,
-            unbuffered=True,
-            reactor=self.clock,
-        )
+        sending = self._agent.request(request.method, url, headers, request.body)
         timer = self.clock.callLater(request.timeout, sending.cancel)
         try:
             response = await sending
@@ -157,9 +146,9 @@ class HttpTransport:
         """Drop every connection, idle or not."""
         for reply in list(self.replies):
             reply.close()
-        await self._pool.closeCachedConnections()  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
+        await self._agent.close()
 
-    def _fail(self, request: Request, error: Exception, *, timed_out: bool) -> NoReturn:
+    def _fail(self, request: ClientRequest, error: Exception, *, timed_out: bool) -> NoReturn:
         if timed_out:
             raise TransportError(f"{self.server}: no answer within {request.timeout:g} seconds") from error
         reasons = innermost(error)

@@ -1,7 +1,7 @@
-"""A copy of a collection, kept up to date: one list, then a watch from its resourceVersion, again whenever it breaks.
+"""A copy of a collection, kept up to date by a list and then watches from its resourceVersion.
 
-Follows client-go's Reflector: bookmarks move the resourceVersion, 410 lists anew, failures back off. Works over any
-transport. Must not know what its objects mean.
+Follows client-go's Reflector: bookmarks advance the resourceVersion, 410 leads to a new list, failures back off. Works
+over any transport. Knows nothing of what the objects mean.
 """
 
 from __future__ import annotations
@@ -12,27 +12,34 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock, sleep
 from extapi.client.kube import Client, Obj, ResourceName, items_of
+from extapi.client.transport import TransportError
 from extapi.client.watching import one_watch
+from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, Expired, Gone
 
 PAGE = 500
-"""Objects of one page of the list."""
+"""Objects per page of the list."""
 
 FIRST_DELAY, LAST_DELAY = 0.8, 30.0
-"""Seconds before the first and, doubled each time, before every later try (client-go's Reflector)."""
+"""Seconds before the first retry, doubled with each further one, and at most (client-go's Reflector)."""
 
 OnChange = Callable[[str, Obj], None]
-"""Called with ADDED, MODIFIED or DELETED and the object; for DELETED the last state that is known."""
+"""Called with ADDED, MODIFIED or DELETED, and the object; for DELETED in its last known state."""
 
 
 class Informer:
-    """Holds the objects of ``resource``, by namespace and name, and tells ``on_change`` what happens to them.
+    """Keeps the objects of a resource, by namespace and name, and reports their changes.
 
-    ``jitter``: random numbers in [0, 1), which spread delays and watches of many processes.
-    ``on_change`` must not raise; if it does, that is logged and the informer goes on.
+    Args:
+        client: The client.
+        resource: What to keep.
+        clock: The reactor's clock.
+        jitter: Returns random numbers in [0, 1), which spread the delays and watches of many processes.
+        namespace: The namespace; empty for all.
+        field_selector: Which objects to keep.
+        label_selector: Which objects to keep.
+        on_change: Called for each change. It must not raise; if it does, the error is logged and the informer continues.
     """
 
     _log = Logger()
@@ -70,24 +77,28 @@ class Informer:
 
     @property
     def synced(self) -> bool:
-        """The first list is complete."""
+        """Whether the first list is complete."""
         return self._synced
 
     def get(self, namespace: str, name: str) -> Obj | None:
-        """The object, or ``None``; ``namespace`` is empty for cluster-scoped ones. Not to be changed."""
+        """The object, or None; ``namespace`` is empty for cluster-scoped kinds. Do not modify the object."""
         return self._objects.get((namespace, name))
 
     def items(self) -> Iterator[Obj]:
-        """Every object, in no order. Not to be changed."""
+        """All objects, in no particular order. Do not modify them."""
         return iter(list(self._objects.values()))
 
     def start(self) -> None:
-        """Begin; failures are tried again until :meth:`stop`."""
+        """Start; failures are retried until :meth:`stop`."""
         if self._running is None and not self._stopped:
             self._running = Deferred.fromCoroutine(self._run())
 
     async def wait_synced(self) -> None:
-        """Wait until the first list is complete. Raises CancelledError if the informer is stopped before."""
+        """Wait until the first list is complete.
+
+        Raises:
+            twisted.internet.defer.CancelledError: The informer was stopped.
+        """
         if self._stopped:
             raise CancelledError
         if not self._synced:
@@ -96,7 +107,7 @@ class Informer:
             await waiter
 
     def stop(self) -> None:
-        """End for good; the objects stay as they are."""
+        """Stop for good; the objects stay as they are."""
         self._stopped = True
         if self._running is not None:
             self._running.cancel()
@@ -111,11 +122,11 @@ class Informer:
             except CancelledError:
                 break
             except (Expired, Gone) as error:
-                self._again(error)
+                self._failed(error)
                 self._version = ""
             except (ApiError, TransportError) as error:
-                self._again(error)
-            except Exception:  # noqa: BLE001 - a defect must not end what the server's security follows
+                self._failed(error)
+            except Exception:  # noqa: BLE001 - a defect must not stop an informer that the server's security relies on
                 self._log.failure("informer of {resource} failed", resource=self._resource.resource)
                 self._version = ""
                 self._failures += 1
@@ -125,10 +136,10 @@ class Informer:
                 except CancelledError:
                     break
 
-    def _again(self, error: Exception) -> None:
+    def _failed(self, error: Exception) -> None:
         self._failures += 1
         self._log.info(
-            "informer of {resource} goes on after: {error}", resource=self._resource.resource, error=str(error)
+            "informer of {resource} continues after: {error}", resource=self._resource.resource, error=str(error)
         )
 
     async def _pause(self) -> None:
@@ -136,7 +147,7 @@ class Informer:
         await sleep(self._clock, delay * (1 + self._jitter()))
 
     async def _list(self) -> None:
-        """The whole collection, page by page; then what differs from before is told."""
+        """Read the whole collection, page by page; then report the differences."""
         found: dict[tuple[str, str], Obj] = {}
         token, version = "", ""
         while True:
@@ -152,7 +163,7 @@ class Informer:
                 break
         gone = [key for key in self._objects if key not in found]
         for key in gone:
-            self._tell("DELETED", self._objects.pop(key))
+            self._report("DELETED", self._objects.pop(key))
         for obj in found.values():
             self._put(obj)
         self._version = version
@@ -176,13 +187,13 @@ class Informer:
             events += 1
             self._failures = 0
             self._apply(event.type, event.object)
-        # A server that ends every watch at once must not be asked in a tight loop.
+        # Do not loop without a pause on a server that ends every watch at once.
         self._failures = 0 if events or self._clock.seconds() - began >= 1 else self._failures + 1
 
     def _apply(self, kind: str, obj: Obj) -> None:
         if kind == "DELETED":
             if self._objects.pop(_key(obj), None) is not None:
-                self._tell("DELETED", obj)
+                self._report("DELETED", obj)
         elif kind in {"ADDED", "MODIFIED"}:
             self._put(obj)
         version = (obj.get("metadata") or {}).get("resourceVersion", "")
@@ -193,17 +204,19 @@ class Informer:
         old = self._objects.get(key)
         self._objects[key] = obj
         if old is None:
-            self._tell("ADDED", obj)
+            self._report("ADDED", obj)
         elif _version(old) != _version(obj):
-            self._tell("MODIFIED", obj)
+            self._report("MODIFIED", obj)
 
-    def _tell(self, kind: str, obj: Obj) -> None:
+    def _report(self, kind: str, obj: Obj) -> None:
         if self._on_change is None:
             return
         try:
             self._on_change(kind, obj)
-        except Exception:  # noqa: BLE001 - somebody else's callback
-            self._log.failure("a listener to {resource} failed", resource=self._resource.resource)
+        except Exception:  # noqa: BLE001 - a foreign callback
+            self._log.failure(
+                "the on_change callback of the informer of {resource} failed", resource=self._resource.resource
+            )
 
     def _release(self, error: Exception | None) -> None:
         waiters, self._waiters = self._waiters, []

@@ -1,6 +1,6 @@
-"""An async client of a Kubernetes API: verbs on resources, objects as dicts, refusals as the errors they were.
+"""An async client for a Kubernetes API: verbs on resources, objects as dicts, refusals as the errors the server raised.
 
-Works over any :class:`extapi.client.base.Transport`. Must not know credentials or connections.
+Works over any :class:`extapi.client.transport.Transport`. Must not know credentials or connections.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from extapi.client.base import Reply, Request, Transport, TransportError
 from extapi.client.status import error_from_status, error_from_text
+from extapi.client.transport import ClientRequest, ClientResponse, Transport, TransportError
 from extapi.codec.strictjson import encode
 from extapi.errors import ApiError
 
@@ -25,10 +25,10 @@ JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 ANSWER = 64 * 1024 * 1024
-"""Bytes of an answer, as a rule."""
+"""Default limit of bytes per response."""
 
 TEXT_LIMIT = 500
-"""Characters of an answer that is no Status which go into the error's text."""
+"""Characters of a response without a Status that go into the error's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,11 @@ class ResourceName:
     resource: str
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The percent-encoded path of the collection, the object or its subresource."""
+        """The percent-encoded path of the collection, the object or its subresource.
+
+        Raises:
+            ValueError: A part is ``.`` or ``..``.
+        """
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
         if namespace:
             parts += ["namespaces", namespace]
@@ -52,7 +56,7 @@ class ResourceName:
         return "/" + "/".join(_segment(part) for part in parts)
 
 
-class WatchEvent(NamedTuple):
+class ReceivedEvent(NamedTuple):
     """One event: ADDED, MODIFIED, DELETED or BOOKMARK, and the object."""
 
     type: str
@@ -62,15 +66,20 @@ class WatchEvent(NamedTuple):
 class Watch:
     """The events of one watch, in order. Iterate it, or :meth:`close` it."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: ClientResponse) -> None:
         self._reply = reply
 
     def close(self) -> None:
         """End the watch; a waiting iteration raises :class:`TransportError`."""
         self._reply.close()
 
-    async def __aiter__(self) -> AsyncIterator[WatchEvent]:
-        """Event by event. Raises the :class:`ApiError` of an ERROR event, and :class:`TransportError`."""
+    async def __aiter__(self) -> AsyncIterator[ReceivedEvent]:
+        """Iterate over the events.
+
+        Raises:
+            ApiError: The error of an ERROR event.
+            TransportError: The watch broke off, was closed, or is not one.
+        """
         async for line in self._reply.lines():
             if not line.strip():
                 continue
@@ -80,13 +89,18 @@ class Watch:
                 raise TransportError("the server sent a watch event without type or object")
             if kind == "ERROR":
                 raise error_from_status(obj, 500)
-            yield WatchEvent(kind, obj)
+            yield ReceivedEvent(kind, obj)
 
 
 class Client:
-    """The verbs. Each raises a subclass of :class:`ApiError` for a refusal, :class:`TransportError` without an answer.
+    """The verbs. Each raises a subclass of :class:`ApiError` for a refusal, and :class:`TransportError` without a response.
 
-    ``timeout``: seconds for one request, where the call names none. ``query``: parameters, such as ``labelSelector``.
+    The argument ``query`` of a verb holds parameters such as ``labelSelector``.
+
+    Args:
+        transport: Carries the requests.
+        timeout: Seconds per request, unless a call gives its own.
+        user_agent: The User-Agent header.
     """
 
     def __init__(self, transport: Transport, *, timeout: float = 30.0, user_agent: str = "extapi") -> None:
@@ -103,17 +117,17 @@ class Client:
         subresource: str = "",
         query: Mapping[str, str] | None = None,
     ) -> Obj:
-        """One object."""
+        """Get an object."""
         return await self.call("GET", resource.path(namespace, name, subresource), query=query)
 
     async def list(self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None) -> Obj:
-        """One page of a list, as the list object; without ``namespace`` of all namespaces."""
+        """Get one page of a list, as the list object; without ``namespace``, of all namespaces."""
         return await self.call("GET", resource.path(namespace), query=query)
 
     async def watch(
         self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None
     ) -> Watch:
-        """A watch, once the server accepted it. ``query`` has resourceVersion, timeoutSeconds and so on."""
+        """Start a watch, and return it once the server has accepted it. ``query`` has resourceVersion, timeoutSeconds and so on."""
         parameters = {**(query or {}), "watch": "true"}
         reply = await self._transport.send(self._request("GET", resource.path(namespace), query=parameters))
         if reply.status != 200:
@@ -129,10 +143,10 @@ class Client:
         name: str = "",
         subresource: str = "",
         query: Mapping[str, str] | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
+        timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, enforced by the transport
         limit: int = ANSWER,
     ) -> Obj:
-        """Create ``obj``; ``name`` only with a subresource. The answer has at most ``limit`` bytes."""
+        """Create ``obj``; ``name`` only with a subresource. The response has at most ``limit`` bytes."""
         path = resource.path(namespace, name, subresource)
         return await self.call("POST", path, query=query, obj=obj, timeout=timeout, limit=limit)
 
@@ -146,7 +160,7 @@ class Client:
         subresource: str = "",
         query: Mapping[str, str] | None = None,
     ) -> Obj:
-        """Replace the object."""
+        """Replace an object."""
         return await self.call("PUT", resource.path(namespace, name, subresource), query=query, obj=obj)
 
     async def patch(
@@ -160,7 +174,7 @@ class Client:
         content_type: str = MERGE_PATCH,
         query: Mapping[str, str] | None = None,
     ) -> Obj:
-        """Change the object by ``patch``, which is of ``content_type``."""
+        """Change an object by ``patch``, which is of ``content_type``."""
         path = resource.path(namespace, name, subresource)
         return await self.call("PATCH", path, query=query, obj=patch, content_type=content_type)
 
@@ -173,7 +187,7 @@ class Client:
         options: Obj | None = None,
         query: Mapping[str, str] | None = None,
     ) -> Obj:
-        """Delete the object, or without ``name`` the collection. ``options``: DeleteOptions."""
+        """Delete an object, or without ``name`` a collection. ``options`` are DeleteOptions."""
         return await self.call("DELETE", resource.path(namespace, name), query=query, obj=options)
 
     async def call(
@@ -185,10 +199,10 @@ class Client:
         obj: Any = None,
         content_type: str = JSON,
         accept: str = JSON,
-        timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, kept by the transport
+        timeout: float | None = None,  # noqa: ASYNC109 - a property of the request, enforced by the transport
         limit: int = ANSWER,
     ) -> Obj:
-        """Any request with a JSON object as its answer, of at most ``limit`` bytes.
+        """Send any request whose response is a JSON object, of at most ``limit`` bytes.
 
         ``path`` is percent-encoded; ``obj`` becomes the body.
         """
@@ -210,11 +224,11 @@ class Client:
         content_type: str = JSON,
         accept: str = JSON,
         timeout: float | None = None,
-    ) -> Request:
+    ) -> ClientRequest:
         headers = self._headers if accept == JSON else {**self._headers, "Accept": accept}
         if obj is not None:
             headers = {**headers, "Content-Type": content_type}
-        return Request(
+        return ClientRequest(
             method,
             path,
             query=tuple((query or {}).items()),
@@ -227,8 +241,9 @@ class Client:
 def items_of(page: Obj) -> list[Obj]:
     """The objects of a list, each with its apiVersion and kind.
 
-    kube-apiserver leaves both out in lists of its own kinds: there they are those of the list (client-go does the same:
-    ``unstructuredJSONScheme.decodeToList``).
+    kube-apiserver omits both in lists of its own kinds; then they are derived from those of the list.
+
+    Source: ``k8s.io/apimachinery/pkg/apis/meta/v1/unstructured`` unstructuredJSONScheme.decodeToList.
     """
     items: list[Obj] = page.get("items") or []
     list_kind = page.get("kind")
@@ -239,7 +254,7 @@ def items_of(page: Obj) -> list[Obj]:
 
 
 def _segment(part: str) -> str:
-    """One percent-encoded path segment. Dots alone would be taken for a relative path: no object has such a name."""
+    """A percent-encoded path segment. ``.`` and ``..`` would make a relative path; no object has such a name."""
     if part in {".", ".."}:
         raise ValueError(f"{part!r} cannot be part of a path")
     return quote(part, safe="")
@@ -255,8 +270,8 @@ def _decoded(data: bytes) -> Obj:
     return value
 
 
-async def _refusal(reply: Reply) -> ApiError:
-    """The error of an answer that is no success."""
+async def _refusal(reply: ClientResponse) -> ApiError:
+    """The error that a response without success stands for."""
     body = await reply.read(1024 * 1024)
     header = reply.headers.get("retry-after", "")
     retry_after = int(header) if len(header) < 10 and header.isascii() and header.isdigit() else 0

@@ -1,8 +1,8 @@
-"""Credentials out of a kubeconfig, read by the ``kubernetes`` package in a process of its own.
+"""The credentials of a server out of a kubeconfig: read at once where it is plain, by the ``kubernetes`` package otherwise.
 
-The package costs 20 MB once imported, and it keeps private keys in temporary files as long as its process lives; a
-short-lived child (``kubeconfig_reader.py``, 0.3 s and more) spares the server both; a kubeconfig without plugins needs
-neither (``plainkubeconfig``). The package is an extra, and may be missing. Must not know how a request travels.
+The package takes 20 MB once imported, and it keeps private keys in temporary files as long as its process lives. A
+short-lived child process (``kubernetespackage``, 0.3 s and more) spares the server both; a kubeconfig without plugins needs
+neither (``plainkubeconfig``). Must not know how a request travels.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from twisted.internet.threads import deferToThreadPool
 
-from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, TokenSource
+from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, TokenSource, check_server
 from extapi.client.kubernetespackage import MissingPackage, require_kubernetes
 from extapi.client.plainkubeconfig import plain_credentials
-from extapi.client.proxy import Proxy, ProxyError, parse_proxy
+from extapi.client.proxy import ProxyError, ProxyURL, parse_proxy
 
 READ_TIMEOUT = 60.0
 """Seconds an exec plugin may take."""
@@ -34,13 +33,22 @@ EXPIRY_SKEW = 300.0
 def load_kubeconfig(
     path: Path, reactor: Any, *, context: str = "", environ: Mapping[str, str] = os.environ
 ) -> Credentials:
-    """The credentials of ``context``, by default the current one. Blocks; meant for the start of a process.
+    """Read a kubeconfig. Blocks; meant for the start of a process.
 
-    ``reactor`` provides IReactorTime and, where an exec plugin or an auth provider renews tokens, IReactorThreads.
-    ``environ`` may name a proxy; the kubeconfig's ``proxy-url`` comes first. Raises :class:`CredentialsError`.
+    Args:
+        path: The file.
+        reactor: Provides IReactorTime and, where an exec plugin or an auth provider renews tokens, IReactorThreads.
+        context: One of its contexts; empty: the current one.
+        environ: May name a proxy; the kubeconfig's ``proxy-url`` comes first.
+
+    Raises:
+        CredentialsError: It has no usable ones, or says what is not supported.
     """
     found = _plain(path, reactor, context) or _any(path, reactor, context)
-    _check_server(path, found.server)
+    try:
+        check_server(found.server)
+    except ValueError as error:
+        raise CredentialsError(f"{path}: {error}") from error
     return found.by_environment(environ)
 
 
@@ -53,8 +61,6 @@ def _any(path: Path, reactor: Any, context: str) -> Credentials:
         )
     if found["impersonates"]:
         raise CredentialsError(f"{path}: as, impersonation, is not supported; give the server credentials of its own")
-    if not found["server"]:
-        raise CredentialsError(f"{path}: the cluster has no server")
     token: TokenSource | None = None
     if found["token_file"]:
         token = FileToken(Path(found["token_file"]), reactor)
@@ -73,17 +79,7 @@ def _any(path: Path, reactor: Any, context: str) -> Credentials:
     )
 
 
-def _check_server(path: Path, server: str) -> None:
-    try:
-        split = urlsplit(server)
-        known = split.scheme in {"https", "http"} and bool(split.hostname) and split.port != 0
-    except ValueError:  # of a port that is no number, too
-        known = False
-    if not known:
-        raise CredentialsError(f"{path}: the cluster's server is {server!r}, and no URL such as https://10.0.0.1:6443")
-
-
-def _proxy(path: Path, url: Any) -> Proxy | None:
+def _proxy(path: Path, url: Any) -> ProxyURL | None:
     """What ``proxy-url`` says, of whatever type it is."""
     if not isinstance(url, str):
         raise CredentialsError(f"{path}: proxy-url is no text, such as http://proxy.example.com:3128")
@@ -109,7 +105,11 @@ class RenewedToken:
         self._token = first
 
     async def authorization(self) -> str:
-        """The current token; close to its expiry, a new one. Raises :class:`CredentialsError`."""
+        """The current token; close to its expiry, a new one.
+
+        Raises:
+            CredentialsError: The plugin gives none.
+        """
         if self._reactor.seconds() >= self._token.expiry - EXPIRY_SKEW:
             found = await deferToThreadPool(
                 self._reactor, self._reactor.getThreadPool(), _read, self._path, self._context
@@ -131,12 +131,12 @@ def _encoded(text: str | None) -> bytes | None:
 
 
 def _read(path: Path, context: str) -> dict[str, Any]:
-    """What the reader process prints."""
+    """What the child process prints."""
     try:
         require_kubernetes("what it says besides certificates and tokens, such as a plugin,")
     except MissingPackage as error:
         raise CredentialsError(f"cannot load the kubeconfig {path}: {error}") from error
-    reader = Path(__file__).with_name("kubeconfig_reader.py")
+    reader = Path(__file__).with_name("kubernetespackage.py")
     # -P: the directory of the script must not come before the standard library, which has an http module too.
     command = [sys.executable, "-P", str(reader), str(path), context]
     try:

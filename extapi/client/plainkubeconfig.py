@@ -1,7 +1,7 @@
 """Kubeconfigs with certificates or a token, in the file or in files that it names: read at once, without a child process.
 
 That is what ``extapi dev``, kubeadm, kind and minikube write. Whatever else a kubeconfig may say, plugins above all, is
-left to ``kubeconfig_reader.py``, which also complains about broken ones.
+left to ``kubernetespackage``, which also complains about broken ones.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from extapi.client.clock import Clock
 from extapi.client.credentials import Credentials, FileToken, StaticToken, TokenSource
 from extapi.client.proxy import ProxyError, parse_proxy
+from extapi.clock import Clock
 from extapi.codec import strictyaml
 
 _CLUSTER = frozenset({"server", "certificate-authority", "certificate-authority-data", "tls-server-name", "proxy-url"})
@@ -23,9 +23,13 @@ _USER = frozenset(
 
 
 def plain_credentials(content: bytes, context: str, directory: Path, clock: Clock) -> Credentials | None:
-    """The credentials of ``context`` (empty: the current one); None where anything is missing, broken or of another kind.
+    """The credentials of ``context``; None where anything is missing, broken or of another kind.
 
-    ``directory`` is the kubeconfig's: the files that it names are found from there. ``clock`` times a token file.
+    Args:
+        content: The kubeconfig.
+        context: One of its contexts; empty: the current one.
+        directory: The kubeconfig's, which the files that it names are found from.
+        clock: Times a token file.
     """
     try:
         config = strictyaml.decode(content).value
@@ -56,7 +60,11 @@ def plain_credentials(content: bytes, context: str, directory: Path, clock: Cloc
 
 
 def _named(entries: Any, part: str, name: str) -> Mapping[str, Any]:
-    """The one of that name. Raises KeyError if there is none, or more than one."""
+    """The one of that name.
+
+    Raises:
+        KeyError: There is none, or more than one.
+    """
     found = [entry[part] for entry in entries if entry["name"] == name]
     if len(found) != 1 or not isinstance(found[0], Mapping):
         raise KeyError(name)
@@ -64,7 +72,11 @@ def _named(entries: Any, part: str, name: str) -> Mapping[str, Any]:
 
 
 def _pem(texts: Mapping[str, str], key: str, directory: Path) -> bytes | None:
-    """What stands there, or in the file that is named. Raises KeyError where both do: which one counts, is a rule of its own."""
+    """What stands there, or in the file that is named.
+
+    Raises:
+        KeyError: Both are given; another reader knows which one counts.
+    """
     data, file = texts.get(f"{key}-data"), texts.get(key)
     if data and file:
         raise KeyError(key)

@@ -20,7 +20,7 @@ class ProxyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Proxy:
+class ProxyURL:
     """One proxy. As text it is its URL without user and password, for messages."""
 
     scheme: str
@@ -45,10 +45,13 @@ def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def parse_proxy(url: str) -> Proxy:
+def parse_proxy(url: str) -> ProxyURL:
     """The proxy of a URL such as ``http://user:password@proxy.example.com:3128``.
 
-    Schemes and default ports are those of client-go's clientcmd and of Go's net/http. Raises :class:`ProxyError`.
+    Schemes and default ports are those of client-go's clientcmd and of Go's net/http.
+
+    Raises:
+        ProxyError: It is no such URL.
     """
     try:
         split = urlsplit(url)
@@ -62,7 +65,7 @@ def parse_proxy(url: str) -> Proxy:
     if not host or " " in host:
         raise ProxyError("names no host, such as http://proxy.example.com:3128 does")
     username, password = (unquote(word or "", errors=_BYTES) for word in (split.username, split.password))
-    proxy = Proxy(scheme, host, port or _PORTS[scheme], username, password)
+    proxy = ProxyURL(scheme, host, port or _PORTS[scheme], username, password)
     if scheme == "socks5" and any(proxy.login) and (not username or max(map(len, proxy.login)) > _WORD):
         raise ProxyError(f"needs a user, and neither user nor password of more than {_WORD} bytes (RFC 1929)")
     return proxy

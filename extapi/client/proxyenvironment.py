@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from extapi.client.proxy import Proxy, ProxyError, parse_proxy
+from extapi.client.proxy import ProxyError, ProxyURL, parse_proxy
 
 _VARIABLES = {"https": ("HTTPS_PROXY", "https_proxy"), "http": ("HTTP_PROXY", "http_proxy")}
 _PORTS = {"https": 443, "http": 80}
@@ -18,8 +18,12 @@ _PORTS = {"https": 443, "http": 80}
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def environment_proxy(server: str, environ: Mapping[str, str]) -> Proxy | None:
-    """The proxy for ``server``, a URL; None: connect to it. Raises :class:`ProxyError`, which names the variable."""
+def environment_proxy(server: str, environ: Mapping[str, str]) -> ProxyURL | None:
+    """The proxy for ``server``, a URL; None: connect to it.
+
+    Raises:
+        ProxyError: The environment names no URL of a proxy; the text names the variable.
+    """
     split = urlsplit(server)
     variable = next((name for name in _VARIABLES.get(split.scheme, ()) if environ.get(name)), None)
     if variable is None or not split.hostname:

@@ -1,6 +1,6 @@
-"""How often something may happen: token buckets, alone or one per key. Pure arithmetic on a clock that is passed in.
+"""How often something may happen: a token bucket, or one per key. Pure arithmetic on a clock that is passed in.
 
-Must not know what is counted, nor what happens to those who come too often.
+Knows neither what is counted nor what happens beyond the rate.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
-from extapi.client.clock import Clock
+from extapi.clock import Clock
 
 
 class TokenBucket:
@@ -24,7 +24,11 @@ class TokenBucket:
         self._last = clock.seconds()
 
     def take(self) -> bool:
-        """Whether it may happen now; if so, it counts."""
+        """Take a token if there is one.
+
+        Returns:
+            Whether there was one.
+        """
         self._fill()
         if self._tokens < 1:
             return False
@@ -32,23 +36,23 @@ class TokenBucket:
         return True
 
     def give_back(self) -> None:
-        """What was taken does not count after all."""
+        """Return a token that was taken."""
         self._tokens = min(self._burst, self._tokens + 1)
 
     def wait(self) -> float:
-        """Seconds until it may happen."""
+        """Seconds until there is a token."""
         self._fill()
         return max(0.0, (1 - self._tokens) / self._rate)
 
     def _fill(self) -> None:
         now = self._clock.seconds()
-        # Wall clocks are set back now and then: that must neither fill nor empty the bucket.
+        # Wall clocks are sometimes set back: that must neither fill nor empty the bucket.
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._last) * self._rate)
         self._last = now
 
 
 class TokenBuckets:
-    """A bucket per key. At most ``size`` keys are known; the one unused for longest is forgotten, and is full again."""
+    """A bucket per key. At most ``size`` keys are remembered; the least recently used one is forgotten, so its bucket is full."""
 
     def __init__(self, clock: Clock, *, rate: float, burst: float, size: int) -> None:
         self._clock = clock
@@ -65,7 +69,7 @@ class TokenBuckets:
         return self._bucket(key).take()
 
     def give_back(self, key: Hashable) -> None:
-        """See :meth:`TokenBucket.give_back`; a key that is forgotten has nothing to get back."""
+        """See :meth:`TokenBucket.give_back`; nothing happens for a key that was forgotten."""
         if key in self._buckets:
             self._buckets[key].give_back()
 

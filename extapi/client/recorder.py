@@ -1,8 +1,8 @@
-"""Events: what a controller did to an object, for people to read in ``kubectl describe`` and ``kubectl get events``.
+"""Events: what a controller did to an object, to read with ``kubectl describe`` and ``kubectl get events``.
 
-Follows client-go's ``tools/events``: writes ``events.k8s.io/v1``, what happens again is a series; and ``tools/record``'s
-rate per object. Where the group is missing, events are those of the core group. Recording never waits and never fails:
-what cannot be written is dropped, and the log says so.
+Follows client-go's ``tools/events``: writes ``events.k8s.io/v1``, with repeated events as series; and the rate per
+object of ``tools/record``. If the server does not have that group, writes events of the core group. Recording never
+waits and never fails: an event that cannot be written is dropped, and the log says so.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from twisted.logger import Logger
 
 from extapi.api.names import is_dns_subdomain, qualified_name
 from extapi.api.timestamp import format_micro_timestamp, format_timestamp
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock, Timer, sleep
 from extapi.client.dynamic import DynamicClient
 from extapi.client.kube import Obj
 from extapi.client.ratelimit import TokenBuckets
+from extapi.client.transport import TransportError
+from extapi.clock import Clock, Timer, sleep
 from extapi.errors import AlreadyExists, ApiError, NotFound
 
 EVENTS = ("events.k8s.io", "v1", "events")
 CORE_EVENTS = ("", "v1", "events")
 
 FINISH = 360.0
-"""Seconds within which the same thing is one series (``finishTime``)."""
+"""Seconds within which a repeated event belongs to the same series (``finishTime``)."""
 REFRESH = 1800.0
-"""Seconds after which a series that goes on is written again, so that it does not expire (``refreshTime``)."""
+"""Seconds after which a continuing series is written again, so that it does not expire (``refreshTime``)."""
 TRIES = 12
 RETRY = 10.0
-"""How often an event is tried to be written, and the seconds in between (``maxTriesPerEvent``, ``defaultSleepDuration``)."""
+"""Tries to write an event, and the seconds between them (``maxTriesPerEvent``, ``defaultSleepDuration``)."""
 QUEUED = 1000
-"""Events that wait to be written; more are dropped (``maxQueuedEvents``)."""
+"""Events that may wait to be written; more are dropped (``maxQueuedEvents``)."""
 KNOWN = 4096
-"""Series that are remembered, and objects whose rate is counted (``tools/record``: ``maxLruCacheEntries``)."""
+"""Series to remember, and objects to count the rate of (``tools/record``: ``maxLruCacheEntries``)."""
 SPAM_RATE, SPAM_BURST = 1 / 300, 25.0
-"""New events about one object, per second and at once (``tools/record``: ``defaultSpamQPS``, ``defaultSpamBurst``)."""
+"""New events per object, per second and at once (``tools/record``: ``defaultSpamQPS``, ``defaultSpamBurst``)."""
 
 _NOTE, _WORD = 1024, 128
-"""Bytes of a note; of a reason, an action and an instance (``pkg/apis/core/validation/events.go``)."""
+"""Bytes in a note, and in a reason, action or instance (``pkg/apis/core/validation/events.go``)."""
 
 
 @dataclass(eq=False, slots=True)
 class _Series:
-    """One event, and how often it has happened so far."""
+    """An event, and how often it has happened so far."""
 
     event: Obj
     first: float
@@ -60,9 +60,17 @@ class _Series:
 
 
 class EventRecorder:
-    """Records events of one ``component``, such as ``example.com/cooker``, through ``client``.
+    """Records the events of a component.
 
-    ``instance``: the process. Raises ValueError for a component that is no qualified name.
+    Args:
+        client: Where to write them.
+        component: A qualified name, such as ``example.com/cooker``.
+        instance: The name of this process.
+        clock: The reactor's clock.
+        jitter: Returns random numbers in [0, 1), which spread the retries.
+
+    Raises:
+        ValueError: The component is not a qualified name.
     """
 
     _log = Logger()
@@ -71,7 +79,7 @@ class EventRecorder:
         self, client: DynamicClient, component: str, instance: str, *, clock: Clock, jitter: Callable[[], float]
     ) -> None:
         for problem in qualified_name(component):
-            raise ValueError(f"recorder: the component {component!r} is no qualified name: {problem}")
+            raise ValueError(f"recorder: the component {component!r} is not a qualified name: {problem}")
         self._client = client
         self._component = component
         self._instance = _cut(instance, _WORD)
@@ -86,23 +94,26 @@ class EventRecorder:
         self._nanos = 0
         self._dropped = 0
         self._core = False
-        """Whether the server has no ``events.k8s.io``."""
+        """The server does not have ``events.k8s.io``."""
 
     def normal(self, regarding: Obj, reason: str, action: str, note: str, *, related: Obj | None = None) -> None:
-        """Something went as it should. See :meth:`warning` for the arguments."""
+        """Record that something went as it should. See :meth:`warning` for the arguments."""
         self._record("Normal", regarding, reason, action, note, related)
 
     def warning(self, regarding: Obj, reason: str, action: str, note: str, *, related: Obj | None = None) -> None:
-        """Something is wrong, or soon will be.
+        """Record that something is wrong, or soon will be.
 
-        ``regarding`` and ``related``: objects with apiVersion, kind and metadata, as the API gave them; the event stands
-        in the namespace of ``regarding``. ``reason``: why, and ``action``: what was done, each one word in CamelCase that
-        programs can look for. ``note``: a sentence for people; of a series that of the first.
+        Args:
+            regarding: The object, with apiVersion, kind and metadata, as the API returned it. The event is in its namespace.
+            reason: Why: one word in CamelCase that programs can look for.
+            action: What was done: one word in CamelCase that programs can look for.
+            note: A sentence for people; of a series, the first one stays.
+            related: A second object, if there is one.
         """
         self._record("Warning", regarding, reason, action, note, related)
 
     def stop(self) -> None:
-        """Write nothing more."""
+        """Stop writing events."""
         self._stopped = True
         self._queue.clear()
         if self._sweeping is not None:
@@ -156,13 +167,13 @@ class EventRecorder:
         self._enqueue(made)
 
     def _name(self, name: str, now: float) -> str:
-        """A name that no other event has (``record/util.GenerateEventName``)."""
+        """A unique name for an event (``record/util.GenerateEventName``)."""
         self._nanos = max(self._nanos + 1, int(now * 1e9))
         made = f"{name}.{self._nanos:x}"
         return made if is_dns_subdomain(made) else str(uuid4())
 
     def _sweep(self) -> None:
-        """Forget what has ended; write how it ended, and what still goes on (``finishSeries``, ``refreshExistingEventSeries``)."""
+        """Write and forget series that have ended; write those that continue (``finishSeries``, ``refreshExistingEventSeries``)."""
         now = self._clock.seconds()
         for key, series in list(self._known.items()):
             if now - series.last >= FINISH:
@@ -178,7 +189,7 @@ class EventRecorder:
 
     def _enqueue(self, series: _Series) -> None:
         if series.queued or self._stopped:
-            return  # what is written is how it is then
+            return  # it is written with its state at that time
         if len(self._queue) >= QUEUED:
             self._drop("too many events wait to be written")
             return
@@ -190,7 +201,7 @@ class EventRecorder:
 
     def _drop(self, why: str) -> None:
         self._dropped += 1
-        if self._dropped & (self._dropped - 1) == 0:  # 1, 2, 4, 8...: who drops many would also fill the log
+        if self._dropped & (self._dropped - 1) == 0:  # 1, 2, 4, 8...: many dropped events must not fill the log
             self._log.warn(
                 "{count} events of {component} dropped so far, the last one as {why}",
                 count=self._dropped,
@@ -210,7 +221,7 @@ class EventRecorder:
             self._busy = False
 
     async def _write(self, series: _Series) -> None:
-        """Write it, again and again while the server is away; give up what it refuses."""
+        """Write a series; retry while the server is unavailable, give up if it refuses."""
         for _ in range(TRIES):
             try:
                 await self._send(series)
@@ -238,7 +249,7 @@ class EventRecorder:
                     *resource, metadata["name"], self._progress(series), namespace=metadata["namespace"]
                 )
             except NotFound:
-                pass  # it has expired
+                pass  # the event has expired
             else:
                 return
         if not self._core:
@@ -246,19 +257,19 @@ class EventRecorder:
                 await self._client.create(*EVENTS, _new_event(series))
             except NotFound as error:
                 if error.name:
-                    raise  # the namespace
+                    raise  # it is the namespace that was not found
                 self._core = True
             else:
                 return
         await self._client.create(*CORE_EVENTS, _core_event(series))
 
     def _progress(self, series: _Series) -> Obj:
-        """What changes while a series goes on."""
+        """The fields that change while a series continues."""
         return _core_series(series) if self._core else {"series": _series(series)}
 
 
 def _new_event(series: _Series) -> Obj:
-    """As of ``events.k8s.io/v1``."""
+    """The event in ``events.k8s.io/v1``."""
     event = {"apiVersion": "events.k8s.io/v1", "kind": "Event", **series.event}
     event["eventTime"] = format_micro_timestamp(series.first)
     if series.count > 1:
@@ -271,7 +282,7 @@ def _series(series: _Series) -> Obj:
 
 
 def _core_event(series: _Series) -> Obj:
-    """The same as of the core group: in its older form, since the newer one is what is missing."""
+    """The same event in the core group, in its older form."""
     event = dict(series.event)
     about, component, note = (event.pop(name) for name in ("regarding", "reportingController", "note"))
     return {
@@ -300,7 +311,7 @@ def _reference(obj: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _identity(reference: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What tells objects apart. Not their resourceVersion: a controller's own writes would end each series."""
+    """What identifies an object. Not its resourceVersion, because a controller's own writes would end each series."""
     return tuple(item for item in reference.items() if item[0] != "resourceVersion")
 
 

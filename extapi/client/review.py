@@ -1,6 +1,6 @@
-"""Asking the cluster for a review: one POST at its turn, tried again where ``k8s.io/apiserver``'s webhooks try again (spec A24).
+"""Asks the cluster for a review: one POST in its turn, retried like webhooks in ``k8s.io/apiserver`` (behaviour A24).
 
-Knows the retry rule. Must not know which review it is.
+Knows the rule for retries, not which review it is.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Callable, Hashable
 
 from twisted.internet.defer import Deferred
 
-from extapi.client.base import ConnectionLost, TransportError
-from extapi.client.clock import Clock, sleep
 from extapi.client.fairqueue import FairQueue
-from extapi.client.flight import to_the_end
 from extapi.client.kube import Client, Obj, ResourceName
+from extapi.client.singleflight import to_the_end
+from extapi.client.transport import ConnectionLost, TransportError
+from extapi.clock import Clock, sleep
 from extapi.errors import ApiError
 
 TRIES = 5
@@ -21,13 +21,21 @@ FIRST_DELAY = 0.5
 FACTOR = 1.5
 JITTER = 0.2
 TIMEOUT = 10.0
-"""Seconds for one try."""
+"""Seconds per try."""
 ANSWER = 4 * 1024 * 1024
-"""Bytes of an answer: the groups of a user may be thousands, and more is a mistake."""
+"""Bytes per response: a user may have thousands of groups; more than this is a mistake."""
 
 
 class Reviewer:
-    """Posts reviews of one kind. ``jitter``: random numbers in [0, 1); ``queue``: where each try waits for its turn."""
+    """Posts reviews of one kind.
+
+    Args:
+        client: The client of the cluster.
+        resource: The kind of review.
+        clock: The reactor's clock.
+        jitter: Returns random numbers in [0, 1), which spread the retries.
+        queue: Where each try waits for its turn; by default one of its own.
+    """
 
     def __init__(
         self,
@@ -45,11 +53,19 @@ class Reviewer:
         self._queue = queue or FairQueue(clock)
 
     async def review(self, build: Callable[[], Obj], flow: Hashable) -> Obj:
-        """The answered review's status. ``build`` makes the review, when its turn has come; ``flow``: who wants it.
+        """Post a review and return its status.
 
-        Cancelling gives up the turn, or the tries that are left. A POST under way goes on to its end: breaking it off
-        would cost kube-apiserver and us a connection. Raises :class:`ApiError` or :class:`TransportError` of the last
-        try, and :class:`TooManyRequests` if there is no turn to be had.
+        Cancelling gives up the turn, or the remaining tries. A POST under way continues to its end, because breaking it
+        off would cost kube-apiserver and this process a connection.
+
+        Args:
+            build: Makes the review; called when its turn has come.
+            flow: The caller, for the fair queue.
+
+        Raises:
+            TooManyRequests: There was no turn in time.
+            ApiError: The last try was refused.
+            TransportError: The last try had no response.
         """
         delay = FIRST_DELAY
         for left in reversed(range(TRIES)):
@@ -74,7 +90,7 @@ class Reviewer:
 
 
 def _is_worth_a_retry(error: ApiError | TransportError) -> bool:
-    """A reset connection, an internal error, 504, 429, or an answer that names a time to come back."""
+    """Whether to retry: after a reset connection, an internal error, 504, 429, or a Retry-After."""
     if isinstance(error, TransportError):
         return isinstance(error, ConnectionLost)
     return (error.code == 500 and error.reason == "InternalError") or error.code in {504, 429} or error.retry_after > 0

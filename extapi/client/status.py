@@ -1,6 +1,6 @@
-"""Back from a ``Status`` on the wire to the error it was made of, so that a client catches what a server raised.
+"""From a ``Status`` on the wire back to the error it was made from, so that a client catches what a server raised.
 
-Pure. Must not know how the answer travelled.
+Pure. Knows nothing of how the response was transported.
 """
 
 from __future__ import annotations
@@ -75,10 +75,15 @@ _BY_CODE: Mapping[int, type[ApiError]] = {
 
 
 def error_from_status(status: Mapping[str, Any], code: int, *, retry_after: int = 0) -> ApiError:
-    """The error of a ``Status`` that came with HTTP ``code``, as the subclass its reason names.
+    """The error for a ``Status`` that came with HTTP ``code``, as the subclass for its reason.
 
-    A reason without a subclass keeps its text and code in an error of its own kind. ``retry_after`` (seconds, from the
-    header) counts where the details name none. Members of a wrong type are left out: the peer may send anything.
+    For a reason without a subclass, the error keeps reason and code, in a class of its own. Members of a wrong type are
+    ignored, because the server may send anything.
+
+    Args:
+        status: The Status.
+        code: The HTTP status code.
+        retry_after: Seconds in the Retry-After header; used if the Status has none.
     """
     reason = _text(status.get("reason"))
     code = status["code"] if _is_code(status.get("code")) else code
@@ -103,13 +108,13 @@ def error_from_status(status: Mapping[str, Any], code: int, *, retry_after: int 
 
 
 def error_from_text(text: str, code: int, *, retry_after: int = 0) -> ApiError:
-    """The error of an answer with HTTP ``code`` that is no ``Status``: a proxy's page, or a plain text."""
+    """The error for a response with HTTP ``code`` that is not a ``Status``: a proxy's page, or plain text."""
     kind = _BY_CODE.get(code) or type("ApiError", (ApiError,), {"code": code, "reason": ""})
     return _made(kind, text, retry_after=retry_after)
 
 
 def _made(subclass: type[ApiError], message: str, **members: Any) -> ApiError:
-    """An instance past the subclass' own constructor, which would compose the text anew."""
+    """An instance, without calling the subclass's constructor, which would compose another text."""
     error = subclass.__new__(subclass)
     ApiError.__init__(error, message, **members)
     return error

@@ -1,4 +1,4 @@
-"""TLS towards one server: which authorities may vouch for it, and which certificate the client shows.
+"""TLS towards one server: which authorities may vouch for it, which certificate the client shows, what its errors say.
 
 Nothing switches verification off but an APIService that says so.
 """
@@ -30,7 +30,11 @@ _PROBLEMS = {
 
 
 class TlsPolicy:
-    """Makes the TLS options of each new connection out of :class:`Credentials`; raises CredentialsError on bad PEM."""
+    """Makes the TLS options of each new connection out of :class:`Credentials`.
+
+    Raises:
+        CredentialsError: They hold no usable PEM.
+    """
 
     def __init__(self, credentials: Credentials) -> None:
         self._server_name = credentials.server_name
@@ -57,6 +61,16 @@ class TlsPolicy:
         return ssl.optionsForClientTLS(name, trustRoot=self._trust, extraCertificateOptions=dict(self._options))
 
 
+def sentence(error: BaseException) -> str:
+    """What an error of the network, TLS or not, says: in one line, and without a full stop."""
+    if type(error).__module__.startswith("OpenSSL"):
+        queue = error.args[0] if error.args else []  # a number where the system failed, not TLS
+        details = [item[-1] for item in queue if item] if isinstance(queue, list) else []
+        return f"TLS: {'; '.join(details) or 'the connection was ended'}"
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text.rstrip(".")
+
+
 def _trust(pem: bytes) -> Any:
     untyped: Any = ssl
     certificates = x509.load_pem_x509_certificates(pem)
@@ -66,11 +80,18 @@ def _trust(pem: bytes) -> Any:
 
 @implementer(IOpenSSLClientConnectionCreator)
 class UpstreamTls:
-    """TLS towards a server that an object names, as kube-aggregator does it (spec D5).
+    """TLS towards a server that an object names, as kube-aggregator does it (behaviour D5).
 
-    ``ca``: PEM of the roots, intermediates among them; None: the system's. ``insecure``: trust whoever answers, because
-    the object says so; then no name is checked either. ``clock`` (``seconds()`` since the epoch) is for messages.
-    Raises :class:`CredentialsError` for bad PEM.
+    Args:
+        server_name: The name that the server's certificate has to be for.
+        ca: PEM of the roots, intermediates among them; None: the system's.
+        certificate: The client's PEM chain.
+        key: The PEM private key that belongs to it.
+        insecure: Trust whoever answers, because the object says so; then no name is checked either.
+        clock: ``seconds()`` since the epoch, for messages.
+
+    Raises:
+        CredentialsError: There is no usable PEM.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""A connection through a proxy: whatever travels through it, TLS to the server first of all, is the proxy's to carry only.
+"""A connection through a proxy, which only carries what travels on it: TLS to the server, as a rule.
 
-Bounds the time until the proxy has answered. Must not know what is said to it (``dialogue``), nor requests.
+Bounds the time until the proxy has answered. Must not know what is said to it (``proxyhandshake``), nor requests.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from extapi.client.dialogue import DialogueError, connect, said, socks5
-from extapi.client.proxy import Proxy
-from extapi.client.sentence import sentence
+from extapi.client.proxy import ProxyURL
+from extapi.client.proxyhandshake import ProxyHandshakeError, connect, said, socks5
+from extapi.client.tls import sentence
 
 ANSWER_TIMEOUT = 20.0
 """Seconds for a proxy to answer; it connects to the server meanwhile."""
@@ -29,12 +29,17 @@ class TunnelError(Exception):
 
 @implementer(IStreamClientEndpoint)
 class TunnelEndpoint:
-    """Connects to ``host`` (a name, which only the proxy resolves, or an IP address) and ``port`` through ``proxy``.
+    """Connects to a server through a proxy.
 
-    ``near``: the endpoint of the proxy itself. ``reactor`` provides IReactorTime.
+    Args:
+        reactor: Provides IReactorTime.
+        near: The endpoint of the proxy itself.
+        proxy: What to say to it.
+        host: The server: a name, which only the proxy resolves, or an IP address.
+        port: The server's.
     """
 
-    def __init__(self, reactor: Any, near: Any, proxy: Proxy, host: str, port: int) -> None:
+    def __init__(self, reactor: Any, near: Any, proxy: ProxyURL, host: str, port: int) -> None:
         self._reactor = reactor
         self._near = near
         self._proxy = proxy
@@ -42,7 +47,7 @@ class TunnelEndpoint:
         self._port = port
 
     def connect(self, factory: Any) -> Deferred[Any]:
-        """The protocol of ``factory``, connected to the server. Fails with :class:`TunnelError`."""
+        """The protocol of ``factory``, connected to the server; the Deferred fails with :class:`TunnelError`."""
         return Deferred.fromCoroutine(self._connected(factory))
 
     async def _connected(self, factory: Any) -> Any:
@@ -60,7 +65,7 @@ class TunnelEndpoint:
         try:
             await ask(tunnel, self._proxy, self._host, self._port)
             tunnel.check_silent()
-        except DialogueError as error:
+        except ProxyHandshakeError as error:
             tunnel.abort()
             raise TunnelError(f"the proxy {error}") from error
         except CancelledError:
@@ -73,7 +78,7 @@ class TunnelEndpoint:
 
 
 class Tunnel(Protocol):
-    """The connection to a proxy: first a dialogue (:class:`extapi.client.dialogue.Line`), then somebody else's."""
+    """The connection to a proxy: first the handshake (:class:`extapi.client.proxyhandshake.ProxyStream`), then its owner's bytes."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -87,29 +92,38 @@ class Tunnel(Protocol):
         self._transport().write(data)
 
     async def exactly(self, size: int) -> bytes:
-        """The next ``size`` bytes. Raises :class:`DialogueError`."""
+        """The next ``size`` bytes.
+
+        Raises:
+            ProxyHandshakeError: They do not come.
+        """
         while len(self._buffer) < size:
             await self._more()
         return self._take(size)
 
     async def head(self, pattern: re.Pattern[bytes], limit: int, start: bytes) -> bytes:
-        """What comes up to ``pattern``, with it. Raises :class:`DialogueError`."""
+        """What comes up to ``pattern``, with it.
+
+        Raises:
+            ProxyHandshakeError: It does not come within ``limit`` bytes, or does not begin with ``start``.
+        """
         while (end := pattern.search(self._buffer, 0, limit)) is None:
             begun = self._buffer[: len(start)]
             if not start.startswith(begun):
-                raise DialogueError(f"does not speak HTTP: it answered {said(self._buffer)}")
+                raise ProxyHandshakeError(f"does not speak HTTP: it answered {said(self._buffer)}")
             if len(self._buffer) >= limit:
-                raise DialogueError(f"answered with a head of more than {limit} bytes")
+                raise ProxyHandshakeError(f"answered with a head of more than {limit} bytes")
             await self._more()
         return self._take(end.end())
 
     def check_silent(self) -> None:
         """See that nothing came after the answer: both TLS and HTTP let the client speak first.
 
-        Raises :class:`DialogueError`.
+        Raises:
+            ProxyHandshakeError: Something did.
         """
         if self._buffer:
-            raise DialogueError(f"sent {len(self._buffer)} bytes after its answer, before the server could speak")
+            raise ProxyHandshakeError(f"sent {len(self._buffer)} bytes after its answer, before the server could speak")
 
     def carry(self, factory: Any) -> Any:
         """From now on all that comes is for the protocol of ``factory``, which is the result."""
@@ -124,7 +138,7 @@ class Tunnel(Protocol):
         self._transport().abortConnection()
 
     def fail(self, why: str) -> None:
-        """The dialogue has failed; ``why`` goes on after "the proxy"."""
+        """The handshake has failed; ``why`` goes on after "the proxy"."""
         self._failure = self._failure or why
         self._wake()
 
@@ -154,7 +168,7 @@ class Tunnel(Protocol):
             self._waiting = Deferred()
             await self._waiting
         if self._failure:
-            raise DialogueError(self._failure)
+            raise ProxyHandshakeError(self._failure)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, None

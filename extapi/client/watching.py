@@ -1,20 +1,20 @@
-"""One watch from its request to its end, within a bounded time: what an informer and a resuming watch have in common.
+"""One watch from its request to its end, within a bounded time: for informers and for watches that resume.
 
-A connection that died without a word would look like a collection in which nothing happens.
+The time is bounded because a dead connection looks like a collection in which nothing happens.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 
-from extapi.client.clock import Clock
-from extapi.client.kube import Client, ResourceName, WatchEvent
+from extapi.client.kube import Client, ReceivedEvent, ResourceName
+from extapi.clock import Clock
 
 WATCH_SECONDS = 300
-"""Seconds one watch lasts at least; the server ends it, and it goes on where it was."""
+"""The least number of seconds that a watch lasts; then the server ends it, and the caller resumes it."""
 
 WATCH_GRACE = 30
-"""Seconds beyond that after which a watch that did not end is taken for dead."""
+"""Seconds after that when a watch that has not ended is considered dead."""
 
 
 async def one_watch(
@@ -26,10 +26,21 @@ async def one_watch(
     resource_version: str,
     clock: Clock,
     jitter: Callable[[], float],
-) -> AsyncIterator[WatchEvent]:
-    """The events after ``resource_version``, bookmarks among them, until the server ends the watch.
+) -> AsyncIterator[ReceivedEvent]:
+    """Iterate over the events after ``resource_version``, including bookmarks, until the server ends the watch.
 
-    Raises :class:`ApiError` and :class:`TransportError`. ``jitter``: random numbers in [0, 1), which spread the ends.
+    Args:
+        client: The client.
+        resource: What to watch.
+        namespace: The namespace; empty for all.
+        query: Further parameters, such as selectors.
+        resource_version: Where to begin.
+        clock: The reactor's clock.
+        jitter: Returns random numbers in [0, 1), which spread the ends of watches.
+
+    Raises:
+        ApiError: The server refused or ended the watch with an error.
+        TransportError: The watch broke off, or was dead.
     """
     seconds = int(WATCH_SECONDS * (1 + jitter()))
     watch = await client.watch(

@@ -1,6 +1,6 @@
-"""Work for a controller: each key waits once, however often it is added, and comes back later when its work failed.
+"""A queue of work for a controller: a key waits only once, however often it is added, and returns later if its work failed.
 
-Follows client-go's ``workqueue``. Knows nothing of what the keys stand for.
+Follows client-go's ``workqueue``. Knows nothing of what keys stand for.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
 from twisted.logger import Logger
 
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock
+from extapi.client.transport import TransportError
+from extapi.clock import Clock
 from extapi.errors import ApiError
 
 FIRST_DELAY, LAST_DELAY = 0.5, 60.0
-"""Seconds until a key that failed comes back, doubled with each failure in a row, and at most."""
+"""Seconds until a failed key returns: after the first failure, doubled with each further one, and at most."""
 
 
 class WorkQueue:
-    """Have :meth:`each` key worked on, or iterate it: ``async for key in queue``. One reader; it never ends by itself.
+    """A queue of keys: process them with :meth:`each`, or iterate over them with ``async for key in queue``.
 
-    A key added while it is worked on comes again afterwards.
+    Neither ends by itself. A key that is added while it is processed is processed again afterwards. If you iterate over
+    the queue yourself, call :meth:`done` for each key that succeeded and :meth:`retry` for each that failed.
     """
 
     _log = Logger()
@@ -36,30 +37,36 @@ class WorkQueue:
         self._waiting: deque[Deferred[None]] = deque()
 
     def add(self, key: Hashable) -> None:
-        """Have ``key`` worked on soon."""
+        """Queue ``key``."""
         self._keys[key] = None
         self._wake()
 
     def add_later(self, key: Hashable, seconds: float) -> None:
-        """Have ``key`` worked on when ``seconds`` have passed."""
+        """Queue ``key`` in ``seconds`` seconds."""
         self._clock.callLater(seconds, self.add, key)
 
     def retry(self, key: Hashable, *, after: float = 0) -> None:
-        """Have ``key`` worked on again, later with each call since the last :meth:`done`, not before ``after`` seconds."""
+        """Queue ``key`` again after a delay, which doubles with each call until :meth:`done`, and is at least ``after`` seconds."""
         count = self._failures.get(key, 0)
         self._failures[key] = count + 1
         self.add_later(key, max(after, min(FIRST_DELAY * 2 ** min(count, 10), LAST_DELAY)))
 
     def done(self, key: Hashable) -> None:
-        """The work on ``key`` succeeded: its next failure counts as the first."""
+        """Processing ``key`` has succeeded: its next failure counts as the first."""
         self._failures.pop(key, None)
 
     async def each(self, work: Callable[[Any], Awaitable[float | None]], *, workers: int = 1) -> None:
-        """Have ``work`` done for each key, until cancelled; for up to ``workers`` keys at a time, but never twice for one.
+        """Call ``work`` for each key until cancelled, for up to ``workers`` keys at a time, but never for the same key at once.
 
-        A key whose work raises comes back as :meth:`retry` says, whatever was raised; what the API or the network is
-        not to blame for is logged. Seconds that ``work`` returns are the time until it wants the key again. Raises
-        ValueError for less than one worker.
+        A key whose work raises is queued again as :meth:`retry` does it, whatever was raised; errors that come neither
+        from the API nor from the network are logged.
+
+        Args:
+            work: Processes a key. May return the number of seconds until the key is to be processed again.
+            workers: How many keys may be processed at a time.
+
+        Raises:
+            ValueError: ``workers`` is less than 1.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
@@ -87,8 +94,8 @@ class WorkQueue:
                 self.retry(key, after=error.retry_after)
             except TransportError:
                 self.retry(key)
-            except Exception:  # noqa: BLE001 - one key that cannot be worked on must not keep the others waiting
-                self._log.failure("the work on {key} failed and is tried again", key=key)
+            except Exception:  # noqa: BLE001 - a failing key must not block the others
+                self._log.failure("processing {key} failed; it will be retried", key=key)
                 self.retry(key)
             else:
                 self.done(key)
@@ -103,14 +110,14 @@ class WorkQueue:
         return len(self._keys)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        """The keys, in the order in which they were added first."""
+        """Iterate over the keys, in the order in which they were added first."""
         while True:
             yield await self._next()
 
     async def _next(self) -> Hashable:
-        """The first key that nobody works on, taken out."""
+        """Take out the first key that is not being processed."""
         while True:
-            # At most one key for each worker is passed over.
+            # At most one key per worker is skipped.
             for key in self._keys:
                 if key not in self._working:
                     del self._keys[key]
@@ -120,13 +127,13 @@ class WorkQueue:
             await waiting
 
     def _wake(self) -> None:
-        """Have one who waits look again."""
+        """Let one of the waiting workers look again."""
         if self._waiting:
             self._waiting.popleft().callback(None)
 
 
 def _left(alive: set[Deferred[None]], each: Deferred[None]) -> Callable[[Any], Any]:
-    """A callback that takes ``each`` out of ``alive`` and passes the result on."""
+    """A callback that removes ``each`` from ``alive`` and passes the result on."""
 
     def left(result: Any) -> Any:
         alive.discard(each)

@@ -1,1 +1,4 @@
-"""Bytes to objects and back: strict JSON and YAML, negotiation, patches, tables, partial metadata. PURE."""
+"""Bytes to objects and back: strict JSON and YAML, content negotiation, patches, tables, partial metadata.
+
+Pure: no I/O, no clock, no Twisted.
+"""

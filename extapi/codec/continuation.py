@@ -1,8 +1,9 @@
-"""Continue tokens: where the next page of a list begins, and at which revision.
+"""Continue tokens: where the next page of a list begins, and at which revision (behaviour E30, M13).
 
-Responsible for: writing and reading the token of clients that page. Must not know keys beyond that they are relative
-to what is listed. A token is not secret and not signed: whatever it holds, it leads only into what the caller may list.
-Source: spec E30, M13; ``k8s.io/apiserver/pkg/storage/continue.go``.
+Responsible for: encoding and decoding the tokens. Of keys it knows only that they are relative to what is listed. A
+token is neither secret nor signed: whatever is in it, it leads only to what the caller may list.
+
+Source: ``k8s.io/apiserver/pkg/storage/continue.go``.
 """
 
 from __future__ import annotations
@@ -21,24 +22,32 @@ __all__ = ["Continuation", "decode", "encode"]
 _VERSION = "meta.k8s.io/v1"
 _ALPHABET = f"{ascii_letters}{digits}-_"
 _MAX_LENGTH = 4096
-"""Characters of a token; a key is at most a namespace and a name, of 253 characters each."""
+"""Characters of a token. A key is at most a namespace and a name, of 253 characters each."""
 
 
 class Continuation(NamedTuple):
-    """``start``: the first key of the next page, relative to the listed prefix; ``revision``: of the snapshot, or -1 for the newest."""
+    """The contents of a token.
+
+    ``start`` is the first key of the next page, relative to the listed prefix; ``revision`` that of the snapshot, or -1
+    for the newest.
+    """
 
     start: str
     revision: int
 
 
 def encode(start: str, revision: int) -> str:
-    """The token for a page from ``start`` (usually the last key returned and a NUL) at ``revision``."""
+    """The token for the page from ``start`` (usually the last key of the page before, and a NUL) at ``revision``."""
     text = msgspec.json.encode({"v": _VERSION, "rv": revision, "start": start})
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def decode(token: str) -> Continuation:
-    """What :func:`encode` wrote. Raises :class:`BadRequest` with the texts of spec E30 for anything else."""
+    """Read a token of :func:`encode`.
+
+    Raises:
+        BadRequest: It is not one (behaviour E30).
+    """
     value = _payload(token)
     version, revision, start = value.get("v"), value.get("rv"), value.get("start")
     if version != _VERSION:
@@ -60,7 +69,7 @@ def decode(token: str) -> Continuation:
 def _payload(token: str) -> dict[str, object]:
     end = len(token) - len(token.lstrip(_ALPHABET))
     if end != len(token) or len(token) % 4 == 1 or len(token) > _MAX_LENGTH:
-        # A single character left over is itself what is illegal.
+        # A single leftover character is itself the illegal one.
         _refuse(f": illegal base64 data at input byte {end - 1 if end == len(token) and end % 4 == 1 else end}")
     try:
         value = decode_json(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), max_depth=2).value
@@ -72,7 +81,7 @@ def _payload(token: str) -> dict[str, object]:
 
 
 def _stays_inside(start: str) -> bool:
-    """Whether the key is clean, so that no ``..`` leads out of the prefix that it is put after."""
+    """Whether the key has no empty, ``.`` or ``..`` segment that could lead out of the listed prefix."""
     return all(segment not in ("", ".", "..") for segment in start.removeprefix("/").split("/"))
 
 

@@ -1,7 +1,7 @@
 """The options of a delete.
 
-Responsible for: DeleteOptions from the body or, without a body, from the query. Must not know what deleting does.
-Source: spec E45, E46, E50, E51 and their corrections; ``apimachinery/pkg/apis/meta/v1/validation``.
+Responsible for: DeleteOptions from the body or, without a body, from the query (behaviour E45, E46, E50, E51). Must not know
+how objects are deleted. Source: ``apimachinery/pkg/apis/meta/v1/validation/validation.go`` ValidateDeleteOptions.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from extapi.api.behaviour import Serializer
 from extapi.api.jsonvalue import go_json
 from extapi.codec import strictjson, strictyaml
-from extapi.codec.body import json_type
-from extapi.codec.native import not_registered
-from extapi.codec.negotiation import BodyFormat
+from extapi.codec.body import json_type, not_registered
+from extapi.codec.negotiation import Format
 from extapi.codec.options import GROUP, Query, dry_run_errors, first_value, parse_bool, parse_int64
-from extapi.codec.protobuf import Messages, ProtobufError, unwrap
 from extapi.errors import BadRequest, FieldError, Invalid
 
 __all__ = ["DeleteOptions", "delete_options"]
 
 META_VERSION = "meta.k8s.io/v1"
-"""The group version of options that name none."""
+"""The group and version of options that name none."""
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -30,8 +29,8 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 class DeleteOptions:
     """Options of DELETE and deletecollection.
 
-    None is "not given" throughout; a ``precondition_resource_version`` of "" was given, and no object has it.
-    ``grace_period_seconds`` is never negative (spec E51).
+    None stands for "not given". A ``precondition_resource_version`` of "" is given, and no object has it.
+    ``grace_period_seconds`` is never negative (behaviour E51).
     """
 
     dry_run: bool = False
@@ -43,13 +42,21 @@ class DeleteOptions:
 
 
 def delete_options(
-    query: Query, data: bytes = b"", body_format: BodyFormat = "json", messages: Messages | None = None
+    query: Query, data: bytes = b"", body_format: Format = "json", serializer: Serializer | None = None
 ) -> DeleteOptions:
-    """The options in ``data``, or in ``query`` if there is no body at all (spec E45). ``messages``: for protobuf.
+    """The options in the body, or without a body those of the query (behaviour E45).
 
-    Raises :class:`BadRequest` for what cannot be read, :class:`Invalid` of kind DeleteOptions (spec E46).
+    Args:
+        query: The query of the request.
+        data: The body.
+        body_format: Of the body.
+        serializer: Reads a body in protobuf.
+
+    Raises:
+        BadRequest: The options cannot be read.
+        Invalid: They contradict each other, or have unknown values (behaviour E46).
     """
-    found = _from_body(data, body_format, messages) if data else _from_query(query)
+    found = _from_body(data, body_format, serializer) if data else _from_query(query)
     dry_run = found.get("dryRun") or []
     grace, policy, orphan = (
         found.get(name) for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents")
@@ -75,7 +82,7 @@ def delete_options(
 
 
 def _from_query(query: Query) -> dict[str, Any]:
-    # Preconditions stand in the query by their own names, and the empty ones are none.
+    # In the query, preconditions are parameters of their own, and empty ones do not count.
     preconditions = {name: first_value(query, name) or None for name in ("uid", "resourceVersion")}
     return {
         "preconditions": preconditions,
@@ -86,13 +93,15 @@ def _from_query(query: Query) -> dict[str, Any]:
     }
 
 
-def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) -> dict[str, Any]:
-    if body_format == "protobuf" and messages is not None:
-        return _from_protobuf(data, messages)
+def _from_body(data: bytes, body_format: Format, serializer: Serializer | None) -> dict[str, Any]:
+    if body_format == "protobuf" and serializer is not None:
+        return _from_envelope(data, serializer)
     out_of_range = ""
     try:
         value = (strictyaml if body_format == "yaml" else strictjson).decode(data).value
-    except strictjson.NumberRangeError as error:  # told where it matters: what stands in other fields is not looked at
+    except (
+        strictjson.NumberRangeError
+    ) as error:  # reported for gracePeriodSeconds alone: other fields are not read as numbers
         value, out_of_range = error.value, error.number
     except ValueError as error:
         raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from None
@@ -108,7 +117,7 @@ def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) 
     _expect_field(value, "gracePeriodSeconds", "number", "int64")
     _expect_field(value, "propagationPolicy", "string", "v1.DeletionPropagation")
     _expect_field(value, "orphanDependents", "bool", "bool")
-    # Accepted and without effect, as in kube-apiserver: it concerns objects that a store cannot read.
+    # Accepted without effect: it concerns objects that a store cannot read.
     _expect_field(value, "ignoreStoreReadErrorWithClusterBreakingPotential", "bool", "bool")
     _expect_field(value, "preconditions", "object", "v1.Preconditions")
     preconditions = value.get("preconditions") or {}
@@ -124,24 +133,24 @@ def _from_body(data: bytes, body_format: BodyFormat, messages: Messages | None) 
     return found
 
 
-def _from_protobuf(data: bytes, messages: Messages) -> dict[str, Any]:
+def _from_envelope(data: bytes, serializer: Serializer) -> dict[str, Any]:
     try:
-        api_version, kind, raw = unwrap(data)
+        api_version, kind, content = serializer.unwrap(data)
         if kind not in ("", "DeleteOptions"):
             raise BadRequest(not_registered(kind, api_version or META_VERSION))
-        return messages.decode("DeleteOptions", raw)
-    except ProtobufError as error:
+        return serializer.decode("DeleteOptions", content)
+    except ValueError as error:
         raise BadRequest(str(error)) from None
 
 
 def _expect_field(value: dict[str, Any], name: str, wanted: str, go_type: str, *, owner: str = "DeleteOptions") -> None:
-    """Refuses a member of the wrong type; a missing or null one is fine."""
+    """Refuse a member of the wrong type; it may be missing or null."""
     found = value.get(name)
     if found is not None:
         _expect(found, wanted, f"Go struct field {owner}.{name} of type {go_type}")
 
 
-def _expect(value: Any, wanted: str, target: str) -> None:
+def _expect(value: Any, wanted: str, go_type: str) -> None:
     actual = json_type(value)
     if actual != wanted:
-        raise BadRequest(f"json: cannot unmarshal {actual} into {target}")
+        raise BadRequest(f"json: cannot unmarshal {actual} into {go_type}")

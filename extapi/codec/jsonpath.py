@@ -1,8 +1,9 @@
-"""The JSONPath of printer columns, compiled once.
+"""JSONPath for printer columns and selectable fields, compiled once (behaviour J44).
 
-Responsible for: the part of kubectl's JSONPath that columns and selectable fields use: fields, quoted names, indexes,
-slices, wildcards, recursive descent, and filters that compare. Must not know tables.
-Source: spec J44; ``k8s.io/client-go/util/jsonpath``.
+Responsible for: the part of kubectl's JSONPath that these use: fields, quoted names, indexes, slices, wildcards,
+recursive descent, and filters with a comparison. Must not know tables.
+
+Source: ``k8s.io/client-go/util/jsonpath``.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ __all__ = ["JSONPath", "JSONPathError", "Step"]
 
 _Find = Callable[[Any], Iterable[Any]]
 MAX_RESULTS = 1000
-"""Results of one path on one object; recursive descent could otherwise find as many as there are nodes, many times."""
+"""Results of one path on one object. Without a bound, recursive descent could find each node many times."""
 
 
 class JSONPathError(ValueError):
-    """The path is not one that can be read here."""
+    """The path is not valid, or not supported here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a path, for those who follow it through a schema instead of an object."""
+    """One step of a path; also for code that follows a path through a schema."""
 
     find: _Find
-    """The results in an object."""
+    """Finds the results in a value."""
     kind: Literal["field", "anywhere", "children", "items", "itself"]
-    """``items``: indexes, slices and filters."""
+    """``items`` stands for indexes, slices and filters."""
     name: str = ""
-    """Of ``field`` and ``anywhere``."""
+    """The field's name, for ``field`` and ``anywhere``."""
     condition: JSONPath | None = None
-    """The path in a filter."""
+    """The path inside a filter."""
 
 
 _NAME = re.compile(r"(?:[^\s.\[\]{}()'\"\\*]|\\.)+")
@@ -59,7 +60,11 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class JSONPath:
-    """A compiled path such as ``.spec.toppings[*].name``; braces around it are allowed. Raises :class:`JSONPathError`."""
+    """A compiled path such as ``.spec.toppings[*].name``, with or without braces around it.
+
+    Raises:
+        JSONPathError: The path cannot be read.
+    """
 
     __slots__ = ("_finds", "steps", "text")
 
@@ -69,7 +74,7 @@ class JSONPath:
         self._finds = tuple(step.find for step in self.steps)
 
     def find(self, obj: Any) -> list[Any]:
-        """All results in order; what is missing on the way gives none."""
+        """All results in order; none if something on the way is missing."""
         found = [obj]
         for find in self._finds:
             found = _bounded(result for item in found for result in find(item))
@@ -99,7 +104,7 @@ def _compile(text: str) -> Iterator[Step]:
 
 
 def _step(path: str, at: int, text: str) -> tuple[int, Step]:
-    """The step that begins at ``at``, and where the next one does."""
+    """The step that begins at ``at``, and where the next one begins."""
     if match := _WILDCARD.match(path, at):
         return match.end(), Step(_children, "children")
     if match := _QUOTED.match(path, at):
@@ -173,7 +178,7 @@ def _anywhere(name: str) -> _Find:
 
 
 def _filter(inner: str, compare: str | None, literal: str | None) -> Step:
-    """``[?(@.type=="Ready")]``; without a comparison: the items where the path leads somewhere."""
+    """A filter such as ``[?(@.type=="Ready")]``; without a comparison it keeps the items where the path has results."""
     path = JSONPath(inner) if inner else None
     matches = _COMPARE[compare] if compare else None
     wanted = _literal(literal) if literal else None

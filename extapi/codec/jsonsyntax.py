@@ -1,7 +1,8 @@
-"""What is wrong with a JSON text, in the words of Go's ``encoding/json``.
+"""Syntax errors of JSON in the words of Go's ``encoding/json``, which clients and their tests know.
 
-Responsible for: the text of a syntax error, which clients and their tests know. Runs only on input that a fast decoder
-has refused already, so it may be slow, but it is linear and does not recurse. Knows nothing of objects or requests.
+It runs only on input that a fast decoder has refused, so it may be slow; but it takes linear time and does not recurse.
+Knows nothing of objects or requests.
+
 Source: ``encoding/json/scanner.go``.
 """
 
@@ -20,11 +21,11 @@ _ESCAPES = b'"\\/bfnrt'
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 
 _Step = tuple[int, str]
-"""Where the scan stands, and the error found there ("" if none)."""
+"""The position of the scan, and the error found there ("" if there is none)."""
 
 
 def syntax_error(data: bytes, *, max_depth: int) -> str:
-    """The error of ``data`` as Go words it, or "" if it is well-formed JSON no deeper than ``max_depth``."""
+    """The error of ``data`` in Go's words, or "" if it is well-formed JSON no deeper than ``max_depth``."""
     closers: list[int] = []
     at, error = _value(data, _skip(data, 0), closers)
     while not error:
@@ -39,7 +40,7 @@ def syntax_error(data: bytes, *, max_depth: int) -> str:
 
 
 def _next(data: bytes, at: int, closers: list[int], *, fresh: bool) -> _Step:
-    """One step inside the innermost open array or object: its end, or its next item (``fresh``: its first)."""
+    """Read one step inside the innermost open array or object: its end, or its next item (the first if ``fresh``)."""
     in_object = closers[-1] == ord("}")
     if at < len(data) and data[at] == closers[-1]:
         closers.pop()
@@ -68,7 +69,7 @@ def _key(data: bytes, at: int) -> _Step:
 
 
 def _value(data: bytes, at: int, closers: list[int]) -> _Step:
-    """The start of a value: a whole scalar, or the opening bracket of an array or object."""
+    """Read the start of a value: a whole scalar, or the opening bracket of an array or object."""
     first = data[at] if at < len(data) else -1
     if first in (ord("["), ord("{")):
         closers.append(ord("]") if first == ord("[") else ord("}"))
@@ -135,7 +136,7 @@ def _skip(data: bytes, at: int) -> int:
 
 
 def _end(run: frozenset[int], data: bytes, at: int) -> int:
-    """Where the bytes from ``run`` end that begin at ``at``, of which there may be none."""
+    """Where the run of these bytes at ``at`` ends; it may be empty."""
     while at < len(data) and data[at] in run:
         at += 1
     return at
@@ -148,7 +149,7 @@ def _unexpected(data: bytes, at: int, where: str) -> str:
 
 
 def _quoted(byte: int) -> str:
-    """One byte as Go's ``quoteChar`` prints it: taken for the code point of that number."""
+    """A byte as Go's ``quoteChar`` prints it: as the code point with its number."""
     named = {ord("'"): r"'\''", ord('"'): "'\"'", ord("\\"): r"'\\'"}
     escapes = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r"}
     if byte in named:

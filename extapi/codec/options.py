@@ -1,16 +1,19 @@
-"""The query parameters of requests, and the body of a delete, as options.
+"""The query parameters of requests as options (behaviour E20 to E23, E25, E27, E32, F4, F7, F10, F15, G4).
 
-Responsible for: reading and judging CreateOptions, UpdateOptions, PatchOptions, ListOptions, DeleteOptions and
-TableOptions, with kube-apiserver's texts. Must not know what the options lead to, nor the grammar of selectors.
-Source: spec E20-E23, E25, E27, E32, E45, E46, E51, F4, F7, F10, F15, G4; ``apimachinery/pkg/apis/meta``.
+Responsible for: reading and validating CreateOptions, UpdateOptions, PatchOptions, ListOptions and TableOptions, with
+kube-apiserver's texts. Must not know what the options do, or the grammar of selectors.
+
+Source: ``apimachinery/pkg/apis/meta``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal, cast
 
+from extapi.api.metadata_rules import field_manager
 from extapi.api.requestselectors import Selectors
 from extapi.api.strconv import parse_int, parse_uint
 from extapi.errors import ApiError, BadRequest, FieldError, Invalid
@@ -42,11 +45,13 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 
 GROUP = "meta.k8s.io"
 _MANAGER_BYTES = 128
+_MANAGER_ERRORS = 256
+"""Errors about the field manager in one answer; each of its characters may be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What all writes share. ``field_manager``: "" if the client named none; see :func:`manager_of`."""
+    """The options of all writes. ``field_manager`` is "" if the client named none; see :func:`manager_of`."""
 
     dry_run: bool = False
     field_validation: Validation = "Warn"
@@ -67,14 +72,17 @@ class UpdateOptions(WriteOptions):
 
 @dataclass(frozen=True, slots=True)
 class PatchOptions(WriteOptions):
-    """Options of PATCH. ``force`` is only for apply."""
+    """Options of PATCH. Only apply has ``force``."""
 
     force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """Options of LIST, WATCH and deletecollection. ``limit`` 0: all; ``timeout_seconds`` None: the server's choice."""
+    """Options of LIST, WATCH and deletecollection.
+
+    ``limit`` 0 means no limit; without ``timeout_seconds`` the server chooses.
+    """
 
     label_selector: str = ""
     field_selector: str = ""
@@ -89,21 +97,33 @@ class ListOptions:
 
 
 def create_options(query: Query) -> CreateOptions:
-    """The options of a create. Raises :class:`Invalid` of kind CreateOptions."""
+    """Read the options of a create.
+
+    Raises:
+        Invalid: They are not valid; its kind is CreateOptions.
+    """
     fields, errors = _write_fields(query)
     _refuse("CreateOptions", errors)
     return CreateOptions(*fields)
 
 
 def update_options(query: Query) -> UpdateOptions:
-    """The options of an update. Raises :class:`Invalid` of kind UpdateOptions."""
+    """Read the options of an update.
+
+    Raises:
+        Invalid: They are not valid; its kind is UpdateOptions.
+    """
     fields, errors = _write_fields(query)
     _refuse("UpdateOptions", errors)
     return UpdateOptions(*fields)
 
 
 def patch_options(query: Query, *, apply: bool = False) -> PatchOptions:
-    """The options of a patch. Raises :class:`Invalid` of kind PatchOptions (spec E56)."""
+    """Read the options of a patch (behaviour E56).
+
+    Raises:
+        Invalid: They are not valid; its kind is PatchOptions.
+    """
     fields, errors = _write_fields(query)
     force = parse_bool(query, "force")
     if apply and not first_value(query, "fieldManager"):
@@ -118,35 +138,21 @@ def _write_fields(query: Query) -> tuple[tuple[bool, Validation, str], list[Fiel
     manager = first_value(query, "fieldManager")
     validation = first_value(query, "fieldValidation")
     dry_run = list(query.get("dryRun", ()))
-    errors = [*_manager_errors(manager), *dry_run_errors(dry_run)]
+    errors = [*islice(field_manager(manager), _MANAGER_ERRORS), *dry_run_errors(dry_run)]
     if validation not in ("", "Ignore", "Strict", "Warn"):
         errors.append(FieldError.not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
     return (bool(dry_run), cast("Validation", validation or "Warn"), manager), errors
 
 
 def dry_run_errors(dry_run: Sequence[str]) -> list[FieldError]:
-    """Only ``All`` is allowed, as often as it may occur (spec E20)."""
+    """The errors of ``dryRun``: only ``All`` is allowed, any number of times (behaviour E20)."""
     if all(value == "All" for value in dry_run):
         return []
     return [FieldError.not_supported("dryRun", list(dry_run), ("All",))]
 
 
-def _manager_errors(manager: str) -> list[FieldError]:
-    """Spec E22. Positions are counted in bytes."""
-    errors = []
-    if len(manager.encode(errors="replace")) > _MANAGER_BYTES:
-        errors.append(FieldError.too_long("fieldManager", _MANAGER_BYTES))
-    at = 0
-    for char in manager[: _MANAGER_BYTES * 2]:
-        if not char.isprintable():
-            detail = f"invalid character U+{ord(char):04X} (at position {at})"
-            errors.append(FieldError.invalid("fieldManager", manager, detail))
-        at += len(char.encode(errors="replace"))
-    return errors
-
-
 def manager_of(field_manager: str, user_agent: str) -> str:
-    """The name under which a write is recorded: as given, else the User-Agent up to its first slash (spec E22)."""
+    """The manager of a write: the given one, else the User-Agent up to its first slash (behaviour E22)."""
     if field_manager:
         return field_manager
     product = user_agent.partition("/")[0]
@@ -155,12 +161,20 @@ def manager_of(field_manager: str, user_agent: str) -> str:
 
 
 def list_options(query: Query, selectors: Selectors | None = None, *, watch_path: bool = False) -> ListOptions:
-    """The options of a list or watch.
+    """Read the options of a list or watch.
 
-    ``selectors``: those of the query, parsed in between, as kube-apiserver does: one that cannot be is told before the
-    other options are judged. ``watch_path``: the deprecated paths with ``/watch/``, judged as a list (spec F15). A watch
-    that names neither a revision nor what it wants first is turned into one with initial events (spec F4). Raises
-    :class:`BadRequest` for what is no number and no selector, :class:`Invalid` of kind ListOptions otherwise.
+    A watch that names neither a revision nor initial events becomes one with initial events (behaviour F4).
+
+    Args:
+        query: The query parameters.
+        selectors: The selectors of the query. They are parsed before the other options are validated, as in
+            kube-apiserver: so an error in them comes first.
+        watch_path: Whether the path is a deprecated one with ``/watch/``, whose options are validated as for a list
+            (behaviour F15).
+
+    Raises:
+        BadRequest: A number or a selector cannot be parsed.
+        Invalid: The options are not valid; its kind is ListOptions.
     """
     options = ListOptions(
         label_selector=first_value(query, "labelSelector"),
@@ -170,7 +184,7 @@ def list_options(query: Query, selectors: Selectors | None = None, *, watch_path
         resource_version=first_value(query, "resourceVersion"),
         resource_version_match=first_value(query, "resourceVersionMatch"),
         timeout_seconds=parse_int64(query, "timeoutSeconds"),
-        limit=max(0, parse_int64(query, "limit") or 0),  # a negative one is none
+        limit=max(0, parse_int64(query, "limit") or 0),  # a negative limit is no limit
         continue_=first_value(query, "continue"),
         send_initial_events=parse_bool(query, "sendInitialEvents"),
     )
@@ -188,7 +202,7 @@ _NOT_WITH_CONTINUE = FieldError.forbidden(_MATCH, "resourceVersionMatch is forbi
 
 
 def _list_errors(options: ListOptions) -> list[FieldError]:
-    """Spec E27."""
+    """The errors of a list's options (behaviour E27)."""
     match, errors = options.resource_version_match, []
     if match:
         if not options.resource_version:
@@ -207,7 +221,7 @@ def _list_errors(options: ListOptions) -> list[FieldError]:
 
 
 def _watch_errors(options: ListOptions) -> list[FieldError]:
-    """Spec F7."""
+    """The errors of a watch's options (behaviour F7)."""
     match, errors = options.resource_version_match, []
     if options.send_initial_events is not None and match != "NotOlderThan":
         why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
@@ -226,8 +240,9 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
 def parse_resource_version(text: str) -> int | None:
     """The revision that ``resourceVersion`` names; None for "".
 
-    Raises :class:`BadRequest` for anything else than a number of 64 bits. kube-apiserver does so for lists; its get and
-    watch say the same with 500 (spec E25, F10), which would count a client's mistake as ours.
+    Raises:
+        BadRequest: It is not a 64-bit number. kube-apiserver refuses lists like this; in get and watch it answers 500
+            with the same text (behaviour E25, F10), which would count a client's mistake as the server's.
     """
     if not text:
         return None
@@ -239,7 +254,11 @@ def parse_resource_version(text: str) -> int | None:
 
 
 def include_object(query: Query) -> IncludeObject:
-    """What rows of a Table carry (spec G4); ``Metadata`` if nothing is said. Raises :class:`BadRequest`."""
+    """What the rows of a Table include (behaviour G4); ``Metadata`` by default.
+
+    Raises:
+        BadRequest: The value is unknown.
+    """
     text = first_value(query, "includeObject")
     if text not in ("", "None", "Metadata", "Object"):
         error = FieldError.invalid("includeObject", text, "must be 'Metadata', 'Object', 'None', or empty")
@@ -254,13 +273,20 @@ def first_value(query: Query, name: str) -> str:
 
 
 def parse_bool(query: Query, name: str) -> bool | None:
-    """A boolean parameter: anything but ``0`` and ``false`` is true, even nothing (spec E32). None if it is absent."""
+    """A boolean parameter, or None if it is absent.
+
+    All but ``0`` and ``false`` is true, also an empty value (behaviour E32).
+    """
     values = query.get(name)
     return values[0] != "0" and values[0].lower() != "false" if values else None
 
 
 def parse_int64(query: Query, name: str) -> int | None:
-    """An integer parameter, None if it is absent. Raises :class:`BadRequest` with Go's text (spec E32)."""
+    """An integer parameter, or None if it is absent.
+
+    Raises:
+        BadRequest: It is not an integer; the message is Go's (behaviour E32).
+    """
     values = query.get(name)
     if not values:
         return None

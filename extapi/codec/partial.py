@@ -1,7 +1,6 @@
-"""Objects reduced to their metadata.
+"""Objects reduced to their metadata: PartialObjectMetadata and PartialObjectMetadataList (behaviour G6).
 
-Responsible for: the forms PartialObjectMetadata and PartialObjectMetadataList. Must not know who asked for them.
-Source: spec G6; ``k8s.io/apiserver/pkg/endpoints/handlers/response.go``.
+Source: ``k8s.io/apiserver/pkg/endpoints/handlers/response.go``.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ __all__ = ["partial", "partial_list"]
 
 
 def partial(obj: Mapping[str, Any], *, version: str = "v1") -> dict[str, Any]:
-    """The object's metadata under the kind PartialObjectMetadata. ``version``: v1 or v1beta1 of meta.k8s.io."""
+    """An object as PartialObjectMetadata, in version v1 or v1beta1 of meta.k8s.io."""
     return {
         "apiVersion": f"meta.k8s.io/{version}",
         "kind": "PartialObjectMetadata",
@@ -24,7 +23,10 @@ def partial(obj: Mapping[str, Any], *, version: str = "v1") -> dict[str, Any]:
 def partial_list(
     objects: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any], *, version: str = "v1"
 ) -> dict[str, Any]:
-    """A PartialObjectMetadataList. ``metadata``: the list's own. No items are ``null``, unlike in typed lists (spec G6)."""
+    """Objects as a PartialObjectMetadataList with the metadata of a list.
+
+    Without items it has ``null``, unlike typed lists.
+    """
     items = [partial(obj, version=version) for obj in objects]
     return {
         "apiVersion": f"meta.k8s.io/{version}",

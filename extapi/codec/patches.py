@@ -1,9 +1,10 @@
-"""JSON patches and merge patches.
+"""JSON patches (RFC 6902) and merge patches (RFC 7386) of objects (behaviour E57, E58, E60).
 
-Responsible for: applying a patch to an object without changing that object, and refusing patches with kube-apiserver's
-codes and texts. Must not know schemas, nor which fields may change.
-Source: RFC 6902, RFC 6901, RFC 7386; spec E57, E58, E60 and their corrections; ``gopkg.in/evanphx/json-patch.v4``, whose
-leniency beyond the RFCs is kept, as clients have come to rely on it.
+Responsible for: applying a patch without changing the original object, and refusing patches with kube-apiserver's codes
+and texts. Where kube-apiserver's library is more lenient than the RFCs, so is this: clients rely on it. Must not know
+schemas, or which fields may change.
+
+Source: ``gopkg.in/evanphx/json-patch.v4``.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from extapi.api.jsonvalue import json_copy
 from extapi.codec import strictjson
 from extapi.codec.body import UntypedError, json_type, strict_error, type_of
-from extapi.codec.jsonpointer import Document, PatchFailedError
+from extapi.codec.jsonpatch import PatchedDocument, PatchFailedError
 from extapi.codec.options import Validation
 from extapi.errors import BadRequest, FieldError, Invalid, RequestTooLarge
 
@@ -24,26 +26,33 @@ MAX_OPERATIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """The patched object, independent of the original. ``duplicates``: texts of strict errors in the patch itself."""
+    """The patched object, which shares nothing with the original.
+
+    ``duplicates`` has the texts of strict errors in the patch.
+    """
 
     value: dict[str, Any]
     duplicates: list[str] = field(default_factory=list)
-    patch: dict[str, Any] | None = None
-    """What is left of the patch, where refusals show it instead of the result."""
+
+    def shown(self) -> dict[str, Any] | str:
+        """What a refusal of the result shows."""
+        return self.value
 
 
 def json_patch(doc: dict[str, Any], patch: bytes, mode: Validation = "Warn") -> Patched:
-    """``doc`` after the operations of an RFC 6902 patch, all of them or none.
+    """Apply the operations of an RFC 6902 patch to a copy of ``doc``, all of them or none.
 
-    Raises :class:`BadRequest` for what is no patch, :class:`RequestTooLarge` for more than 10000 operations,
-    :class:`Invalid` where an operation fails or the result is no object.
+    Raises:
+        BadRequest: The text is not a patch.
+        RequestTooLarge: It has more than 10000 operations.
+        Invalid: An operation fails, or the result is not an object.
     """
     operations, duplicates = _operations(patch, mode)
     if len(operations) > MAX_OPERATIONS:
         raise RequestTooLarge(
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         )
-    document = Document(strictjson.copy(doc))
+    document = PatchedDocument(json_copy(doc))
     try:
         for operation in operations:
             document.apply(operation)
@@ -67,7 +76,7 @@ def _operations(patch: bytes, mode: Validation) -> tuple[list[dict[str, Any]], l
         raise BadRequest(f"{prefix}{error}".replace("Go value", "Go struct field jsonPatchOp.value")) from None
     except strictjson.JSONError as error:
         raise BadRequest(f"{prefix}{error}") from None
-    value = [] if decoded.value is None else decoded.value  # a patch of null does nothing
+    value = [] if decoded.value is None else decoded.value  # null is an empty patch
     if not isinstance(value, list):
         raise BadRequest(f"{prefix}json: cannot unmarshal {json_type(value)} into a list of operations")
     unknown: dict[str, None] = {}
@@ -90,7 +99,12 @@ def _operations(patch: bytes, mode: Validation) -> tuple[list[dict[str, Any]], l
 
 
 def merge_patch(doc: dict[str, Any], patch: bytes, mode: Validation = "Warn") -> Patched:
-    """``doc`` after an RFC 7386 patch. Raises :class:`BadRequest`, or :class:`Invalid` where the result is no object."""
+    """Apply an RFC 7386 patch to a copy of ``doc``.
+
+    Raises:
+        BadRequest: The text is not a patch.
+        Invalid: The result is not an object.
+    """
     try:
         decoded = strictjson.decode(patch)
     except strictjson.NumberRangeError as error:
@@ -101,7 +115,7 @@ def merge_patch(doc: dict[str, Any], patch: bytes, mode: Validation = "Warn") ->
         raise BadRequest("Invalid JSON Patch" if mode == "Ignore" else f"error decoding patch: {error}") from None
     value = decoded.value
     if isinstance(value, dict):
-        merged = strictjson.copy(doc)
+        merged = json_copy(doc)
         _merge(merged, value)
         duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
         return Patched(_checked(merged), [] if mode == "Ignore" else duplicates)
@@ -129,9 +143,9 @@ def _merge(into: dict[str, Any], patch: dict[str, Any]) -> None:
 
 
 def _without_nulls(value: Any) -> Any:
-    """What a patch says of a member that was no object: nulls in its objects mean "not there" (RFC 7386, section 2).
+    """The value of a patch for a member that was not an object, without nulls (RFC 7386, section 2).
 
-    In objects inside of lists too: there the RFC keeps nulls, but kube-apiserver's json-patch drops them.
+    The RFC keeps nulls in objects inside of lists, but kube-apiserver's library drops those too.
     """
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
@@ -141,7 +155,11 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _checked(result: Any) -> dict[str, Any]:
-    """The result, if it still is an object with a kind (spec E60)."""
+    """The result, if it is still an object with a kind (behaviour E60).
+
+    Raises:
+        Invalid: It is not.
+    """
     try:
         type_of(result, lambda: strictjson.encode(result))
     except UntypedError as error:
@@ -151,18 +169,28 @@ def _checked(result: Any) -> dict[str, Any]:
 
 
 def patched_error(patched: Any, why: str) -> Invalid:
-    """The refusal of what a patch led to: 422, with an empty kind and name (spec E60). ``patched``: a text, or the result."""
+    """The error about the result of a patch, with an empty kind and name (behaviour E60).
+
+    ``patched`` is a text or the result.
+    """
     shown = patched if isinstance(patched, str) else strictjson.encode(patched).decode()
     return Invalid.of("", "", "", [FieldError.invalid("patch", shown, why)])
 
 
 def _number_error(patch: bytes, error: ValueError) -> Invalid:
-    """The refusal of a number under ``Ignore``: kube-apiserver finds it in the result only, and shows that; here it is the patch."""
+    """The error of a number under ``Ignore``.
+
+    kube-apiserver notices it in the result and shows that; here it shows the patch.
+    """
     return patched_error(patch.decode(errors="replace"), str(error))
 
 
 def refuse_strict_patch(patched: Any, unknown: list[str], duplicates: list[str]) -> None:
-    """Under ``Strict``, after the schema: raises :class:`Invalid` if there is anything. See ``body.strict_error``."""
+    """Refuse unknown and duplicate fields under ``Strict``, once the schema has found them.
+
+    Raises:
+        Invalid: There are such fields.
+    """
     why = strict_error(unknown, duplicates)
     if why:
         raise patched_error(patched, why)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from extapi.codec.protobuf import Messages
 from extapi.codec.protobufmeta import META
-from extapi.codec.protobufwriting import wrap
+from extapi.codec.protobuftable import read_table
+from extapi.codec.protobufwriting import message_bytes, wrap
 
 __all__ = ["discovery_bytes"]
 
-_MESSAGES = Messages(
+_MESSAGES = read_table(
     META
     + """
 APIVersions: 1 versions []string; 2 serverAddressByClientCIDRs []ServerAddressByClientCIDR
@@ -42,6 +42,6 @@ GroupVersionKind: 1 group; 2 version; 3 kind
 
 
 def discovery_bytes(document: Mapping[str, Any]) -> bytes:
-    """A document in its envelope. Its apiVersion may be missing, as in that of the core group."""
+    """A document in its envelope. It may lack an apiVersion, as that of the core group does."""
     kind: str = document["kind"]
-    return wrap(document.get("apiVersion", ""), kind, _MESSAGES.encode(kind, document))
+    return wrap(document.get("apiVersion", ""), kind, message_bytes(_MESSAGES, kind, document))

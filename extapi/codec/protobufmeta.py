@@ -1,6 +1,6 @@
-"""The messages of ``meta/v1``, which every kind has a part in, and what of them is written whatever the kind.
+"""The messages of ``meta/v1``: those that are written for every kind, and the parts that all kinds share.
 
-Must not know any other kind. Source: ``apimachinery/pkg/apis/meta/v1`` generated.proto and types.go.
+Must not know kinds. Source: ``apimachinery/pkg/apis/meta/v1`` generated.proto and types.go.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from extapi.codec.protobuf import Messages
-from extapi.codec.protobufwriting import wrap
+from extapi.codec.protobuftable import read_table
+from extapi.codec.protobufwriting import list_bytes, message_bytes, wrap
 
 __all__ = ["META", "partial_bytes", "partial_list_bytes", "status_bytes"]
 
@@ -34,24 +34,26 @@ LabelSelectorRequirement: 1 key!; 2 operator!; 3 values []string
 FieldSelectorRequirement: 1 key!; 2 operator!; 3 values []string
 Condition: 1 type!; 2 status!; 3 observedGeneration int64; 4 lastTransitionTime Time; 5 reason!; 6 message!
 """
-"""The table of these messages, for a table of kinds to begin with."""
+"""The table of these messages; tables of kinds begin with it."""
 
-_MESSAGES = Messages(META)
+_MESSAGES = read_table(META)
 
 
 def status_bytes(status: Mapping[str, Any]) -> bytes:
     """A Status in its envelope."""
-    return wrap("v1", "Status", _MESSAGES.encode("Status", status))
+    return wrap("v1", "Status", message_bytes(_MESSAGES, "Status", status))
 
 
 def partial_bytes(obj: Mapping[str, Any], *, version: str = "v1") -> bytes:
-    """An object's metadata, as :func:`extapi.codec.partial.partial` has it, in its envelope."""
-    return wrap(f"meta.k8s.io/{version}", "PartialObjectMetadata", _MESSAGES.encode("PartialObjectMetadata", obj))
+    """The PartialObjectMetadata of an object, in its envelope."""
+    return wrap(
+        f"meta.k8s.io/{version}", "PartialObjectMetadata", message_bytes(_MESSAGES, "PartialObjectMetadata", obj)
+    )
 
 
 def partial_list_bytes(
     objects: Iterable[Mapping[str, Any]], metadata: Mapping[str, Any], *, version: str = "v1"
 ) -> bytes:
-    """A PartialObjectMetadataList, as :func:`extapi.codec.partial.partial_list` has it, in its envelope."""
-    raw = _MESSAGES.encode_list("PartialObjectMetadata", metadata, objects)
+    """The PartialObjectMetadataList of some objects, in its envelope."""
+    raw = list_bytes(_MESSAGES, "PartialObjectMetadata", metadata, objects)
     return wrap(f"meta.k8s.io/{version}", "PartialObjectMetadataList", raw)

@@ -1,11 +1,12 @@
-"""JSON to objects and back, as kube-apiserver reads and writes it.
+"""JSON to objects and back, as kube-apiserver reads and writes it (behaviour E10, G7, N3).
 
-Responsible for: decoding with duplicate keys found and depth bounded, compact and indented encoding with Go's escapes,
-the bytes of an object split around its resourceVersion. Must not know what an object means.
+Responsible for: decoding that finds duplicate keys and bounds the depth; compact and indented encoding with Go's
+escapes; splitting encoded objects around their resourceVersion. Must not know what an object means.
 
-The common case costs one C decoder and a few counts; everything unusual (bad UTF-8, lone surrogates, keys that occur
-twice, syntax errors) takes a slower way, which is still linear.
-Source: spec E10, G7 and the notes on decoding; ``sigs.k8s.io/json``, ``encoding/json``.
+The common case costs one C decoder and a few counts. Everything unusual (bad UTF-8, lone surrogates, duplicate keys,
+syntax errors) takes a slower way, which is still linear.
+
+Source: ``sigs.k8s.io/json``, ``encoding/json``.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from extapi.api.jsonvalue import (
     read_clamped,
     read_float,
     read_integer,
+    without_surrogates,
     written,
 )
 from extapi.codec.jsonsyntax import END, TOO_DEEP, syntax_error
-from extapi.codec.surrogates import without_surrogates
 from extapi.fielderrors import LONGEST_PATH
 
 __all__ = [
@@ -35,7 +36,6 @@ __all__ = [
     "Decoded",
     "JSONError",
     "NumberRangeError",
-    "copy",
     "decode",
     "decode_stored",
     "encode",
@@ -48,23 +48,26 @@ __all__ = [
 ]
 
 MAX_DEPTH = 200
-"""Arrays and objects nested deeper are refused. Go allows 10000; what walks an object here recurses, and no Kubernetes
-object comes near a tenth of this."""
+"""Arrays and objects that nest deeper are refused. Go allows 10000, but code that walks objects here recurses, and no
+Kubernetes object comes near a tenth of this."""
 
 EXPLAINED = 64 * 1024
-"""Bytes that are searched for the cause of a syntax error."""
+"""Bytes in which the cause of a syntax error is searched."""
 
 MAX_DUPLICATES = 100
-"""Strict errors reported of one body, as in ``sigs.k8s.io/json``."""
+"""Strict errors that are reported per body, as in ``sigs.k8s.io/json``."""
 
 
 class JSONError(ValueError):
-    """The text is not JSON that can be read here; the message is Go's."""
+    """The text is not JSON, or nested too deeply; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A decoded text. ``duplicates``: paths of keys that occur twice (``spec.list[0].x``), the last value having won."""
+    """A decoded text.
+
+    ``duplicates`` has the paths of keys that occur twice (``spec.list[0].x``); the last value wins.
+    """
 
     value: Any
     duplicates: list[str] = field(default_factory=list)
@@ -76,10 +79,13 @@ _quick_encoder = msgspec.json.Encoder()
 
 
 def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
-    """The value of ``data`` and the keys that occur twice in it. Last one wins.
+    """The value of ``data``, and the keys that occur twice in it.
 
-    Bytes that are no UTF-8 become U+FFFD, each of them; so do lone surrogates. Raises :class:`JSONError`, or
-    :class:`NumberRangeError` for a text that is JSON but for a number.
+    Each byte that is not UTF-8 becomes U+FFFD, and so does each lone surrogate.
+
+    Raises:
+        JSONError: The text is not JSON, or nested too deeply.
+        NumberRangeError: It is JSON apart from a number that no float64 holds.
     """
     if has_long_number(data):
         return _decode_slowly(data, max_depth)
@@ -95,10 +101,10 @@ def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
 
 
 def _has_no_duplicates(data: bytes, value: Any) -> bool:
-    """Whether it is certain that no key occurs twice: as many colons in the text as in the value written anew.
+    """Whether certainly no key occurs twice: the text has as many colons as the value when it is encoded again.
 
-    A key that was dropped took its colon with it. Colons inside of strings are the same in both texts, except those
-    that were escaped: then nothing is certain.
+    A key that was dropped took its colon with it. Colons inside strings are the same in both texts, unless they were
+    escaped: then nothing is certain.
     """
     if b"\\" in data and (b"\\u003a" in data or b"\\u003A" in data):
         return False
@@ -106,7 +112,7 @@ def _has_no_duplicates(data: bytes, value: Any) -> bool:
 
 
 def is_deeper(value: Any, limit: int) -> bool:
-    """Whether lists and objects are nested more than ``limit`` deep. Does not recurse."""
+    """Whether lists and objects nest deeper than ``limit``. Does not recurse."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
         if not level:
@@ -117,8 +123,8 @@ def is_deeper(value: Any, limit: int) -> bool:
 
 
 def _decode_slowly(data: bytes, max_depth: int) -> Decoded:
-    """What the C decoder refused: text that Go repairs, or an error in Go's words."""
-    # "surrogateescape" marks each bad byte on its own, as Go counts them; "replace" joins some of them.
+    """Decode what the C decoder refused: text that Go repairs, or an error in Go's words."""
+    # "surrogateescape" marks each bad byte, as Go does; "replace" joins some of them.
     text = data.decode("utf-8", "surrogateescape")
     numbers = _Numbers()
     try:
@@ -137,7 +143,7 @@ def _decode_slowly(data: bytes, max_depth: int) -> Decoded:
 
 
 class _Numbers:
-    """Reads the numbers of one text. The first that is out of range is the text's error, but the rest is read all the same."""
+    """Reads the numbers of one text. The first one out of range is the text's error; the rest is read all the same."""
 
     def __init__(self) -> None:
         self.error: NumberRangeError | None = None
@@ -160,7 +166,7 @@ class _Numbers:
 
 
 def _explained(data: bytes, max_depth: int) -> str:
-    """Go's words for a syntax error. The scan for them takes seconds for megabytes, so only the start is scanned."""
+    """Go's words for a syntax error. Only the start is scanned: megabytes would take seconds."""
     error = syntax_error(data[:EXPLAINED], max_depth=max_depth)
     if len(data) > EXPLAINED and error in ("", END):
         return f"invalid character after the first {EXPLAINED} bytes of JSON input"
@@ -168,12 +174,12 @@ def _explained(data: bytes, max_depth: int) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Python reads NaN and infinities, JSON has none."""
+    """Refuse NaN and infinities, which Python reads and JSON does not have."""
     raise ValueError(name)
 
 
 def _repaired(value: Any) -> Any:
-    """The value with U+FFFD in place of what is no Unicode character."""
+    """The value with U+FFFD in place of lone surrogates."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, list):
@@ -184,11 +190,11 @@ def _repaired(value: Any) -> Any:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of an object in the order of the text, before they become a dict."""
+    """The members of an object in the order of the text."""
 
 
 def _duplicates(text: str) -> list[str]:
-    """Paths of all keys that occur again in their object, in the order of the text, each once."""
+    """The paths of keys that occur again in their object, in the order of the text, each once."""
     found: dict[str, None] = {}
     tree = json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
     if isinstance(tree, list):
@@ -197,7 +203,7 @@ def _duplicates(text: str) -> list[str]:
 
 
 def _collect_duplicates(node: list[Any], path: list[str | int], found: dict[str, None]) -> None:
-    """``path``: of ``node``; a list, since as a text it would be written for each of the members that are fine."""
+    """``path`` is that of ``node``, as a list: as a text it would be built for every member, duplicate or not."""
     if isinstance(node, _Pairs):
         seen: set[str] = set()
         for key, value in node:
@@ -213,7 +219,7 @@ def _collect_duplicates(node: list[Any], path: list[str | int], found: dict[str,
 
 
 def _written(path: list[str | int]) -> str:
-    """``spec.list[0].x``, or the beginning of it."""
+    """The path as text, ``spec.list[0].x``, or its beginning if it is long."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -223,17 +229,20 @@ def _written(path: list[str | int]) -> str:
 
 
 def encode(obj: Any) -> bytes:
-    """Compact JSON without a newline: apiVersion, kind, metadata first, all else sorted, so equal objects have equal bytes.
+    """Encode as compact JSON without a newline. Equal objects have equal bytes.
 
-    ``<``, ``>``, ``&`` and the two line separators are escaped, as Go's encoder does (spec G7). Raises
-    :class:`extapi.api.jsonvalue.NotJSONError` for what is not JSON, or what clients could not read.
+    apiVersion, kind and metadata come first, the other members are sorted. ``<``, ``>``, ``&`` and the two line
+    separators are escaped, as by Go's encoder (behaviour G7).
+
+    Raises:
+        NotJSONError: The value is not JSON, or clients could not read it.
     """
     if not is_plain(obj):
         obj = written(obj)
     try:
         return _escaped(_encoder.encode(obj) if not isinstance(obj, dict) else _encode_object(obj))
     except (TypeError, ValueError, RecursionError):
-        written(obj)  # says where it is
+        written(obj)  # raises an error that says where
         raise
 
 
@@ -241,7 +250,10 @@ _FIRST = ("apiVersion", "kind", "metadata")
 
 
 def _encode_object(obj: dict[str, Any]) -> bytes:
-    """The members of ``_FIRST`` first. Sorting alone puts a ``data`` or ``immutable`` before ``kind``."""
+    """Encode with the members of ``_FIRST`` first.
+
+    Sorting alone would put ``data`` or ``immutable`` before ``kind``.
+    """
     if "metadata" not in obj:
         return _encoder.encode(obj)
     head = {key: obj[key] for key in _FIRST if key in obj}
@@ -263,14 +275,14 @@ def _escaped(data: bytes) -> bytes:
 
 
 def encode_pretty(obj: Any) -> bytes:
-    """JSON indented by two spaces, without a newline at the end, as ``json.MarshalIndent`` (spec G7)."""
+    """Encode as JSON indented by two spaces, without a newline, like ``json.MarshalIndent`` (behaviour G7)."""
     return indented(encode(obj))
 
 
 def encode_status(status: dict[str, Any]) -> bytes:
-    """As :func:`encode`, but the members keep their order: kube-apiserver writes a ``Status`` from a Go struct, not from a map.
+    """Encode like :func:`encode`, but with members in their order: kube-apiserver writes a ``Status`` from a Go struct.
 
-    Never fails on text: half of a surrogate pair, which an author's code may have put into a message, becomes U+FFFD.
+    Text never fails: half of a surrogate pair, which an author's code may have put into a message, becomes U+FFFD.
     """
     try:
         data = _quick_encoder.encode(status)
@@ -280,35 +292,32 @@ def encode_status(status: dict[str, Any]) -> bytes:
 
 
 def indented(data: bytes) -> bytes:
-    """Compact JSON, indented by two spaces."""
+    """Indent compact JSON by two spaces."""
     return msgspec.json.format(data, indent=2)
 
 
 def decode_stored(data: bytes) -> Any:
-    """The value of an encoded object that was stored, whatever its numbers are.
+    """Decode a stored object, whatever its numbers are.
 
-    A store may hold integers of any length, from a time when they were not refused: each is read as its float64, and what
-    none holds as the largest one.
+    A store may have integers of any length, from a time when they were not refused. Each is read as its float64, or as
+    the largest one if no float64 holds it.
     """
     if has_long_number(data):
         return json.loads(data, parse_float=read_clamped, parse_int=read_clamped)
     return msgspec.json.decode(data)
 
 
-def copy(value: Any) -> Any:
-    """An independent copy of a JSON value; through JSON, which takes a third of the time of copying piece by piece."""
-    return _decoder.decode(_quick_encoder.encode(value))
-
-
 _METADATA = b'"metadata":{'
 
 
 def split_resource_version(data: bytes) -> tuple[bytes, bytes]:
-    """An encoded object, cut where its resourceVersion belongs; see :func:`join`.
+    """Split an encoded object where its resourceVersion belongs; see :func:`join`.
 
-    ``data`` comes from :func:`encode`, has metadata that is not empty, and no resourceVersion in it. The first
-    ``"metadata":{`` is the object's own: only apiVersion and kind stand before it, and quotes in strings are escaped.
-    Raises ``ValueError`` where there is no metadata, or nothing in it.
+    ``data`` comes from :func:`encode` and has metadata without a resourceVersion. The first ``"metadata":{`` is the
+    object's own: only apiVersion and kind stand before it, and quotes in strings are escaped.
+
+    Raises:
+        ValueError: There is no metadata, or nothing in it.
     """
     at = data.find(_METADATA)
     if at < 0 or data[at + len(_METADATA)] == ord("}"):
@@ -322,5 +331,5 @@ def _refuse_split() -> NoReturn:
 
 
 def join(head: bytes, tail: bytes, revision: int) -> bytes:
-    """The object that :func:`split_resource_version` cut, with ``revision`` as its resourceVersion."""
+    """Join an object that :func:`split_resource_version` split, with ``revision`` as its resourceVersion."""
     return b'%b"resourceVersion":"%d",%b' % (head, revision, tail)

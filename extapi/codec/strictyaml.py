@@ -1,9 +1,10 @@
-"""YAML to objects and back, as kube-apiserver reads and writes it.
+"""YAML to objects and back, as kube-apiserver reads and writes it (behaviour E21, N3).
 
-Responsible for: one document from libyaml's events, by a constructor of our own that bounds depth, size and the work
-that aliases may cause (330 bytes of nested aliases stand for gigabytes); duplicate keys; output in kubectl's style.
-Must not know what an object means.
-Source: spec's notes on decoding, E21; ``sigs.k8s.io/yaml`` and ``go.yaml.in/yaml/v2``.
+Responsible for: one document, built from libyaml's events by code that bounds depth, size and the work that aliases
+cause (330 bytes of nested aliases can stand for gigabytes); duplicate keys; output in kubectl's style. Must not know
+what an object means.
+
+Source: ``sigs.k8s.io/yaml`` and ``go.yaml.in/yaml/v2``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from extapi.api.jsonvalue import INT64, go_json, read_float
-from extapi.codec.strictjson import MAX_DEPTH, Decoded, copy, is_deeper
+from extapi.api.jsonvalue import INT64, go_json, json_copy, read_float
+from extapi.codec.strictjson import MAX_DEPTH, Decoded, is_deeper
 from extapi.codec.yamlscalars import MERGE, Scalar, is_ambiguous, resolve
 from extapi.errors import go_float
 
@@ -28,27 +29,30 @@ if TYPE_CHECKING:
 __all__ = ["YAMLError", "decode", "encode_yaml"]
 
 MAX_NODES = 200_000
-"""Scalars, lists and maps of one document; reading as many takes a third of a second."""
+"""Scalars, lists and maps of one document; reading so many takes a third of a second."""
 MAX_ALIASED = 1_000_000
-"""What all aliases of a document may add, in bytes, each node counted with :data:`_NODE`."""
+"""Bytes that the aliases of a document may add in total; each node counts with :data:`_NODE`."""
 MAX_TAG_DIRECTIVES = 1000
-"""How often ``%TAG`` may occur in a text: libyaml compares each such directive with all before it."""
+"""``%TAG`` directives of a text: libyaml compares each with all before it."""
 _NODE = 16
 _TAG = "tag:yaml.org,2002:"
 
 
 class YAMLError(ValueError):
-    """The text is not YAML that can be read here; the message is go-yaml's, with its prefix ``yaml: ``."""
+    """The text is not YAML, or beyond the bounds; the message is go-yaml's, with its prefix ``yaml: ``."""
 
 
 def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
-    """The first document of ``data`` (None if there is none), and the texts of its duplicate keys, last one winning.
+    """The first document of ``data`` (None if there is none), and texts about its duplicate keys; the last one wins.
 
-    ``duplicates`` are texts such as ``line 8: key "size" already set in map``. Raises :class:`YAMLError`.
+    The texts are like ``line 8: key "size" already set in map``.
+
+    Raises:
+        YAMLError: The text is not YAML, or beyond the bounds.
     """
     import yaml  # noqa: PLC0415 - few requests bring YAML, and it costs start-up time
 
-    # Counted wherever it stands, and also in UTF-16, which libyaml reads too.
+    # Counted anywhere in the text, and also in UTF-16, which libyaml reads.
     if b"%" in data and data.replace(b"\0", b"").count(b"%TAG") > MAX_TAG_DIRECTIVES:
         raise YAMLError(f"yaml: more than {MAX_TAG_DIRECTIVES} %TAG directives")
     try:
@@ -61,7 +65,7 @@ def decode(data: bytes, *, max_depth: int = MAX_DEPTH) -> Decoded:
 
 
 def _located(error: yaml.MarkedYAMLError, *, scanner: bool) -> str:
-    """The parser's problem after the line that go-yaml would name: counted from 0, but from 1 for the scanner."""
+    """The parser's problem, with the line as go-yaml counts it: from 0, but from 1 for errors of the scanner."""
     line = 0
     if error.problem_mark is not None and error.problem_mark.line:
         line = error.problem_mark.line + int(scanner)
@@ -72,7 +76,7 @@ def _located(error: yaml.MarkedYAMLError, *, scanner: bool) -> str:
 
 @dataclass(slots=True)
 class _Anchored:
-    """A node that aliases may repeat: its value and what a repetition costs. Still open while it is being read."""
+    """A node with an anchor: its value, and the cost of an alias. It is open while it is being read."""
 
     value: Any = None
     cost: int = 0
@@ -81,7 +85,7 @@ class _Anchored:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one document. ``spent`` counts everything built so far, ``aliased`` the part of it due to aliases."""
+    """Reads one document. ``spent`` counts everything built so far, ``aliased`` the part due to aliases."""
 
     yaml: Any
     data: bytes
@@ -94,7 +98,7 @@ class _Reader:
     _next: Callable[[], Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        # Bytes of a wrong encoding are refused by libyaml itself, in its words.
+        # libyaml itself refuses bytes in a wrong encoding, in its own words.
         self._next = self.yaml.cyaml.CParser(self.data).get_event
 
     def document(self) -> Decoded:
@@ -141,7 +145,7 @@ class _Reader:
             raise YAMLError("yaml: document contains excessive aliasing")
         if is_deeper(anchored.value, self.max_depth - depth + 1):
             raise YAMLError(f"yaml: exceeded max depth of {self.max_depth}")
-        return copy(anchored.value)  # an object is changed in place later: no two parts of it may be one
+        return json_copy(anchored.value)  # objects are changed in place later, so no two parts may be shared
 
     def _sequence(self, depth: int) -> list[Any]:
         items = []
@@ -169,7 +173,7 @@ class _Reader:
 
 
 def _merge(into: dict[str, Any], value: Any) -> None:
-    """The merge key: a map, or a list of maps of which the earlier ones win. What the map itself says wins anyway."""
+    """Apply a merge key: a map, or a list of maps of which earlier ones win. The map's own keys win over all."""
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):
         raise YAMLError("yaml: map merge requires map or sequence of maps as the value")
@@ -184,7 +188,7 @@ def _go_quoted(text: str) -> str:
 
 
 def _key(value: Any) -> str:
-    """A key as ``sigs.k8s.io/yaml`` makes it a string; null, lists and maps are no keys in JSON."""
+    """A key as the string that ``sigs.k8s.io/yaml`` makes of it; null, lists and maps cannot be keys in JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -200,7 +204,7 @@ def _key(value: Any) -> str:
 
 
 def _scalar(event: Any) -> Scalar:
-    """The value of a scalar: by its tag where it has one, by its text where it is plain, else a string."""
+    """The value of a scalar: by its tag if it has one, by its text if it is plain, otherwise a string."""
     text: str = event.value
     tag: str = (event.tag or "").removeprefix(_TAG)
     value: Scalar
@@ -215,9 +219,8 @@ def _scalar(event: Any) -> Scalar:
     if isinstance(value, float):
         return _json_number(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return (
-            value if value in INT64 else float(value)
-        )  # 64 bits at most; through JSON, what is no int64 becomes a float
+        # It has 64 bits at most. On its way through JSON, what is not an int64 becomes a float.
+        return value if value in INT64 else float(value)
     return value
 
 
@@ -242,7 +245,7 @@ def _binary(text: str) -> str:
 
 
 def _json_number(value: float) -> int | float:
-    """A float as it comes back from JSON, which has no infinities."""
+    """A float after a round trip through JSON, which has no infinities."""
     if not math.isfinite(value):
         text = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
         raise YAMLError(f"json: unsupported value: {text}")
@@ -250,7 +253,7 @@ def _json_number(value: float) -> int | float:
 
 
 def encode_yaml(obj: Any) -> bytes:
-    """The object as kubectl prints it: block style, keys sorted, lists not indented, ambiguous strings in double quotes."""
+    """Encode as kubectl prints: block style, sorted keys, lists not indented, ambiguous strings in double quotes."""
     import yaml  # noqa: PLC0415 - as above
 
     out = io.BytesIO()
@@ -279,7 +282,7 @@ def _yaml_node(yaml: Any, value: Any) -> Any:
         return yaml.ScalarNode(_TAG + "null", "null")
     if isinstance(value, bool):
         return yaml.ScalarNode(_TAG + "bool", "true" if value else "false")
-    # As Go comes from JSON to YAML: what is written as an integer, and fits an int64 or a uint64, stays one.
+    # As when Go turns JSON into YAML: a number that is written as an integer and fits int64 or uint64 stays one.
     text = go_json(value)
     if -(2**63) <= value < 2**64 and not set(text) & {".", "e"}:
         return yaml.ScalarNode(_TAG + "int", text)

@@ -1,29 +1,31 @@
-"""Texts for the client's user, as values of the Warning header.
+"""The values of Warning headers, which kubectl prints to its user (behaviour G15, M16).
 
-Responsible for: quoting, dropping what a header cannot hold, and the budget. Must not know what the warnings are about.
-Source: spec G15, M16; ``k8s.io/apiserver/pkg/endpoints/filters/warning.go``, ``apimachinery/pkg/util/net/http.go``.
+Responsible for: quoting, dropping what a header cannot hold, and the size limit. Must not know what the warnings are
+about.
+
+Source: ``k8s.io/apiserver/pkg/endpoints/filters/warning.go``, ``apimachinery/pkg/util/net/http.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from extapi.codec.surrogates import has_surrogates
+from extapi.api.jsonvalue import has_surrogates
 
 __all__ = ["warning_headers"]
 
 _BUDGET = 4096
-"""Characters of all texts together; beyond it each is cut."""
+"""Characters of all texts together; if there are more, each text is cut."""
 _CUT = 256
-"""Characters left of a text once the budget is exceeded."""
+"""Characters that are left of a text that is cut."""
 _CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 
 
 def warning_headers(texts: Iterable[str]) -> list[str]:
-    r"""One header value for each distinct text: ``299 - "unknown field \"spec.foo\""``.
+    r"""One header value per distinct text: ``299 - "unknown field \"spec.foo\""``.
 
-    Texts that are empty or hold control characters are left out. If all of them do not fit into the budget, each is cut
-    to 256 characters, and those that even so come after the budget is used up are left out.
+    Texts that are empty or have control characters are left out. If the texts together exceed 4096 characters, each is
+    cut to 256, and those beyond the limit are left out.
     """
     usable = [text for text in dict.fromkeys(texts) if text and _fits(text)]
     if sum(map(len, usable)) > _BUDGET:
@@ -32,8 +34,8 @@ def warning_headers(texts: Iterable[str]) -> list[str]:
 
 
 def _fits(text: str) -> bool:
-    """Whether a header can hold it."""
-    # What can be printed has neither; that is nearly every text, and quick to tell.
+    """Whether a header can hold the text."""
+    # Printable text has neither. Nearly every text is, and the check is fast.
     return text.isprintable() or (_CONTROL.isdisjoint(text) and not has_surrogates(text))
 
 

@@ -1,15 +1,15 @@
-"""What a plain YAML scalar means.
+"""Resolves plain YAML scalars as go-yaml does for kube-apiserver (YAML 1.1: ``on`` and ``y`` are true; behaviour N3).
 
-Responsible for: the resolution of scalars as go-yaml does it for kube-apiserver (YAML 1.1: ``on`` and ``y`` are true).
 Must not know documents or events.
-Source: ``go.yaml.in/yaml/v2`` resolve.go, spec's notes on decoding.
+
+Source: ``go.yaml.in/yaml/v2`` resolve.go.
 """
 
 from __future__ import annotations
 
 from string import digits, hexdigits, octdigits
 
-from extapi.api.strconv import has_form, only_digits
+from extapi.api.strconv import has_pattern, only_digits
 
 __all__ = ["MERGE", "Scalar", "is_ambiguous", "resolve"]
 
@@ -25,11 +25,11 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
 _BASES = (("0x", 16, hexdigits), ("0b", 2, "01"), ("0o", 8, octdigits), ("0", 8, octdigits), ("", 10, digits))
-"""How an integer begins, which base that means, and its digits: the first that fits."""
+"""The prefixes of integers with base and digits; the first that fits counts."""
 _IN_NUMBER = f"{digits}_"
 _NUMERIC_START = frozenset("+-.0123456789")
 _MAX_NUMBER = 400
-"""Characters of a number; what is longer stays a string, as Python's own limit on digits must not matter."""
+"""Characters of a number. A longer one stays a string, so that Python's own limit on digits never matters."""
 
 
 def resolve(text: str) -> Scalar:
@@ -40,7 +40,7 @@ def resolve(text: str) -> Scalar:
         return text
     plain = text.replace("_", "")
     value = _integer(plain)
-    # A sign goes only with 64 bits signed; what fits neither way is a float.
+    # With a sign it must fit int64, without one uint64; otherwise it is a float.
     most = 2**63 if text[0] in "+-" else 2**64
     if value is not None and text[0] != "." and -(2**63) <= value < most:
         return value
@@ -51,7 +51,7 @@ def resolve(text: str) -> Scalar:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Whether the text, written plain, would be read as something else than this string by some YAML reader."""
+    """Whether some YAML reader would take the text, written plain, for something other than this string."""
     if text == MERGE or not isinstance(resolve(text), str):
         return True
     return text[0] in _NUMERIC_START and (_is_sexagesimal(text) or _is_timestamp(text))
@@ -79,7 +79,7 @@ def _is_float(text: str) -> bool:
 
 
 def _is_sexagesimal(text: str) -> bool:
-    """Whether it is a number of YAML 1.1 in base 60, such as ``1:30:00.5``."""
+    """Whether the text is a YAML 1.1 number in base 60, such as ``1:30:00.5``."""
     number, _, part = _unsigned(text).partition(".")
     first, *others = number.split(":")
     if not others or not only_digits(first[:1]) or first.strip(_IN_NUMBER) or part.strip(_IN_NUMBER):
@@ -88,10 +88,10 @@ def _is_sexagesimal(text: str) -> bool:
 
 
 def _is_timestamp(text: str) -> bool:
-    """Whether it begins with a date, and goes on, if it does, as a timestamp of YAML 1.1 may."""
+    """Whether the text is a date, or begins with one and continues as a YAML 1.1 timestamp may."""
     for form in _DATES:
         rest = text[len(form) :]
-        if has_form(text[: len(form)], form) and (not rest or (rest[0] in "Tt " and "\n" not in rest)):
+        if has_pattern(text[: len(form)], form) and (not rest or (rest[0] in "Tt " and "\n" not in rest)):
             return True
     return False
 

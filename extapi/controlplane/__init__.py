@@ -1,6 +1,6 @@
 """A local control plane in Python, written with extapi as an author would write an API.
 
-Namespaces, RBAC, reviews, service accounts and the aggregating proxy: what ``kubectl`` and an extension server meet in
-kube-apiserver, for development on one machine. No nodes, no pods, no garbage collection, no quota, no custom resources,
-no admission webhooks. ``extapi dev`` runs it as a process, ``python -m extapi.controlplane``.
+For development on one machine. It serves what ``kubectl`` and an extension server use of kube-apiserver: namespaces, RBAC,
+reviews, service accounts and the aggregating proxy. It has no nodes, pods, garbage collection, quota, custom resources or
+admission webhooks. ``extapi dev`` runs it as a process: ``python -m extapi.controlplane``.
 """

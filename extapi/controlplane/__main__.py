@@ -1,4 +1,4 @@
-"""``python -m extapi.controlplane``: the control plane as a process of its own."""
+"""``python -m extapi.controlplane``: runs the control plane."""
 
 from __future__ import annotations
 

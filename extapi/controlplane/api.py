@@ -1,10 +1,10 @@
-"""What the control plane serves itself: groups, admission and controllers, put together."""
+"""The API of the control plane: its groups, admission plugins and controllers."""
 
 from __future__ import annotations
 
 from extapi import NAMESPACED, Api, Group
-from extapi.authorization.base import Authorizer
-from extapi.client.clock import Clock
+from extapi.authorization.authorizer import Authorizer
+from extapi.clock import Clock
 from extapi.controlplane.access import reviews
 from extapi.controlplane.access.escalation import Escalation
 from extapi.controlplane.access.rbac import RBAC
@@ -29,7 +29,15 @@ from extapi.controlplane.kinds.parts import review
 
 
 def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock, root_ca: str) -> Api:
-    """The API. ``root_ca``: PEM of the authority that has signed the control plane's serving certificate."""
+    """The API of a control plane.
+
+    Args:
+        authorizer: Answers access reviews.
+        roles: Knows the rules that users have.
+        tokens: Issues and verifies service account tokens.
+        clock: The time.
+        root_ca: The CA of the serving certificate, PEM.
+    """
     return Api(
         Group(
             "",

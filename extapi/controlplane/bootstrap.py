@@ -1,9 +1,10 @@
-"""What every cluster has from its first start: namespaces, RBAC roles and bindings, and what extension servers read.
+"""The objects that every cluster has: namespaces, RBAC roles and bindings, and the configuration of extension servers.
 
-Made through the server's own client, again at every start: what is missing is created, and roles and bindings get back
-the rules and subjects that they lack, as kube-apiserver does; what somebody added stays. Must not know how the server
-is put together. Source: ``kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy``, for the kinds that are served
-here, and ``component-helpers/auth/rbac/reconciliation``.
+They are made through the server's own client at every start. Missing objects are created; roles and bindings get missing
+rules and subjects back, and keep what was added to them, as with kube-apiserver. Must not know how the server is built.
+
+Source: ``kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy``, for the kinds that are served here, and
+``component-helpers/auth/rbac/reconciliation``.
 """
 
 from __future__ import annotations
@@ -15,22 +16,21 @@ from typing import Any
 
 from twisted.logger import Logger
 
-from extapi import Context, NotFound
-from extapi.client.kube import Client, ResourceName
-from extapi.errors import Invalid
+from extapi import Context, Invalid, NotFound
 
 _log = Logger()
 
-Obj = dict[str, Any]
+Resource = tuple[str, str, str]
+"""Group, version and plural name."""
 Rule = tuple[str, ...]
-"""Verbs, groups and resources, and perhaps names of objects; or verbs and paths. In each, words between blanks.
+"""Verbs, groups, resources and, optionally, object names; or verbs and paths. Words are separated by spaces.
 
-The core group is ``core`` where it is not the only one.
+The core group is written ``core`` beside other groups.
 """
 
 RBAC = "rbac.authorization.k8s.io"
 PROTECTED = "rbac.authorization.kubernetes.io/autoupdate"
-"""The annotation of what is put right at each start, unless it says false."""
+"""The annotation of objects that are repaired at each start, unless its value is false."""
 SYSTEM = "kube-system"
 NAMESPACES = ("default", SYSTEM, "kube-public", "kube-node-lease")
 
@@ -69,62 +69,65 @@ CLUSTER_ROLES: Mapping[str, Sequence[Rule]] = {
     ],
 }
 AGGREGATED = {"admin": "", "edit": "admin", "view": "edit"}
-"""Cluster roles made of others: of those for themselves, and where they go in turn."""
+"""Aggregated cluster roles, and the aggregated role that each is a part of."""
 BINDINGS: Mapping[str, Sequence[str]] = {
     "cluster-admin": ["system:masters"],
     "system:discovery": ["system:authenticated"],
     "system:public-info-viewer": ["system:authenticated", "system:unauthenticated"],
     "system:basic-user": ["system:authenticated"],
 }
-"""Cluster roles, and the groups to which a binding of the same name gives them."""
+"""Cluster roles, and the groups that a binding of the same name grants them to."""
 NAMESPACES_STEP, ACCESS_STEP, TRUST_STEP, SERVICE_STEP = STEPS = (
     "start-system-namespaces-controller",
     "rbac/bootstrap-roles",
     "start-cluster-authentication-info-controller",
     "bootstrap-controller",
 )
-"""What kube-apiserver calls its hooks that make these objects."""
+"""The names of kube-apiserver's hooks that make these objects."""
 AUTHENTICATION = "extension-apiserver-authentication"
-"""The ConfigMap in kube-system that tells extension servers whom to trust."""
+"""The ConfigMap in kube-system that tells extension servers which authorities to trust."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bootstrap:
-    """Makes all of it; to be started before anybody is served."""
+    """Makes these objects. To be started before the server is ready."""
 
     client_ca: str
-    """PEM: who signs clients' certificates."""
+    """The CA of client certificates, PEM."""
     proxy_ca: str
-    """PEM: who signs the front proxy's certificate."""
+    """The CA of the front proxy's certificate, PEM."""
     proxy_names: Sequence[str]
-    """The common names that certificate may have."""
+    """The common names that the front proxy's certificate may have."""
     port: int
-    """Where this server listens."""
+    """The port of this server."""
     made: set[str] = field(default_factory=set, init=False)
-    """Of :data:`STEPS`, those that are done."""
+    """The finished :data:`STEPS`."""
 
     async def start(self, context: Context) -> None:
-        """Make what is missing. Raises ApiError and TransportError: without these objects nothing works.
+        """Create what is missing and repair the rest.
 
-        What is there and refuses to be put right is logged and left.
+        An object that cannot be repaired is logged and left unchanged.
+
+        Raises:
+            ApiError: An object was refused. Nothing works without these objects.
+            TransportError: The server did not answer.
         """
-        client = context.client
         for name in NAMESPACES:
-            await _kept(client, ResourceName("", "v1", "namespaces"), _object("v1", "Namespace", name))
+            await _ensure(context, ("", "v1", "namespaces"), _object("v1", "Namespace", name))
         self.made.add(NAMESPACES_STEP)
         for resource, obj in _access():
-            await _kept(client, resource, obj)
+            await _ensure(context, resource, obj)
         self.made.add(ACCESS_STEP)
-        await _kept(client, ResourceName("", "v1", "configmaps"), self._authentication(), overwrite="data")
+        await _ensure(context, ("", "v1", "configmaps"), self._authentication(), overwrite="data")
         self.made.add(TRUST_STEP)
-        await _kept(client, ResourceName("", "v1", "services"), self._service(), overwrite="spec")
+        await _ensure(context, ("", "v1", "services"), self._service(), overwrite="spec")
         self.made.add(SERVICE_STEP)
 
     def unfinished(self, step: str) -> str | None:
         """A health check for one of :data:`STEPS`: None once it is done."""
         return None if step in self.made else "not finished"
 
-    def _authentication(self) -> Obj:
+    def _authentication(self) -> dict[str, Any]:
         lists = {
             "requestheader-allowed-names": self.proxy_names,
             "requestheader-extra-headers-prefix": ["X-Remote-Extra-"],
@@ -136,13 +139,13 @@ class Bootstrap:
         data |= {key: json.dumps(list(words), separators=(",", ":")) for key, words in lists.items()}
         return {**_object("v1", "ConfigMap", AUTHENTICATION, SYSTEM), "data": data}
 
-    def _service(self) -> Obj:
+    def _service(self) -> dict[str, Any]:
         obj = _object("v1", "Service", "kubernetes", "default")
         obj["metadata"]["labels"] = {"component": "apiserver", "provider": "kubernetes"}
         return {**obj, "spec": {"ports": [{"name": "https", "port": 443, "targetPort": self.port}]}}
 
 
-def _access() -> list[tuple[ResourceName, Obj]]:
+def _access() -> list[tuple[Resource, dict[str, Any]]]:
     """Roles and bindings, roles first."""
     roles = [{**_role("ClusterRole", name), "rules": _rules(rules)} for name, rules in CLUSTER_ROLES.items()]
     for name, into in AGGREGATED.items():
@@ -153,16 +156,16 @@ def _access() -> list[tuple[ResourceName, Obj]]:
     reader = _role("Role", f"{AUTHENTICATION}-reader", SYSTEM)
     reader["rules"] = _rules([(_READ, "", "configmaps", AUTHENTICATION)])
     bindings = [_binding(name, groups) for name, groups in BINDINGS.items()]
-    return [(ResourceName(RBAC, "v1", f"{obj['kind'].lower()}s"), obj) for obj in [*roles, reader, *bindings]]
+    return [((RBAC, "v1", f"{obj['kind'].lower()}s"), obj) for obj in [*roles, reader, *bindings]]
 
 
-def _object(api_version: str, kind: str, name: str, namespace: str = "") -> Obj:
+def _object(api_version: str, kind: str, name: str, namespace: str = "") -> dict[str, Any]:
     place = {"namespace": namespace} if namespace else {}
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **place}}
 
 
-def _role(kind: str, name: str, namespace: str = "") -> Obj:
-    """One of RBAC's objects, marked as ours."""
+def _role(kind: str, name: str, namespace: str = "") -> dict[str, Any]:
+    """An RBAC object with the labels and annotations of bootstrapped objects."""
     obj = _object(f"{RBAC}/v1", kind, name, namespace)
     obj["metadata"]["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults"}
     obj["metadata"]["annotations"] = {PROTECTED: "true"}
@@ -173,11 +176,11 @@ def _role(kind: str, name: str, namespace: str = "") -> Obj:
 
 
 def _aggregates(name: str) -> dict[str, str]:
-    """The label by which a role becomes part of the aggregated role ``name``."""
+    """The label that makes a role part of the aggregated role ``name``."""
     return {f"{RBAC}/aggregate-to-{name}": "true"}
 
 
-def _rules(rules: Sequence[Rule]) -> list[Obj]:
+def _rules(rules: Sequence[Rule]) -> list[dict[str, Any]]:
     fields = ("verbs", "apiGroups", "resources", "resourceNames")
     return [
         {"verbs": rule[0].split(), "nonResourceURLs": sorted(rule[1].split())}
@@ -193,7 +196,7 @@ def _rules(rules: Sequence[Rule]) -> list[Obj]:
 _GROUPS = {"core": ""}
 
 
-def _binding(name: str, groups: Sequence[str]) -> Obj:
+def _binding(name: str, groups: Sequence[str]) -> dict[str, Any]:
     subjects = [{"apiGroup": RBAC, "kind": "Group", "name": group} for group in groups]
     return {
         **_role("ClusterRoleBinding", name),
@@ -202,19 +205,19 @@ def _binding(name: str, groups: Sequence[str]) -> Obj:
     }
 
 
-async def _kept(client: Client, resource: ResourceName, wanted: Obj, *, overwrite: str = "") -> None:
-    """Create the object, or give an existing one what it lacks; the fields of its part ``overwrite`` are set anew."""
+async def _ensure(context: Context, resource: Resource, wanted: dict[str, Any], *, overwrite: str = "") -> None:
+    """Create the object, or add to an existing one what is missing; the part named by ``overwrite`` is replaced."""
     metadata = wanted["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     try:
-        found = await client.get(resource, name, namespace=namespace)
+        found = await context.get(*resource, name, namespace=namespace)
     except NotFound:
-        await client.create(resource, wanted, namespace=namespace)
+        await context.create(*resource, wanted, namespace=namespace)
         return
     has = found["metadata"]
     if has.get("annotations", {}).get(PROTECTED) == "false":
         return
-    patch: Obj = {
+    patch: dict[str, Any] = {
         "metadata": {
             part: missing
             for part in ("labels", "annotations")
@@ -229,7 +232,7 @@ async def _kept(client: Client, resource: ResourceName, wanted: Obj, *, overwrit
         patch[overwrite] = wanted[overwrite]
     if patch != {"metadata": {}}:
         try:
-            await client.patch(resource, name, patch, namespace=namespace)
+            await context.patch(*resource, name, patch, namespace=namespace)
         except Invalid as error:
-            # What somebody made of the object, such as an immutable one, must not keep the server from starting.
-            _log.warn("{name} could not be put right: {error}", name=name, error=str(error))
+            # A change by users, such as making the object immutable, must not prevent the server from starting.
+            _log.warn("{name} could not be repaired: {error}", name=name, error=str(error))

@@ -1,6 +1,6 @@
-"""The command line of the control plane: the flags of kube-apiserver that it has, under their names there.
+"""The control plane's command line. Its flags are kube-apiserver's, with the same names.
 
-It listens on 127.0.0.1 and nowhere else; no flag changes that.
+It listens only on 127.0.0.1; no flag changes that.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from extapi.controlplane.options import FlagError, Options
-from extapi.listener.deadline import parse_duration
+from extapi import duration_seconds
+from extapi.controlplane.options import ControlPlaneOptions, FlagError
 from extapi.storage.url import parse_url
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -32,7 +32,7 @@ def _names(_context: click.Context, _option: click.Parameter, values: tuple[str,
 
 def _duration(_context: click.Context, _option: click.Parameter, text: str) -> float:
     try:
-        return parse_duration(text)
+        return duration_seconds(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -42,24 +42,24 @@ def _duration(_context: click.Context, _option: click.Parameter, text: str) -> f
     "--secure-port", type=click.IntRange(0, 65535), default=6443, show_default=True, help="Port on 127.0.0.1."
 )
 @click.option("--storage", metavar="URL", default="memory:", callback=_storage, help="memory: or sqlite:///PATH.")
-@click.option("--tls-cert-file", type=_FILE, required=True, help="Its serving certificate.")
+@click.option("--tls-cert-file", type=_FILE, required=True, help="The serving certificate.")
 @click.option("--tls-private-key-file", type=_FILE, required=True, help="The key of --tls-cert-file.")
+@click.option("--client-ca-file", type=_FILE, required=True, help="The CA of clients; it also signed --tls-cert-file.")
 @click.option(
-    "--client-ca-file", type=_FILE, required=True, help="The CA of clients; it has signed --tls-cert-file, too."
+    "--proxy-client-cert-file", type=_FILE, required=True, help="The client certificate for extension servers."
 )
-@click.option("--proxy-client-cert-file", type=_FILE, required=True, help="Shown to extension servers.")
 @click.option("--proxy-client-key-file", type=_FILE, required=True, help="The key of --proxy-client-cert-file.")
 @click.option("--requestheader-client-ca-file", type=_FILE, required=True, help="The CA of --proxy-client-cert-file.")
 @click.option("--requestheader-allowed-names", multiple=True, callback=_names, help="Common names of front proxies.")
 @click.option("--service-account-key-file", type=_FILE, required=True, help="Private EC key that signs tokens.")
-@click.option("--service-account-issuer", required=True, help="Who issues the tokens.")
+@click.option("--service-account-issuer", required=True, help="The issuer of the tokens.")
 @click.option(
     "--request-timeout", default="1m0s", show_default=True, callback=_duration, help="How long a request may take."
 )
 def control_plane(**flags: Any) -> None:
-    """Run a local control plane for development, until SIGTERM. It is no cluster, and listens on loopback only."""
-    from extapi.controlplane.process import Process  # noqa: PLC0415 - mistakes and --help answer at once
+    """Run a local control plane for development until SIGTERM. It is not a cluster, and listens only on loopback."""
+    from extapi.controlplane.process import ControlPlaneProcess  # noqa: PLC0415 - wrong flags and --help answer at once
     from extapi.server.reactor import run_process  # noqa: PLC0415
 
-    options = Options(**flags)
-    sys.exit(run_process(lambda reactor, log: Process(options, reactor, log), (FlagError,)))
+    options = ControlPlaneOptions(**flags)
+    sys.exit(run_process(lambda reactor, log: ControlPlaneProcess(options, reactor, log), (FlagError,)))

@@ -1,4 +1,4 @@
-"""What the flags of the control plane say. Nothing here opens a file."""
+"""The options of the control plane. Opens no files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 class FlagError(Exception):
-    """What a flag names cannot be used; the message names the flag or the file."""
+    """A flag or its file cannot be used; the message names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """The flags, named as ``command`` documents them; all files hold PEM."""
+class ControlPlaneOptions:
+    """The values of the flags that ``command`` documents. All files hold PEM."""
 
     secure_port: int
     storage: str
@@ -26,4 +26,4 @@ class Options:
     service_account_key_file: Path
     service_account_issuer: str
     request_timeout: float
-    """Seconds that a request may take, unless it is a watch."""
+    """The limit of a request in seconds; watches have none."""

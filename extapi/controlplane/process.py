@@ -1,7 +1,7 @@
-"""From start to stop of the control plane: its parts put together around one server on loopback.
+"""The control plane from start to stop: its parts around one server on loopback.
 
-Ready once what every cluster has is there, and the access rules are known. Knows how the parts fit, and none of their
-rules.
+It is ready once the bootstrap objects exist and the access rules are known. Knows how the parts fit together, and none of
+their rules.
 """
 
 from __future__ import annotations
@@ -14,72 +14,69 @@ from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 
-from extapi.admission.base import Review
+from extapi import Context, Review
 from extapi.admission.namespaces import NamespaceLifecycle
+from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
-from extapi.authentication.files import BundleFile
+from extapi.authentication.bundle import BundleFile
+from extapi.authentication.clientcertificate import ClientCertificate
 from extapi.authentication.loopback import Loopback
 from extapi.authentication.requestheader import RequestHeader
-from extapi.authentication.settings import HeaderNames, Settings
-from extapi.authentication.union import Union as AuthenticatorUnion
-from extapi.authentication.x509 import ClientCertificate
-from extapi.authorization.groups import AlwaysAllowGroups
-from extapi.authorization.union import Union as AuthorizerUnion
-from extapi.client.kube import ResourceName
+from extapi.authentication.trust import HeaderNames, TrustSettings
+from extapi.authorization.alwaysallow import AlwaysAllowGroups
+from extapi.authorization.authorizer import UnionAuthorizer
 from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
 from extapi.controlplane.bootstrap import STEPS, Bootstrap
-from extapi.controlplane.options import FlagError, Options
-from extapi.listener.service import Limits, OnFinished
+from extapi.controlplane.options import ControlPlaneOptions, FlagError
+from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
-from extapi.server.context import Context
-from extapi.server.generic import Server
 from extapi.server.health import Check, NamedCheck
+from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
-from extapi.server.version import version_info
 from extapi.storage.url import open_backend
 
-NAMESPACES = ResourceName("", "v1", "namespaces")
+NAMESPACES = ("", "v1", "namespaces")
 LOOPBACK = "127.0.0.1"
 HEADERS = HeaderNames(
     username=("x-remote-user",), uid=("x-remote-uid",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",)
 )
-"""In which the front proxy names a user."""
+"""The headers in which the front proxy names a user."""
 
 
 class NamespacesKnown:
-    """NamespaceLifecycle on the server's own namespaces."""
+    """NamespaceLifecycle for the server's own namespaces."""
 
     def __init__(self) -> None:
         self._plugin: NamespaceLifecycle | None = None
 
     async def start(self, context: Context) -> None:
         """Follow the namespaces."""
-        cache = context.informer("", "v1", "namespaces")
+        cache = context.informer(*NAMESPACES)
         self._plugin = NamespaceLifecycle(
-            cache=cache, live=lambda name: context.client.get(NAMESPACES, name), clock=context.clock
+            cache=cache, live=lambda name: context.get(*NAMESPACES, name), clock=context.clock
         )
 
     def check(self) -> str | None:
-        """A health check: None once the namespaces are followed."""
+        """The health check: None once the namespaces are followed."""
         return None if self._plugin is not None else "namespaces are not followed yet"
 
     async def mutate(self, review: Review) -> None:
-        """Refuse what must not happen in a namespace."""
+        """Refuse writes that the state of the namespace forbids."""
         if self._plugin is not None:
             await self._plugin.mutate(review)
 
 
 class Started:
-    """The last of the server's parts to be started: the server is ready when that has come to it."""
+    """The last part that the server starts: the server is ready once this is started."""
 
     def __init__(self) -> None:
         self._yes = False
 
     async def start(self, context: Context) -> None:
-        """All others have been started."""
+        """Note that all other parts have been started."""
         del context
         self._yes = True
 
@@ -88,13 +85,20 @@ class Started:
         return None if self._yes else "not all parts have been started"
 
 
-class Process:
-    """One control plane: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then."""
+class ControlPlaneProcess:
+    """One control plane. :meth:`run` serves until :meth:`stop` is called."""
 
-    def __init__(self, options: Options, reactor: Any, access_log: OnFinished) -> None:
-        """Raises what is wrong with the files: BundleError, CertificateError, FlagError, UnusableFile."""
+    def __init__(self, options: ControlPlaneOptions, reactor: Any, access_log: OnFinished) -> None:
+        """Read the files that the options name.
+
+        Raises:
+            BundleError: A file of authorities is not valid.
+            CertificateError: The serving certificate or its key is not valid.
+            FlagError: Another file cannot be used.
+            UnusableFile: The database cannot be used.
+        """
         secret = secrets.token_hex(32)
-        settings = Settings()
+        settings = TrustSettings()
         settings.use_names(replace(HEADERS, allowed=options.requestheader_allowed_names))
         self._files = [
             BundleFile(options.client_ca_file, settings.trust_clients, reactor),
@@ -112,35 +116,20 @@ class Process:
         self._started = Started()
         self._namespaces = NamespacesKnown()
         rbac = RBAC()
-        authorizer = AuthorizerUnion([AlwaysAllowGroups(), rbac])
+        authorizer = UnionAuthorizer([AlwaysAllowGroups(), rbac])
         tokens = _tokens(options, reactor)
         self._aggregator = Aggregator(
             certificate=options.proxy_client_cert_file, key=options.proxy_client_key_file, reactor=reactor
         )
-        api = control_plane_api(
-            authorizer=authorizer,
-            roles=rbac,
-            tokens=tokens,
-            clock=reactor,
-            root_ca=client_ca,
-        )
+        api = control_plane_api(authorizer=authorizer, roles=rbac, tokens=tokens, clock=reactor, root_ca=client_ca)
         server = Server(
             api,
             open_backend(options.storage, reactor),
             reactor,
-            authenticator=AuthenticatorUnion(
-                [
-                    Loopback(secret),
-                    RequestHeader(settings, reactor),
-                    ClientCertificate(settings, reactor),
-                    Bearer(tokens),
-                    WebsocketBearer(tokens),
-                ]
-            ),
+            authenticator=_authenticator(secret, settings, tokens, reactor),
             settings=settings,
             authorizer=authorizer,
             secret=secret,
-            version=version_info(),
             builtin=[self._namespaces, bootstrap, rbac, tokens, self._aggregator, self._started],
             checks=self._checks(bootstrap),
             store_check="etcd",
@@ -158,7 +147,7 @@ class Process:
         )
 
     def _checks(self, bootstrap: Bootstrap) -> list[NamedCheck]:
-        """By the names of kube-apiserver's hooks that do the same; it has more, for what is not served here."""
+        """The health checks, named after kube-apiserver's hooks for the same things."""
         hooks: dict[str, Check] = {
             "start-apiserver-admission-initializer": self._namespaces.check,
             **{step: partial(bootstrap.unfinished, step) for step in STEPS},
@@ -173,7 +162,7 @@ class Process:
         ]
 
     async def run(self) -> int:
-        """Serve until stopped; the exit status."""
+        """Serve until stopped; returns the exit status."""
         for file in self._files:
             file.load()
             file.start()
@@ -185,14 +174,26 @@ class Process:
                 file.stop()
 
     def stop(self) -> None:
-        """Begin to end, in order."""
+        """Start the shutdown."""
         self._serving.stop()
 
 
-def _tokens(options: Options, clock: Any) -> Tokens:
+def _authenticator(secret: str, settings: TrustSettings, tokens: Tokens, reactor: Any) -> Authenticator:
+    return UnionAuthenticator(
+        [
+            Loopback(secret),
+            RequestHeader(settings, reactor),
+            ClientCertificate(settings, reactor),
+            Bearer(tokens),
+            WebsocketBearer(tokens),
+        ]
+    )
+
+
+def _tokens(options: ControlPlaneOptions, clock: Any) -> Tokens:
     try:
         return Tokens(_read(options.service_account_key_file), options.service_account_issuer, clock)
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:  # TypeError: it is encrypted
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:  # TypeError: the key is encrypted
         raise FlagError(f"--service-account-key-file: {error}") from error
 
 

@@ -1,8 +1,8 @@
-"""Where two versions of a kind differ that has no hub: the fields that a change of ``apiVersion`` alone loses or misreads.
+"""Differences between two versions of a kind without a hub: fields that a change of ``apiVersion`` alone loses or misreads.
 
-Compares schemas, not classes. Harmless are texts, defaults and limits: an object keeps its data beside them.
-Source: the conversion strategy None of CRDs (``apiextensions-apiserver`` nopConverter), after which an object is pruned
-by the schema of its new version.
+Compares schemas, not classes. Descriptions, defaults and limits may differ: an object keeps its data.
+Source: ``apiextensions-apiserver/pkg/apiserver/conversion/nop_converter.go``, after which an object is pruned by the schema
+of its new version.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from extapi.api.jsonvalue import json_equal
 from extapi.schema.default import has_default
-from extapi.schema.structural import Structural, json_equal
+from extapi.schema.structural import Structural
 
 _ITEMS, _VALUES = "[]", "{}"
 
 
 class Difference:
-    """Compares the schemas of two versions with these names."""
+    """Compares the schemas of two versions, which have these names."""
 
     def __init__(self, one: str, other: str) -> None:
         self._one, self._other = one, other
 
     def between(self, one: Structural, other: Structural, path: str = "") -> Iterator[str]:
-        """One text per field that differs, such as ``spec.mode is only in v1``."""
+        """A text per field that differs, such as ``spec.mode is only in v1``."""
         kinds = _kind(one), _kind(other)
         if kinds[0] != kinds[1]:
             yield f"{path} is {kinds[0]} in {self._one} and {kinds[1]} in {self._other}"
@@ -43,7 +44,7 @@ class Difference:
         return self._one if in_one else self._other
 
     def _values(self, one: Structural, other: Structural, path: str) -> Iterator[str]:
-        """An enum is a part of the type: code that knows fewer values cannot read the others."""
+        """Differences of enums: code that knows fewer values cannot read the others."""
         for name, mine, theirs in ((self._one, one.enum, other.enum), (self._other, other.enum, one.enum)):
             if not mine and theirs:
                 yield f"{path} may have any value only in {name}"
@@ -53,7 +54,7 @@ class Difference:
     def _members(self, one: Structural, other: Structural, path: str) -> Iterator[str]:
         for name in dict.fromkeys([*one.properties, *other.properties]):
             if not path and name == "metadata":
-                continue  # rules on names, which nothing loses
+                continue  # it has rules on names, and no data to lose
             at = f"{path}.{name}" if path else name
             mine, theirs = one.properties.get(name), other.properties.get(name)
             if mine is None or theirs is None:
@@ -66,12 +67,12 @@ class Difference:
 
 
 def _may_lack(node: Structural, name: str) -> bool:
-    """Whether objects without a member are there: neither is it required, nor does a default fill it in."""
+    """Whether an object can lack a member: it is not required, and has no default."""
     return name not in node.required and not has_default(node.properties[name])
 
 
 def _kind(node: Structural) -> str:
-    """What decides how a value is read and pruned, in words."""
+    """The type of a value in words, as far as it decides how the value is read and pruned."""
     if node.int_or_string:
         return "an integer or a string"
     if not node.type:

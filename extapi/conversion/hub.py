@@ -1,8 +1,8 @@
 """Conversion by an author's functions: from any version to the kind's hub type, and from there to any version.
 
-Knows the types of one kind and calls the author's code; knows nothing of stores, requests or schemas. Whatever goes
-wrong in there is an :class:`~extapi.errors.InternalError` that names the kind, the version and, for a value of a wrong
-type, its path; the author's own exception is its ``__cause__``, for the log.
+Knows the types of one kind and calls the author's code; must not know stores, requests or schemas. Every failure is an
+:class:`~extapi.errors.InternalError` with the kind, the version and, for a value of a wrong type, its path. The author's
+exception is its ``__cause__``, for the log.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Any
 import msgspec
 
 from extapi.api.definition import Kind, Version
+from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj, Object
 from extapi.api.versions import group_version
 from extapi.errors import FieldError, FieldErrorType, InternalError, StatusCause
 
 
 class Unfit(InternalError):
-    """An object that cannot be converted, or be shown to an author's code, for what it is: its fields are not of their types.
+    """An object that cannot be converted or shown to an author's code, since its fields do not fit their types.
 
-    The schema lets no such object in. It was stored before the type changed, or msgspec is stricter than a format.
-    ``errors``: what is wrong, and where. A client's write is answered with them, as 422.
+    The schema accepts no such object: it was stored before the type changed, or msgspec is stricter than a format.
+    ``errors``: what is wrong, and where; the answer to a client's write is 422 with them.
     """
 
     errors: Sequence[FieldError] = ()
@@ -38,10 +39,10 @@ class Unfit(InternalError):
 
 
 class HubConverter:
-    """Takes objects of one kind between its versions.
+    """Converts objects of one kind between its versions.
 
-    Where the kind has no hub type, all versions have one form: only ``apiVersion`` is rewritten (spec J47), and the type
-    that author code is given is that of the storage version, or the plain dict if that has none.
+    Without a hub type, all versions have the same fields: only ``apiVersion`` is rewritten (behaviour J47), and an author's
+    code gets the type of the storage version, or a dict if that has none.
     """
 
     def __init__(self, kind: Kind, group: str) -> None:
@@ -50,22 +51,28 @@ class HubConverter:
         self._hub = kind.hub or _type_of(kind.versions[kind.storage])
         self._types = {name: _type_of(version) or self._hub for name, version in kind.versions.items()}
         self._defaults = {
-            form: _struct_defaults(form) for form in {self._hub, *self._types.values()} if form is not None
+            struct_type: _struct_defaults(struct_type)
+            for struct_type in {self._hub, *self._types.values()}
+            if struct_type is not None
         }
 
     @property
     def hub(self) -> type[Object] | None:
-        """The type of the objects that :meth:`to_hub` makes; None: there are no types, objects stay dicts."""
+        """The type of the objects that :meth:`to_hub` makes; None: dicts."""
         return self._hub
 
     def api_version(self, version: str) -> str:
-        """What objects of ``version`` have as their ``apiVersion``."""
+        """The ``apiVersion`` of objects of ``version``."""
         return group_version(self.group, version)
 
     def to_hub(self, obj: Obj, version: str) -> Any:
-        """The object, which is in ``version``, as a hub object with the same metadata; without a hub type a dict.
+        """The object, which is in ``version``, as a hub object with the same metadata; without a hub type as a dict.
 
-        Never shares anything with ``obj``. Raises :class:`Unfit`, or another InternalError.
+        The result shares nothing with ``obj``.
+
+        Raises:
+            Unfit: The object's fields do not fit their types.
+            InternalError: The author's function failed.
         """
         if self._hub is None:
             return self._copied(obj, version)
@@ -76,14 +83,20 @@ class HubConverter:
         if convert is None:  # the version's type is the hub type
             return struct
         hub = self._called(convert, struct, version, "to_hub", self._hub)
-        # Metadata is the server's: whatever the author's function did about it does not count.
+        # Metadata is the server's: changes by the author's function are ignored.
         hub.metadata = struct.metadata
         return hub
 
     def from_hub(self, hub: Any, version: str, *, whole: bool = False) -> Obj:
-        """A hub object as a dict in ``version``: apiVersion and kind set, fields that have their default left out.
+        """A hub object as a dict in ``version``, without fields that have their default.
 
-        ``whole``: parts such as spec and status stay, even if all in them is as by default. Raises InternalError.
+        Args:
+            hub: The object.
+            version: The version to convert it to.
+            whole: Keep parts such as spec and status, even if they equal their default.
+
+        Raises:
+            InternalError: The author's function failed, or made something else.
         """
         if isinstance(hub, dict):
             return {**self._copied(hub, version), "apiVersion": self.api_version(version), "kind": self.kind.name}
@@ -106,23 +119,27 @@ class HubConverter:
         return {**obj, "apiVersion": self.api_version(version), "kind": self.kind.name}
 
     def fits(self, obj: Obj, version: str) -> bool:
-        """Whether a Struct can be made of the object, which is in ``version``; without types always."""
+        """Whether the object, which is in ``version``, fits its type; without types always."""
         try:
             self._typed(obj, version)
         except Unfit:
             return False
         return True
 
-    def drop_defaults(self, obj: Obj, form: type[Object]) -> None:
-        """Take out, in place, the parts of an object of type ``form`` that equal their default, as from_hub leaves them out."""
-        for name, default in self._defaults[form].items():
+    def drop_defaults(self, obj: Obj, struct_type: type[Object]) -> None:
+        """Remove, in place, the parts that equal their default in type ``struct_type``, as :meth:`from_hub` does."""
+        for name, default in self._defaults[struct_type].items():
             if obj.get(name) == default:
                 del obj[name]
 
     def convert(self, obj: Obj, from_version: str, to_version: str) -> Obj:
-        """The object in ``to_version``, with the original's metadata dict itself (spec J49); ``obj`` is not changed.
+        """The object in ``to_version``; ``obj`` stays as it is, but shares its metadata with the result (behaviour J49).
 
-        The result has to be pruned and defaulted for ``to_version``. Raises InternalError.
+        The caller prunes and defaults the result for ``to_version``.
+
+        Raises:
+            Unfit: The object's fields do not fit their types.
+            InternalError: The author's function failed.
         """
         if from_version == to_version:
             return obj
@@ -136,9 +153,9 @@ class HubConverter:
         return result
 
     def _typed(self, obj: Obj, version: str) -> Any:
-        form = self._types[version] if self.kind.hub is not None else self._hub
+        struct_type = self._types[version] if self.kind.hub is not None else self._hub
         try:
-            return msgspec.convert(obj, Any if form is None else form, strict=True)
+            return msgspec.convert(obj, Any if struct_type is None else struct_type, strict=True)
         except msgspec.ValidationError as error:
             raise Unfit.of(self.kind.name, self.api_version(version), str(error)) from error
         except RecursionError as error:
@@ -146,7 +163,7 @@ class HubConverter:
 
     def _copied(self, obj: Obj, version: str) -> Obj:
         try:
-            copied: Obj = _copied(obj)
+            copied: Obj = json_copy(obj)
         except RecursionError as error:
             raise self._failed(version, "the object is nested too deep") from error
         return copied
@@ -172,19 +189,10 @@ def _type_of(version: Version) -> type[Object] | None:
     return version.type if isinstance(version.type, type) else None
 
 
-def _struct_defaults(form: type[Object]) -> dict[str, Any]:
-    """What the parts of an object are by default, as JSON. msgspec leaves out other defaults by itself, but not these."""
+def _struct_defaults(struct_type: type[Object]) -> dict[str, Any]:
+    """The defaults of the parts of an object, as JSON: msgspec omits other defaults by itself, but not these."""
     return {
         field.encode_name: msgspec.to_builtins(field.default_factory())
-        for field in msgspec.structs.fields(form)
+        for field in msgspec.structs.fields(struct_type)
         if field.name != "metadata" and field.default_factory is not msgspec.NODEFAULT
     }
-
-
-def _copied(value: Any) -> Any:
-    """A deep copy of JSON data."""
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_copied(item) for item in value]
-    return value

@@ -1,4 +1,4 @@
-"""How a local control plane is reached, whichever it is: its port, its administrator, the kubeconfigs for its clients.
+"""How to reach a local control plane of either kind: its port, its administrator, the kubeconfigs for its clients.
 
 Knows certificates and files; knows nothing of the programs behind the port.
 """
@@ -12,9 +12,9 @@ from extapi.dev.directory import StateDirectory, write_secret
 from extapi.dev.kube import KubeClient, kubeconfig
 
 FRONT_PROXY_USER = "front-proxy-client"
-"""Who proxies to extension servers: the common name of that certificate."""
+"""The common name of the certificate with which the control plane proxies to extension servers."""
 ISSUER = "https://kubernetes.default.svc.cluster.local"
-"""Of the tokens of service accounts; the name that clusters have by default."""
+"""The issuer of service account tokens; the default name in clusters."""
 
 
 class Access:

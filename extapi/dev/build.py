@@ -2,9 +2,9 @@
 
 The Go module under ``tests/kubernetes/controlplane`` of a checkout holds etcd, kube-apiserver and
 kube-controller-manager in one binary. ``KUBEBUILDER_ASSETS`` (the convention of envtest) names prebuilt programs that
-are used instead. This module knows how to get at the programs, and nothing of how they are run.
+are used instead. This module finds the programs; it does not run them.
 
-``python -m extapi.dev.build`` compiles ahead of need and prints where the result is.
+``python -m extapi.dev.build`` compiles ahead of time and prints the path of the result.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class Programs:
 def programs(
     say: Callable[[str], None], *, environment: Mapping[str, str] = os.environ, sources: Path = SOURCES
 ) -> Programs:
-    """The programs of the control plane, compiled first where that is needed.
+    """The programs of the control plane, compiled first if necessary.
 
-    :raises DevFailure: they are neither there nor can be compiled.
+    Raises:
+        DevFailure: They do not exist and cannot be compiled.
     """
     assets = environment.get("KUBEBUILDER_ASSETS")
     if assets:
@@ -62,20 +63,21 @@ def _prebuilt(directory: Path) -> Programs:
 
 
 def build(say: Callable[[str], None], *, cache: Path, sources: Path = SOURCES) -> Path:
-    """The finished binary in ``cache``, compiled from ``sources`` if it is not there.
+    """The binary in ``cache``, compiled from ``sources`` if it is missing.
 
-    :raises DevFailure: there are no sources, the cache cannot be written, or the compiler failed.
+    Raises:
+        DevFailure: There are no sources, the cache cannot be written, or the compiler failed.
     """
     if not (sources / "go.mod").exists():
         raise DevFailure(
-            "the real control plane is compiled from a checkout of extapi, and this is none: "
+            "the real control plane can be compiled only in a checkout of extapi: "
             "set KUBEBUILDER_ASSETS to a directory with etcd and kube-apiserver"
         )
     return compiled(control_plane(sources), say, cache=cache)
 
 
 def control_plane(sources: Path = SOURCES) -> GoProgram:
-    """The program: all three in one, with the version that kube-apiserver tells."""
+    """The program: all three in one, with the version that kube-apiserver reports."""
     major, minor, version = KUBERNETES
     stamp = "-X k8s.io/component-base/version."
     flags = f"-s -w {stamp}gitVersion=v{version} {stamp}gitMajor={major} {stamp}gitMinor={minor}"
@@ -89,7 +91,7 @@ def control_plane(sources: Path = SOURCES) -> GoProgram:
 
 
 def main() -> None:
-    """Compile ahead of need: ``python -m extapi.dev.build``."""
+    """Compile ahead of time: ``python -m extapi.dev.build``."""
     try:
         found = programs(lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201 - a command's output
     except DevFailure as failure:

@@ -1,9 +1,8 @@
 """The keys and certificates of a local control plane: three authorities and what they sign.
 
-The authorities are those of a real cluster, each of a purpose of its own: the *cluster CA* says who a client is and
-signs kube-apiserver's serving certificate, the *front-proxy CA* says who may speak for somebody else (kube-apiserver,
-when it proxies), the *serving CA* is the one an APIService names in ``caBundle``. Knows files, and nothing of what
-reads them.
+The authorities are those of a real cluster, each with its own purpose: the *cluster CA* vouches for clients and signs
+kube-apiserver's serving certificate, the *front-proxy CA* vouches for those who speak for other users (kube-apiserver,
+when it proxies), and the *serving CA* is the one that an APIService names in ``caBundle``. Knows files, not their readers.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from extapi.certs.files import write_new
-from extapi.certs.issuing import Signed, make_authority, make_client, make_server, new_key, private_pem
+from extapi.issuing import Signed, make_authority, make_client, make_server, new_key, private_pem
 
 RENEWAL = dt.timedelta(days=30)
-"""A set of which something expires within this time is made anew."""
+"""A set in which something expires within this time is made anew."""
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1")
 _APISERVER_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1")
 _AUTHORITIES = ("cluster-ca", "front-proxy-ca", "serving-ca")
@@ -59,7 +58,7 @@ class Certificates:
 
 @dataclass(frozen=True)
 class Identities:
-    """Whom the leaves are for: the names of the extension server, as a client and as a server."""
+    """The names of the extension server, as a client and as a server, that the leaf certificates carry."""
 
     extension_user: str
     extension_groups: Sequence[str]
@@ -67,9 +66,10 @@ class Identities:
 
 
 def ensure(directory: Path, identities: Identities, *, now: dt.datetime) -> Certificates:
-    """The set in ``directory``, made if there is none, or only an incomplete, expiring or older kind of one.
+    """The set in ``directory``; made anew if it is missing, incomplete, about to expire, or of an older format.
 
-    :raises OSError: the directory cannot be written.
+    Raises:
+        OSError: The directory cannot be written.
     """
     certificates = Certificates(directory)
     if not _is_usable(certificates, identities, now):
@@ -83,14 +83,15 @@ def ensure(directory: Path, identities: Identities, *, now: dt.datetime) -> Cert
 
 
 def read(certificates: Certificates, name: str) -> Signed:
-    """The certificate ``name`` and its key, out of their files.
+    """The certificate ``name`` and its key, read from their files.
 
-    :raises OSError: they cannot be read.
-    :raises ValueError: they are not what :func:`ensure` has written.
+    Raises:
+        OSError: They cannot be read.
+        ValueError: They are not what :func:`ensure` wrote.
     """
     key = serialization.load_pem_private_key(certificates.key(name).read_bytes(), None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError(f"{certificates.key(name)} is no EC key")  # noqa: TRY004 - a wrong file
+        raise ValueError(f"{certificates.key(name)} is not an EC key")  # noqa: TRY004 - a wrong file
     return Signed(x509.load_pem_x509_certificate(certificates.certificate(name).read_bytes()), key)
 
 
@@ -120,7 +121,7 @@ def _make(certificates: Certificates, identities: Identities, now: dt.datetime) 
 
 
 def _is_usable(certificates: Certificates, identities: Identities, now: dt.datetime) -> bool:
-    """Whether the set is there, is for these identities, and stays valid for a while."""
+    """Whether the set exists, is for these identities, and stays valid for a while."""
     try:
         if (certificates.directory / "made-for").read_bytes() != _made_for(identities):
             return False
@@ -137,6 +138,6 @@ def _is_usable(certificates: Certificates, identities: Identities, now: dt.datet
 
 
 def _made_for(identities: Identities) -> bytes:
-    """The identities as text; a new kind of set gets a new version, so that old ones are not taken for it."""
+    """The identities as text. A new format of the set gets a new version, so that old sets are made anew."""
     words = (_VERSION, identities.extension_user, *identities.extension_groups, *identities.extension_hosts)
     return "\n".join(words).encode()

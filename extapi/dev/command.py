@@ -17,14 +17,15 @@ from typing import Any
 import click
 
 from extapi.api.policyrule import PolicyRule
+from extapi.client.transport import TransportError
 from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, title, users
 from extapi.dev.build import programs
-from extapi.dev.builtin import BuiltinCluster
-from extapi.dev.cluster import Cluster
+from extapi.dev.builtincontrolplane import BuiltinControlPlane
 from extapi.dev.console import Console
 from extapi.dev.directory import StateDirectory, opened, write_secret
 from extapi.dev.failure import DevFailure
 from extapi.dev.kube import KubeError
+from extapi.dev.kubecontrolplane import KubeControlPlane
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
 from extapi.server.development import AuthorsCode
@@ -32,21 +33,21 @@ from extapi.server.loading import LoadingError, load_api
 
 _WATCH_INTERVAL = 0.1
 _DEBUGGING = "1h0m0s"
-"""How long a request may take, in each server on its way, where somebody may stop at it with a debugger."""
+"""How long a request may take in each server when a debugger may stop at it."""
 _SHARED = {
-    "builtin": ("extapi.controlplane.process", "extapi.server.lifecycle", "extapi.server.reactor"),
-    "kube": ("extapi.server.lifecycle", "extapi.server.reactor"),
+    "builtin": ("extapi.controlplane.process", "extapi.server.process", "extapi.server.reactor", "extapi.client.agent"),
+    "kube": ("extapi.server.process", "extapi.server.reactor", "extapi.client.agent"),
 }
-"""What the servers consist of: imported once, for all of them."""
+"""The modules of the servers: imported once, for all of them and for us."""
 _NO_CLUSTER = """\
-this is a local control plane for development, on 127.0.0.1 only. It is no cluster: no nodes, pods, garbage collection,
-quota, CRDs or admission webhooks (--control-plane kube is the real kube-apiserver)"""
+this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods, garbage
+collection, quota, CRDs or admission webhooks (--control-plane kube runs the real kube-apiserver)"""
 _PORT = click.IntRange(0, 65535)
 
 
 @dataclass(frozen=True)
-class Options:
-    """The command line of ``extapi dev``; ports are still 0 where any free one will do."""
+class DevOptions:
+    """The command line of ``extapi dev``; a port is 0 if any free one will do."""
 
     target: str
     directory: Path
@@ -77,14 +78,14 @@ class Options:
     type=click.Choice(["builtin", "kube"]),
     default="builtin",
     show_default=True,
-    help="Which control plane: builtin is in Python and starts at once; kube is the real one, compiled on first use.",
+    help="The control plane: builtin is in Python and starts at once; kube is the real one, compiled on first use.",
 )
 @click.option(
     "--foreground",
     is_flag=True,
     help="Give the extension server this terminal, so that breakpoint() works in the API's code.",
 )
-@click.option("--user", metavar="NAME", help="Print a kubeconfig for this user of what runs in DIR, and exit.")
+@click.option("--user", metavar="NAME", help="Print this user's kubeconfig for the control plane in DIR, and exit.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="A group of --user; may be repeated.")
 def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
     """Run a local control plane with the API at MODULE:NAME beside it, until Ctrl-C.
@@ -98,9 +99,9 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
             click.echo(users.kubeconfig_for(options["directory"], user, groups, now=dt.datetime.now(dt.UTC)), nl=False)
             return
         with signals.as_exception() as stop:
-            _run(Options(**options), stop)
+            _run(DevOptions(**options), stop)
     except signals.StopRequested:
-        signals.ignore()  # an impatient Ctrl-C while the interpreter ends would be a traceback
+        signals.ignore()  # a second Ctrl-C while the interpreter ends would print a traceback
         click.echo("stopped")
     except DevFailure as failure:
         raise click.ClickException(str(failure)) from failure
@@ -109,8 +110,8 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
         raise click.ClickException(f"{where}{error.strerror or error}") from error
 
 
-def _run(options: Options, stop: signals.Stop) -> None:
-    """Start everything, then watch it until somebody asks to stop."""
+def _run(options: DevOptions, stop: signals.Stop) -> None:
+    """Start everything, then watch it until the user stops it."""
     started = time.monotonic()
     groups, needs = _load(options.target)
     with opened(options.directory) as state:
@@ -146,7 +147,7 @@ def _run(options: Options, stop: signals.Stop) -> None:
 
 
 def _load(target: str) -> tuple[list[GroupVersions], Sequence[PolicyRule]]:
-    """The groups and versions of the API, and what its code needs in the cluster; all that we need to know of it."""
+    """The groups and versions of the API, and the rights that its code needs in the cluster."""
     try:
         api = load_api(target)
     except LoadingError as error:
@@ -156,25 +157,27 @@ def _load(target: str) -> tuple[list[GroupVersions], Sequence[PolicyRule]]:
 
 
 def _start(
-    options: Options,
+    options: DevOptions,
     state: StateDirectory,
     groups: Sequence[GroupVersions],
     needs: Sequence[PolicyRule],
     processes: Processes,
 ) -> None:
-    """Bring everything up in the order in which it needs each other, telling the user of each step."""
+    """Start everything in the order of dependence, and tell the user about each step."""
     now = dt.datetime.now(dt.UTC)
     found = programs(click.echo) if options.control_plane == "kube" else None
     keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
-    cluster: Cluster | BuiltinCluster
+    cluster: KubeControlPlane | BuiltinControlPlane
     flags = [f"--request-timeout={_DEBUGGING}"] if options.foreground else []
     if found is None:
         click.echo(_NO_CLUSTER)
         click.echo("starting the control plane")
-        cluster = BuiltinCluster(state=state, port=options.port, certificates=keys, processes=processes, flags=flags)
+        cluster = BuiltinControlPlane(
+            state=state, port=options.port, certificates=keys, processes=processes, flags=flags
+        )
     else:
         click.echo("starting etcd and kube-apiserver")
-        cluster = Cluster(
+        cluster = KubeControlPlane(
             state=state, port=options.port, programs=found, certificates=keys, processes=processes, flags=flags
         )
     cluster.start()
@@ -195,14 +198,14 @@ def _start(
         click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))
         registration.register(cluster.client, groups, port=options.serve_port, ca=keys.certificate("serving-ca"))
         extension.wait_available(cluster.client, groups, processes, foreground=options.foreground)
-        # Last, so that it never finds an API that does not answer yet.
+        # Last, so that it never sees an API that does not answer yet.
         if not cluster.start_controller_manager():
             click.echo("no kube-controller-manager among the prebuilt programs: nothing is garbage collected")
         cluster.write_kubeconfig("admin", state.kubeconfig)
         resources = registration.first_resources(cluster.client, groups)
-    except (KubeError, OSError) as error:
-        processes.check()  # a process that has ended is the better explanation
-        raise DevFailure(f"the control plane did not do what it was asked: {error}") from error
+    except (KubeError, TransportError, OSError) as error:
+        processes.check()  # an ended process explains more
+        raise DevFailure(f"the control plane refused a request: {error}") from error
     _tell(state, groups, resources)
 
 
@@ -218,7 +221,7 @@ def _tell(state: StateDirectory, groups: Sequence[GroupVersions], resources: Seq
 
 
 def _kubectl() -> str:
-    """The user's kubectl, or the one that is installed beside us."""
+    """The user's kubectl, or the one installed beside extapi."""
     if shutil.which("kubectl"):
         return "kubectl"
     beside = Path(sysconfig.get_path("scripts")) / "kubectl"

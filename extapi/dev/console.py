@@ -1,7 +1,7 @@
-"""What the servers have to say to their author, shown where ``extapi dev`` runs: warnings, errors, what is printed.
+"""What the servers tell their author, shown where ``extapi dev`` runs: warnings, errors, and printed text.
 
-Reads the servers' logs, which stay complete, and shows a part of them: no requests, no news from the library, tracebacks
-folded. A flood is cut to what somebody can read. Knows the lines that :mod:`extapi.server.logs` writes.
+Reads the servers' logs, which stay complete, and shows a part of them: no requests, no messages of the library, folded
+tracebacks. A flood of lines is cut to a readable number. Knows the lines that :mod:`extapi.server.logs` writes.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from typing import Any
 import msgspec
 
 from extapi.dev.folding import TRACEBACK, fold
-from extapi.dev.logtail import LogTail
+from extapi.dev.logtail import FileTail
 from extapi.dev.terminal import Parts, Terminal
 from extapi.server.development import AuthorsCode
 
 RATE = 100
-"""Lines of one process a second; further ones are counted."""
+"""Lines per process and second; more are only counted."""
 IDLE = 0.5
-"""Seconds after which a line that was only begun, or a traceback without its end, is shown as it is."""
+"""Seconds after which an incomplete line or traceback is shown as it is."""
 _REQUEST = b'{"event":"request",'
-"""How the line of a request begins."""
+"""How the log line of a request begins."""
 _COMMON = frozenset({"event", "level", "timestamp", "source", "component", "controller", "traceback", "exception"})
 _LEVELS = {"warning": "warning", "error": "error", "critical": "error"}
 _LIBRARIES = frozenset({"extapi", "twisted", "py"})
 _AT_START = ("health check failed", "--development:")
-"""Ordinary until all is ready: we ask for readiness before it is there, and set the flag ourselves."""
+"""Expected until all servers are ready, because we poll for readiness."""
 _LONGEST_TRACE = 2000
 """Lines of a traceback that is printed."""
 
 
-class Source:
+class LogSource:
     """One process: turns its log into rows for the terminal."""
 
     def __init__(self, name: str, log: Path, authors: AuthorsCode) -> None:
         self.pending: deque[Parts] = deque()
         self._name = name
         self._log = log
-        self._tail = LogTail(log)
+        self._tail = FileTail(log)
         self._authors = authors
         self._trace: list[str] = []
         self._changed = 0.0
@@ -50,7 +50,7 @@ class Source:
         self._shown = self._left_out = 0
 
     def read(self, now: float, *, starting: bool, last: bool) -> None:
-        """Add the rows of what is new. ``last``: nothing follows."""
+        """Add rows for new log lines. ``last``: nothing follows."""
         before = self._tail.position
         lines = self._tail.read()
         if self._tail.position != before:
@@ -59,7 +59,7 @@ class Source:
             self._tell_left_out()
             self._second, self._shown = now, 0
         if self._tail.skipped:
-            self._row("", f"... {self._tail.skipped} bytes of output not looked at; they are in {self._log}", "dim")
+            self._row("", f"... {self._tail.skipped} bytes of output were skipped; they are in {self._log}", "dim")
             self._tail.skipped = 0
         for line in lines:
             if not line.startswith(_REQUEST):
@@ -86,7 +86,7 @@ class Source:
             self._show(entry)
 
     def _show(self, entry: dict[str, Any]) -> None:
-        """One event of the log, unless it is only of interest to the library."""
+        """One log event, unless it concerns only the library."""
         level = str(entry["level"])
         source = str(entry.get("source", ""))
         ours = source.partition(".")[0] in _LIBRARIES and not source.startswith("extapi.pizza")
@@ -107,7 +107,7 @@ class Source:
             self._fold(str(trace).split("\n"), component)
 
     def _print(self, text: str) -> None:
-        """A line that no logger has written."""
+        """A line that no logger wrote."""
         if self._trace and text.startswith(" ") and len(self._trace) < _LONGEST_TRACE:
             self._trace.append(text)
         elif self._trace:
@@ -145,7 +145,7 @@ class Source:
     def _tell_left_out(self) -> None:
         if self._left_out:
             count, self._left_out, self._shown = self._left_out, 0, 0
-            self._row("", f"... {count} lines more; they are in {self._log}", "dim")
+            self._row("", f"... {count} more lines; they are in {self._log}", "dim")
 
 
 class Console:
@@ -157,15 +157,19 @@ class Console:
         self._terminal = terminal
         self._authors = authors
         self._clock = clock
-        self._sources: list[Source] = []
+        self._sources: list[LogSource] = []
         self.starting = True
 
     def follow(self, name: str, log: Path) -> None:
-        """Show what the process ``name`` writes to its log from now on. Raises ``OSError``."""
-        self._sources.append(Source(name, log, self._authors))
+        """Show what the process ``name`` writes to its log from now on.
+
+        Raises:
+            OSError: The log cannot be read.
+        """
+        self._sources.append(LogSource(name, log, self._authors))
 
     def show(self) -> None:
-        """Show what is new, as far as the terminal takes it."""
+        """Show new lines, as far as the terminal takes them."""
         for source in self._sources:
             if not source.pending:
                 source.read(self._clock(), starting=self.starting, last=False)
@@ -174,7 +178,7 @@ class Console:
 
     @contextlib.contextmanager
     def until_the_end(self) -> Iterator[None]:
-        """Show the rest afterwards: the processes have ended by then."""
+        """Show the rest, after the processes have ended."""
         try:
             yield
         finally:

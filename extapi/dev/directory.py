@@ -1,7 +1,7 @@
-"""DIR: what a local control plane keeps between two starts, that it is ours, and that only one runs on it at a time.
+"""DIR, which a local control plane keeps between starts: it belongs to us, and only one control plane uses it at a time.
 
-DIR may lie where others write, such as /tmp, and keys lie in it: nothing in it may be somebody else's, be it a link that
-leads what is written elsewhere, or a file that they still have open.
+DIR holds keys and may be in a directory that others can write, such as /tmp. So nothing in it may belong to another user:
+neither a link that would redirect a write, nor a file that they may still have open.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from extapi.dev.failure import DevFailure
 
 @dataclass(frozen=True)
 class StateDirectory:
-    """The paths in DIR. All are absolute, since the children have working directories of their own."""
+    """The paths in DIR. All are absolute, since children run in other working directories."""
 
     root: Path
     lock: int = field(default=-1, compare=False)
-    """The file descriptor that keeps others out; whoever inherits it keeps them out as well."""
+    """The file descriptor that holds the lock; a process that inherits it holds the lock, too."""
 
     @property
     def certificates(self) -> Path:
@@ -48,7 +48,7 @@ class StateDirectory:
 
     @property
     def port(self) -> Path:
-        """Which port the control plane has that runs here now."""
+        """The port of the control plane that runs here now."""
         return self.root / "port"
 
     @property
@@ -68,16 +68,17 @@ class StateDirectory:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[StateDirectory]:
-    """DIR, made if needed (for its owner alone) and ours until the end.
+    """Make DIR if needed, accessible to its owner only, and lock it until the context ends.
 
-    :raises DevFailure: it cannot be written, it or something in it belongs to somebody else, or another run has it.
+    Raises:
+        DevFailure: It cannot be written, it or something in it belongs to somebody else, or another run has it.
     """
     root = path.absolute()
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_own(root)
         root.chmod(0o700)
-        _check_content(root)  # from here on nobody can add to it
+        _check_content(root)  # from here on no other user can add files
         lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise DevFailure(f"cannot write the directory {path}: {error.strerror}") from error
@@ -97,7 +98,8 @@ def opened(path: Path) -> Iterator[StateDirectory]:
 def running_port(path: Path) -> int:
     """The port of the control plane that runs in DIR right now.
 
-    :raises DevFailure: none does, or DIR belongs to somebody else.
+    Raises:
+        DevFailure: None does, or DIR belongs to somebody else.
     """
     state = StateDirectory(path.absolute())
     if state.root.exists():
@@ -110,7 +112,7 @@ def running_port(path: Path) -> int:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        pass  # somebody has it
+        pass  # locked: a control plane runs
     else:
         raise nothing
     finally:
@@ -122,13 +124,13 @@ def running_port(path: Path) -> int:
 
 
 def open_new(path: Path) -> BinaryIO:
-    """A file only its owner can read, made anew: whatever had the name, also a link to something else, is left alone."""
+    """A new file that only its owner can read. A file or link that had the name is unlinked, not written."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a file only its owner can read; a reader sees the old or the new content, never a part."""
+    """Write a file that only its owner can read; readers see the old or the new content, never a part."""
     unfinished = path.with_name(path.name + ".unfinished")
     unfinished.unlink(missing_ok=True)
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -137,13 +139,13 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def _check_own(root: Path) -> None:
-    """That DIR, and the link to it if it is one, are ours: their owner could change everything in it later."""
+    """Check that DIR, and the link to it if it is one, are ours: another owner could change everything in it later."""
     for status in (root.lstat(), root.stat()):
         _check_owner(root, status)
 
 
 def _check_content(root: Path) -> None:
-    """The same of all that is in it; links are not followed."""
+    """Check the same for everything in it; links are not followed."""
     for directory, directories, files in os.walk(root, onerror=_raise):
         for name in (*directories, *files):
             entry = Path(directory, name)

@@ -1,7 +1,7 @@
-"""The extension server as the local control plane runs it: its command line, and when it is there for clients.
+"""The extension server as the local control plane runs it: its command line, and when clients can reach it.
 
-It is handed its own identity and serving key, and neither the keys of any authority nor those of the front proxy. (Where it
-is a fork, its memory begins with what ``extapi dev`` has read, as ``forking`` says.)
+It gets its own identity and serving key, but no key of an authority or of the front proxy. (A fork starts with everything in
+memory that ``extapi dev`` has read; see ``forking``.)
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ def start(
     flags: Sequence[str] = (),
     foreground: bool = False,
 ) -> None:
-    """Start ``extapi serve`` and wait until it says that it is ready.
+    """Start ``extapi serve``, and wait until it reports that it is ready.
 
-    :param target: ``MODULE:NAME`` of the API.
-    :param storage: the URL of its store.
-    :param kubeconfig: its identity towards kube-apiserver.
-    :param flags: further ones of ``extapi serve``; one that is given twice counts as the last.
-    :param foreground: it has our terminal, and somebody may hold it up with a debugger.
-    :raises DevFailure: it cannot be started, ended, or is not ready in time.
+    Args:
+        target: ``MODULE:NAME`` of the API.
+        storage: The URL of its store.
+        kubeconfig: Its identity at kube-apiserver.
+        flags: Additional flags of ``extapi serve``; of a flag that is given twice, the last one counts.
+        foreground: It has our terminal, and a debugger may stop it.
+
+    Raises:
+        DevFailure: It cannot be started, it ended, or it is not ready in time.
     """
     command = [
         "serve",
@@ -66,7 +69,8 @@ def wait_available(
 ) -> None:
     """Wait until kube-apiserver serves every version; :func:`start` says what ``foreground`` is.
 
-    :raises DevFailure: a process ended, or a version is not available in time.
+    Raises:
+        DevFailure: A process ended, or a version is not available in time.
     """
     processes.wait_until(
         lambda: unavailable(client, groups),

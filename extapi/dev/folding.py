@@ -1,6 +1,6 @@
 """Tracebacks as an author reads them: their own frames and the error, all other frames counted in one line.
 
-Works on the text, since that is what a log holds, whoever printed it.
+Works on text, since a log holds text.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ class _Frames:
             self._frames[-1][2].append(line)
 
     def shown(self) -> list[str]:
-        """The author's; if there are none, the last of all, which is where it happened."""
+        """The author's frames; if there are none, the last frame, which raised the error."""
         own = [lines for own, _, lines in self._frames if own]
         return [line for lines in own or [frame[2] for frame in self._frames[-1:]] for line in lines]
 
     def folded(self) -> list[str]:
-        """The libraries of all others, the first one first."""
+        """The libraries of all other frames, in order."""
         own = any(own for own, _, _ in self._frames)
         others = [path for own, path, _ in self._frames if not own]
         return [library(path) or "others" for path in (others if own else others[:-1])]
 
 
 def fold(lines: Iterable[str], authors: AuthorsCode) -> list[str]:
-    """The lines of a traceback, with those of its causes; the line that counts what is left out is the last."""
+    """The lines of a traceback and its causes; the last line counts what is left out."""
     result: list[str] = []
     folded: list[str] = []
     frames: _Frames | None = None
@@ -63,13 +63,13 @@ def fold(lines: Iterable[str], authors: AuthorsCode) -> list[str]:
         folded += frames.folded()
     if len(result) > MOST_LINES:
         half = MOST_LINES // 2
-        result[half:-half] = [f"  ... {len(result) - MOST_LINES} lines more"]
+        result[half:-half] = [f"  ... {len(result) - MOST_LINES} more lines"]
     if folded:
         result.append(f"  ({len(folded)} {'frame' if len(folded) == 1 else 'frames'} of {_list(folded)}: see the log)")
     return result
 
 
 def _list(names: Sequence[str]) -> str:
-    """Each name once, as a sentence has them."""
+    """Each name once, joined for a sentence."""
     *first, last = dict.fromkeys(names)
     return f"{', '.join(first)} and {last}" if first else last

@@ -1,8 +1,8 @@
-"""A Python program as a fork of this process: it begins with everything imported, on memory that both share.
+"""A Python program as a fork of this process: it starts with everything imported, in memory that both share.
 
-Two servers of one library cost little more than one that way, and neither waits for imports. Only where this process has
-one thread and no reactor: neither survives a fork. A fork also has in memory what this process has read, so that it
-must not be somebody who may not read that. Knows modules by name, and nothing of what they do.
+This way two servers of one library cost little more than one, and neither waits for imports. It works only if this process
+has one thread and no reactor, since neither survives a fork. A fork also has in memory what this process has read, so it
+must not run as a user who may not read that. Knows modules by name only.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from subprocess import TimeoutExpired
 _POLL = 0.01
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 OF_TERMINAL = (signal.SIGINT, signal.SIGHUP)
-"""What a terminal sends to all processes in the foreground: to us, who end the children in order."""
+"""Signals that a terminal sends to all processes in the foreground; we handle them and end the children in order."""
 _TASKS = Path("/proc/self/task")
 
 
 class Fork:
-    """A forked child, with what is needed of ``subprocess.Popen``: ``returncode`` is negative for a signal."""
+    """A forked child with the needed part of ``subprocess.Popen``: ``returncode`` is negative for a signal."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -43,7 +43,11 @@ class Fork:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit status. Raises ``subprocess.TimeoutExpired`` after ``timeout`` seconds."""
+        """Its exit status.
+
+        Raises:
+            subprocess.TimeoutExpired: It still runs after ``timeout`` seconds.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (status := self.poll()) is None:
             if deadline is not None and time.monotonic() >= deadline:
@@ -58,14 +62,14 @@ class Fork:
 
 
 def prepare(modules: Sequence[str]) -> bool:
-    """Import what the children need, and have the collector leave it alone; whether a fork is safe afterwards.
+    """Import what the children need and freeze it for the garbage collector. Returns whether a fork is safe afterwards.
 
-    It is not where an import has started a thread or installed Twisted's reactor, and where that can't be seen.
+    It is not if an import started a thread or installed Twisted's reactor, or if that cannot be found out.
     """
     for name in modules:
         importlib.import_module(name)
     gc.collect()
-    gc.freeze()  # else the first collection of each child would write to every page that holds an object
+    gc.freeze()  # otherwise the first collection in each child would write to every page with an object
     try:
         threads = len(list(_TASKS.iterdir()))
     except OSError:
@@ -78,15 +82,18 @@ def fork(
 ) -> Fork:
     """Run ``python -m module arguments`` in a fork.
 
-    :param output: the file descriptor for what it prints.
-    :param begin: called in the child first.
-    :param foreground: whether it has our standard input and output, in our process group; only errors go to ``output``.
-    :raises OSError: there can be no further process.
+    Args:
+        output: The file descriptor that it prints to.
+        begin: Called in the child first.
+        foreground: Whether it shares our standard input, output and process group; then only errors go to ``output``.
+
+    Raises:
+        OSError: No further process can be started.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     parent = os.getpid()
-    # Our signal handlers raise an exception: in the child it would end up in code that is the parent's.
+    # Our signal handlers raise an exception, which in the child would end up in the parent's code.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         pid = os.fork()
@@ -102,7 +109,7 @@ def fork(
         begin()
         sys.argv = [module, *arguments]
         status = _run(module)
-    except BaseException:  # noqa: BLE001 - nothing of this may reach the parent's code, which stands below us
+    except BaseException:  # noqa: BLE001 - no exception may reach the parent's code below us
         traceback.print_exc()
     finally:
         for stream in (sys.stdout, sys.stderr):
@@ -112,7 +119,7 @@ def fork(
 
 
 def _detach(output: int, *, foreground: bool) -> None:
-    """A process group, standard streams and signals of its own, as ``subprocess.Popen`` gives them; or part of ours."""
+    """Give it its own process group, standard streams and signals, as ``subprocess.Popen`` does; or a part of ours."""
     for number in _SIGNALS:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     if not foreground:

@@ -1,7 +1,7 @@
 """A Go module of a checkout, compiled once into a cache outside the tree.
 
-The result's place follows from everything that it is made of, so that an old one is never taken for a new one. Knows
-nothing of what the programs do.
+The path of the result is derived from all its inputs, so that an old binary is never taken for a new one. Does not know
+what the programs do.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class GoProgram:
     sources: Path
     """The directory with go.mod."""
     name: str
-    """Of the finished file, and of the directory in the cache that holds its versions."""
+    """The name of the binary, and of the directory in the cache that holds its versions."""
     title: str
-    """For messages, such as "the control plane"."""
+    """Used in messages, such as "the control plane"."""
     arguments: tuple[str, ...]
-    """Of ``go``, without ``-o FILE`` and the package."""
+    """Arguments of ``go``, without ``-o FILE`` and the package."""
     package: str = "."
     version: str = ""
-    """Stands at the beginning of the cache's key, for people who look there."""
+    """The beginning of the cache key, for people who look there."""
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
@@ -48,12 +48,13 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 
 def compiled(program: GoProgram, say: Callable[[str], None], *, cache: Path) -> Path:
-    """The finished file in ``cache``, compiled if it is not there; all programs share one, and a toolchain in it.
+    """The binary in ``cache``, compiled if it is missing. All programs share one cache, and a toolchain in it.
 
-    Two runs at once compile once: the second waits for the first. An interrupted run leaves nothing behind that would
-    be taken for a result.
+    If two runs start at once, the second waits for the first. An interrupted run leaves nothing that could be taken for a
+    result.
 
-    :raises DevFailure: the cache cannot be written, or the compiler failed.
+    Raises:
+        DevFailure: The cache cannot be written, or the compiler failed.
     """
     tools = toolchain.find()
     home = cache / program.name / cache_key(program, tools.version)

@@ -1,17 +1,20 @@
-"""Calls from the supervisor to kube-apiserver and to the extension server: HTTPS and JSON, on the standard library.
+"""Calls from the supervisor to kube-apiserver and to the extension server: they block, and leave nothing behind.
 
-A handful of requests at start-up; the library's own client is for running servers. Knows no kinds.
+Each call has its own reactor, connection and end. Forks of this process may follow at any time, and neither threads nor
+descriptors of a reactor survive one (``forking``). Knows no kinds.
 """
 
 from __future__ import annotations
 
 import base64
-import http.client
 import json
-import ssl
+import math
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
+from extapi.client.credentials import Credentials
+from extapi.client.transport import ClientRequest, TransportError
 from extapi.dev.ports import LOOPBACK
 
 FIELD_MANAGER = "extapi-dev"
@@ -27,42 +30,66 @@ class KubeError(Exception):
 
 
 class KubeClient:
-    """Requests to one server on loopback, each on a connection of its own."""
+    """Requests to one server on loopback, as whoever the certificate says; without one, as nobody."""
 
     def __init__(self, port: int, *, ca: Path, certificate: Path | None = None, key: Path | None = None) -> None:
-        self._port = port
-        self._tls = ssl.create_default_context(cafile=str(ca))
-        if certificate is not None:
-            self._tls.load_cert_chain(certificate, key)
+        self._credentials = Credentials(
+            # An address: a name would need a thread to be resolved.
+            server=f"https://{LOOPBACK}:{port}",
+            ca=ca.read_bytes(),
+            certificate=certificate.read_bytes() if certificate else None,
+            key=key.read_bytes() if key else None,
+        )
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> bytes:
         """The body of the answer.
 
-        :raises KubeError: the answer is an error.
-        :raises OSError: there is no answer.
+        Raises:
+            KubeError: The answer is an error.
+            TransportError: There is no answer.
         """
-        connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=_TIMEOUT, context=self._tls)
-        try:
-            content = None if body is None else json.dumps(body).encode()
-            connection.request(method, path, content, {"Accept": "application/json", "Content-Type": content_type})
-            answer = connection.getresponse()
-            data = answer.read()
-        except http.client.HTTPException as error:
-            raise ConnectionError(str(error)) from error
-        finally:
-            connection.close()
-        if answer.status >= 300:
-            raise KubeError(answer.status, _message(data))
+        from extapi.privatereactor import drive, private_reactor  # noqa: PLC0415 - extapi dev --user calls nobody
+
+        path, _, query = path.partition("?")
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        content = None if body is None else json.dumps(body).encode()
+        parameters = parse_qsl(query, keep_blank_values=True)
+        request = ClientRequest(method, path, query=parameters, headers=headers, body=content, timeout=_TIMEOUT)
+        with private_reactor() as reactor:
+            # Its time is bound by that of the request.
+            status, data = drive(reactor, self._exchange(reactor, request), timeout=math.inf)
+        if status >= 300:
+            raise KubeError(status, _message(data))
         return data
 
+    async def _exchange(self, reactor: Any, request: ClientRequest) -> tuple[int, bytes]:
+        """Status and body."""
+        from extapi.client.http import HttpTransport  # noqa: PLC0415 - the same
+
+        transport = HttpTransport(reactor, self._credentials)
+        try:
+            reply = await transport.send(request)
+            return reply.status, await reply.read()
+        finally:
+            await transport.close()
+
     def get(self, path: str) -> Any:
-        """The JSON at ``path``."""
+        """The JSON at ``path``.
+
+        Raises:
+            KubeError: The answer is an error.
+            TransportError: There is no answer.
+        """
         return json.loads(self.request("GET", path))
 
     def apply(self, path: str, obj: dict[str, Any]) -> None:
         """Create the object at ``path``; if it is there, change in it what ``obj`` says, and leave the rest.
 
         By create and merge patch, which every control plane has; lists are replaced as a whole.
+
+        Raises:
+            KubeError: The server refuses.
+            TransportError: There is no answer.
         """
         query = f"?fieldManager={FIELD_MANAGER}"
         try:
@@ -73,7 +100,12 @@ class KubeClient:
             self.request("PATCH", path + query, obj, "application/merge-patch+json")
 
     def delete(self, path: str) -> None:
-        """Delete the object at ``path`` if it is there."""
+        """Delete the object at ``path`` if it is there.
+
+        Raises:
+            KubeError: The server refuses.
+            TransportError: There is no answer.
+        """
         try:
             self.request("DELETE", path)
         except KubeError as error:
@@ -84,7 +116,7 @@ class KubeClient:
         """Why a GET of ``path`` does not succeed right now; None if it does."""
         try:
             self.request("GET", path)
-        except (KubeError, OSError) as error:
+        except (KubeError, TransportError) as error:
             return str(error)
         return None
 

@@ -1,7 +1,7 @@
-"""The end of a log that somebody else is writing: its new lines, as they come, in pieces of a bounded size.
+"""The new lines of a log that another process writes, in pieces of bounded size.
 
-The file is the buffer between who writes and who shows: a server is never held up by a terminal, and what nobody had time
-to show is in the file. Knows bytes, and nothing of what they say.
+The file is the buffer between writer and reader: a terminal never holds up a server, and what was not shown is still in
+the file. Knows bytes, not their meaning.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ import os
 from pathlib import Path
 
 PIECE = 1024 * 1024
-"""Bytes that are read at a time."""
+"""Bytes per read."""
 FAR = 8 * PIECE
-"""Who is further behind than this goes on near the end."""
+"""A reader that is further behind than this continues near the end."""
 LONGEST = 128 * 1024
-"""Bytes of a line; what follows in it is left out. A JSON line of ours has two texts of 16,384 characters at most."""
+"""Bytes per line; the rest of a longer line is left out. Our JSON lines hold at most two texts of 16,384 characters."""
 
 
-class LogTail:
-    """``position`` is where in the file it is; ``skipped`` counts the bytes that were passed over, there being too many."""
+class FileTail:
+    """``position`` is the offset in the file; ``skipped`` counts the bytes that were passed over."""
 
     def __init__(self, path: Path) -> None:
-        """:raises OSError: the file cannot be read."""
+        """Open the file.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
         self._file = path.open("rb", buffering=0)
         self.position = 0
         self._partial = b""
@@ -29,9 +33,9 @@ class LogTail:
         self.skipped = 0
 
     def read(self) -> list[bytes]:
-        """The lines that have been completed since, without their line breaks."""
+        """The lines completed since the last read, without their line breaks."""
         size = os.fstat(self._file.fileno()).st_size
-        if size < self.position:  # somebody has emptied the file
+        if size < self.position:  # the file was truncated
             self.position, self._partial, self._dropping = 0, b"", False
         if size - self.position > FAR:
             self.skipped += len(self._partial) + size - PIECE - self.position
@@ -49,7 +53,7 @@ class LogTail:
         return [*lines, *whole]
 
     def partial(self) -> bytes:
-        """The line that has begun and is not complete; what follows in it counts as another."""
+        """The incomplete last line; what follows in it counts as another line."""
         found, self._partial = self._partial, b""
         return found
 

@@ -12,28 +12,31 @@ LOOPBACK = "127.0.0.1"
 
 
 def choose(wanted: int, option: str, *, taken: Collection[int] = ()) -> int:
-    """``wanted`` if nothing listens there, or any free port where it is 0.
+    """``wanted`` if nothing listens there, or any free port if it is 0.
 
-    :param option: the command-line option that ``wanted`` comes from, for the message.
-    :param taken: ports that are promised to somebody else already.
-    :raises DevFailure: the port is in use, or may not be used.
+    Args:
+        option: The command-line option that ``wanted`` comes from, for the message.
+        taken: Ports that are already promised to others.
+
+    Raises:
+        DevFailure: The port is in use, or may not be used.
     """
     while True:
         port = _probe(wanted, option)
         if port not in taken:
             return port
         if wanted:
-            raise DevFailure(f"port {wanted} is asked for twice ({option} chooses another one)")
+            raise DevFailure(f"port {wanted} is requested twice (choose another one with {option})")
 
 
 def _probe(wanted: int, option: str) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # Servers set this as well: a port whose last connections are in TIME_WAIT is not in use.
+        # Servers set this, too: a port whose last connections are in TIME_WAIT is not in use.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, wanted))
         except OSError as error:
             reason = "is already in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
-            raise DevFailure(f"port {wanted} on {LOOPBACK} {reason} ({option} chooses another one)") from error
+            raise DevFailure(f"port {wanted} on {LOOPBACK} {reason} (choose another one with {option})") from error
         port: int = probe.getsockname()[1]
         return port

@@ -1,6 +1,6 @@
 """The child processes of a local control plane: started, watched, and ended in order, with no orphan left.
 
-Knows processes and their logs, and nothing of what they do.
+Knows processes and their logs, not what they do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG = 1
 _LAST_WORDS = 0.5
 """Seconds to write them."""
 PATIENCE = 1.0
-"""Seconds that a wait may take before it is told."""
+"""Seconds until the user is told about a wait."""
 
 
 class Running(Protocol):
@@ -41,7 +41,11 @@ class Running(Protocol):
         ...
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit status. Raises ``subprocess.TimeoutExpired`` after ``timeout`` seconds."""
+        """Its exit status.
+
+        Raises:
+            subprocess.TimeoutExpired: It still runs after ``timeout`` seconds.
+        """
         ...
 
     def terminate(self) -> None:
@@ -60,9 +64,10 @@ class Child:
     """Whether the user has seen its output already."""
 
     def check(self) -> None:
-        """See that it runs.
+        """Check that it runs.
 
-        :raises DevFailure: it has ended.
+        Raises:
+            DevFailure: It has ended.
         """
         status = self.process.poll()
         if status is not None:
@@ -71,16 +76,24 @@ class Child:
             raise DevFailure(f"{self.name} ended {how}; its log is {self.log}{said}")
 
     def _last_words(self) -> str:
-        """The last line of its log, which often says it all."""
+        """The last line of its log, which often says why."""
         with self.log.open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
             lines = log.read().decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f" and ends so: {last[:300]}" if last else ""
+        return f", which ends with: {last[:300]}" if last else ""
 
 
 class Processes:
-    """The children of one control plane, in the order they were started."""
+    """The children of one control plane, in the order they were started.
+
+    Args:
+        fork: Whether Python programs are forks of this process (``forking`` says when that is safe).
+        private: File descriptors that a fork closes at once.
+        meanwhile: Called with each :meth:`check`, also during a wait.
+        follow: Called with the name and the log of each Python program, for those who show it.
+        waiting: Called repeatedly during a long wait with what is waited for; at its end with an empty text.
+    """
 
     def __init__(
         self,
@@ -92,13 +105,6 @@ class Processes:
         follow: Callable[[str, Path], None] | None = None,
         waiting: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """:param fork: whether Python programs are forks of this process (``forking`` says when that is safe).
-
-        :param private: file descriptors that such a fork closes at once.
-        :param meanwhile: called with each :meth:`check`, also while something is waited for.
-        :param follow: called with the name and the log of each Python program, which somebody may want to show.
-        :param waiting: called with what is waited for, again and again once that takes long; with nothing at the end.
-        """
         self._logs = logs
         self._fork = fork
         self._private = private
@@ -110,11 +116,14 @@ class Processes:
     def start(self, name: str, command: Sequence[str], *, directory: Path | None = None) -> Child:
         """Start a program.
 
-        It has no terminal, a process group of its own (so that Ctrl-C reaches only us, who end the children in
-        order), and is killed when this process dies however it dies (on Linux).
+        It has no terminal and its own process group, so that Ctrl-C reaches only us and we end the children in order. On
+        Linux it is killed when this process dies, however that happens.
 
-        :param directory: its working directory; ours if None.
-        :raises DevFailure: it cannot be started, or its log cannot be written.
+        Args:
+            directory: Its working directory; None: ours.
+
+        Raises:
+            DevFailure: It cannot be started, or its log cannot be written.
         """
 
         def popen(output: int) -> Running:
@@ -132,10 +141,13 @@ class Processes:
         return self._add(name, popen)
 
     def start_python(self, name: str, module: str, arguments: Sequence[str], *, foreground: bool = False) -> Child:
-        """Start ``python -m module arguments``, as :meth:`start` does; as a fork of this process where that is wanted.
+        """Start ``python -m module arguments``, as :meth:`start` does, or as a fork of this process.
 
-        :param foreground: it has our terminal: standard input and output, and our process group. Ctrl-C still reaches only us.
-        :raises DevFailure: it cannot be started, or its log cannot be written.
+        Args:
+            foreground: It shares our terminal: standard input and output, and our process group. Ctrl-C still reaches only us.
+
+        Raises:
+            DevFailure: It cannot be started, or its log cannot be written.
         """
         if self._fork:
             start = self._forked(name, module, arguments, foreground=foreground)
@@ -182,7 +194,7 @@ class Processes:
         return popen
 
     def _add(self, name: str, start: Callable[[int], Running], *, shown: bool = False) -> Child:
-        """``start`` is given the file descriptor of the log."""
+        """``start`` gets the file descriptor of the log."""
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -195,13 +207,18 @@ class Processes:
         return child
 
     def pid(self, name: str) -> int:
-        """The id of the process that was started last under ``name``. Raises ``KeyError``."""
+        """The id of the process that was started last under ``name``.
+
+        Raises:
+            KeyError: None was.
+        """
         return {child.name: child.process.pid for child in self._children}[name]
 
     def check(self) -> None:
-        """See that all run.
+        """Check that all run.
 
-        :raises DevFailure: one of the children has ended.
+        Raises:
+            DevFailure: One of the children has ended.
         """
         self._meanwhile()
         for child in self._children:
@@ -212,9 +229,12 @@ class Processes:
     ) -> None:
         """Ask ``missing`` until it returns None, as long as all children live.
 
-        :param missing: says what is not there yet.
-        :param what: what is waited for, for the message: ``kube-apiserver to be ready``.
-        :raises DevFailure: a child ended, or ``seconds`` have passed.
+        Args:
+            missing: Returns what is still missing, or None.
+            what: What is waited for, used in messages: ``kube-apiserver to be ready``.
+
+        Raises:
+            DevFailure: A child ended, or ``seconds`` have passed.
         """
         started = time.monotonic()
         try:
@@ -233,7 +253,7 @@ class Processes:
     def stop(self, *, seconds: float = 6.0) -> None:
         """End all children, last started first: each is asked, has its share of ``seconds``, and is then killed.
 
-        Before that, one of ours writes its stacks into its log: why it does not end is worth knowing.
+        Before it is killed, a Python child writes its stacks to its log, which show why it did not end.
         """
         deadline = time.monotonic() + seconds
         while self._children:
@@ -254,7 +274,7 @@ def _end(process: Running, seconds: float) -> None:
         os.kill(process.pid, signal.SIGALRM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_LAST_WORDS)
-    # Also after a clean end: nothing that it has started itself may stay.
+    # Also after a clean end: no process that it started may stay.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.poll() is None:

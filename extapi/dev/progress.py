@@ -1,4 +1,4 @@
-"""How something that takes minutes shows that it goes on: a live line on a terminal, a line now and then elsewhere."""
+"""Progress of work that takes minutes: a live line on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUIET = 15.0
 
 
 class Progress(Protocol):
-    """Something that is told of each step."""
+    """Is told about each step."""
 
     def step(self, what: str) -> None:
         """One more step, named ``what``, has begun."""
@@ -32,7 +32,7 @@ class LineProgress:
         say(title)
 
     def step(self, what: str) -> None:
-        """Count, and speak when it is time."""
+        """Count, and print a line when it is time."""
         self._steps += 1
         now = self._clock()
         if now - self._spoken >= QUIET:
@@ -56,7 +56,7 @@ class LiveProgress:
 
 @contextmanager
 def open_progress(title: str, say: Callable[[str], None]) -> Iterator[Progress]:
-    """Progress in the form that fits where the output goes; ``say`` prints one line."""
+    """The progress display that suits the output; ``say`` prints one line."""
     if not sys.stderr.isatty():
         yield LineProgress(title, say)
         return

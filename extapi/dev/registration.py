@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from extapi.api.policyrule import PolicyRule
+from extapi.client.transport import TransportError
 from extapi.dev.certificates import Identities
 from extapi.dev.kube import KubeClient, KubeError
 
@@ -27,7 +28,7 @@ _GROUP_PRIORITY = 1000
 _FIRST_VERSION_PRIORITY = 100
 
 IDENTITIES = Identities(
-    # A service account's name and groups, in a certificate: in a cluster the server would run under this account.
+    # The name and groups of a service account, in a certificate: in a cluster the server would run as this account.
     extension_user=f"system:serviceaccount:{NAMESPACE}:{_ACCOUNT}",
     extension_groups=("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}"),
     extension_hosts=(f"{SERVICE}.{NAMESPACE}.svc", "localhost", "127.0.0.1"),
@@ -43,20 +44,26 @@ class GroupVersions:
 
 
 def authorize(client: KubeClient, needs: Sequence[PolicyRule] = ()) -> None:
-    """Give the extension server's identity what such a server needs, and nothing else.
+    """Give the extension server's identity the rights that such a server needs, and no others.
 
-    :param needs: what its author's code needs besides.
-    :raises KubeError: kube-apiserver refused.
+    Args:
+        needs: Additional rights that the author's code needs.
+
+    Raises:
+        KubeError: Kube-apiserver refused.
     """
     for path, obj in _rights(needs):
         client.apply(path, obj)
 
 
 def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, ca: Path) -> None:
-    """One APIService a version, all at ``port`` on loopback; those of earlier runs that are wanted no more go.
+    """Register one APIService per version, all at ``port`` on loopback; remove obsolete ones of earlier runs.
 
-    :param ca: the certificate of the authority that signed the server's.
-    :raises KubeError: kube-apiserver refused.
+    Args:
+        ca: The certificate of the authority that signed the server's.
+
+    Raises:
+        KubeError: Kube-apiserver refused.
     """
     client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", _service())
     bundle = base64.b64encode(ca.read_bytes()).decode()
@@ -70,10 +77,10 @@ def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, 
 
 
 def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | None:
-    """Why the first version that does not answer yet does not; None if all do.
+    """Why a version does not answer yet; None if all do.
 
-    The condition alone could still be that of an earlier run, so that each version is asked as well. kube-apiserver
-    publishes the schemas a moment later; without them kubectl could neither explain nor validate.
+    The condition could still be from an earlier run, so each version is asked, too. kube-apiserver publishes the schemas a
+    moment later; without them kubectl can neither explain nor validate.
     """
     for group in groups:
         for version in group.versions:
@@ -85,7 +92,7 @@ def unavailable(client: KubeClient, groups: Sequence[GroupVersions]) -> str | No
                 client.get(f"/apis/{group.group}/{version}")
                 if f"apis/{group.group}/{version}" not in client.get("/openapi/v3")["paths"]:
                     return f"{version}.{group.group}: its schemas have not been published yet"
-            except (KubeError, OSError) as error:
+            except (KubeError, TransportError) as error:
                 return f"{version}.{group.group}: {error}"
     return None
 
@@ -101,7 +108,7 @@ def first_resources(client: KubeClient, groups: Sequence[GroupVersions]) -> list
 
 
 def _rights(needs: Sequence[PolicyRule] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Paths and objects, in the order in which they need each other."""
+    """Paths and objects, in the order of dependence."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(NAMESPACE)}
     yield f"/api/v1/namespaces/{NAMESPACE}", namespace
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(_ACCOUNT, NAMESPACE)}

@@ -11,7 +11,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequested(BaseException):
-    """Somebody asks us to end. Like KeyboardInterrupt it is no error."""
+    """A request to end. Like KeyboardInterrupt it is not an error."""
 
 
 class Stop:
@@ -21,7 +21,7 @@ class Stop:
         self._requested = False
 
     def check(self) -> None:
-        """Raise :class:`StopRequested` again where Python has dropped it: it does that with what comes up in a finalizer."""
+        """Raise :class:`StopRequested` again if Python dropped it, as it does with exceptions in finalizers."""
         if self._requested:
             raise StopRequested
 
@@ -33,14 +33,14 @@ class Stop:
 
 
 def ignore() -> None:
-    """Let nothing interrupt the process any more: it ends by itself."""
+    """Ignore further signals: the process is ending."""
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def as_exception() -> Iterator[Stop]:
-    """Raise :class:`StopRequested` where the program is when the first of the signals comes; ignore further ones."""
+    """Raise :class:`StopRequested` when the first signal arrives; ignore further ones."""
     stop = Stop()
     before = {number: signal.signal(number, stop._first) for number in _SIGNALS}  # noqa: SLF001 - ours
     try:

@@ -1,6 +1,6 @@
 """The terminal that ``extapi dev`` runs in: lines for it, in colour where it has any, and a line that comes and goes.
 
-Whatever it is told is shown as text: nothing that a client or a program has chosen may control a terminal.
+Everything is shown as text: no client or program may control the terminal.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
 LONGEST = 1000
-"""Characters of a line. With a few bytes each a pipe that has room takes the line at once (``PIPE_BUF``)."""
+"""Characters per line. At a few bytes per character, a pipe with room takes the line at once (``PIPE_BUF``)."""
 QUIET = 15.0
-"""Seconds between two lines about the same wait where the output is no terminal."""
+"""Seconds between two lines about the same wait if the output is not a terminal."""
 STYLES = {"warning": "33", "error": "31", "process": "36", "component": "35", "dim": "2"}
 """Select Graphic Rendition (ECMA-48, 8.3.117)."""
 
@@ -26,7 +26,7 @@ Parts = list[tuple[str, str]]
 
 
 class Terminal:
-    """``stream`` as it is: ``live`` where it is a terminal, with ``colour`` where that is wanted as well."""
+    """Writes to ``stream``. ``live``: it is a terminal; ``colour``: colours are wanted, too."""
 
     def __init__(
         self, stream: TextIO, *, live: bool, colour: bool, clock: Callable[[], float] = time.monotonic
@@ -40,12 +40,12 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str]) -> Terminal:
-        """As the stream and the environment want it: ``NO_COLOR`` as on no-color.org, and ``TERM=dumb`` moves no cursor."""
+        """A terminal as the stream and the environment demand: ``NO_COLOR`` (no-color.org), and no cursor movement for ``TERM=dumb``."""
         live = stream.isatty() and environment.get("TERM") != "dumb"
         return cls(stream, live=live, colour=live and not environment.get("NO_COLOR"))
 
     def has_room(self) -> bool:
-        """Whether a line can be written now; not while it is stopped (Ctrl-S), or nobody reads."""
+        """Whether a line can be written now: not while the terminal is stopped (Ctrl-S) or nobody reads."""
         try:
             return bool(select.select([], [self._stream.fileno()], [], 0)[1])
         except (OSError, ValueError):
@@ -66,7 +66,7 @@ class Terminal:
         self._write("".join(texts) + "\n")
 
     def status(self, text: str) -> None:
-        """What is waited for, in a line that is replaced by the next one; nothing if empty."""
+        """Show what is waited for in a line that the next one replaces; an empty text removes it."""
         if text == self._status:
             return
         if self._live:
@@ -80,13 +80,13 @@ class Terminal:
 
     def _write(self, text: str) -> None:
         encoding = self._stream.encoding or "utf-8"
-        with contextlib.suppress(OSError):  # the terminal is gone: what it would have shown is in the logs
+        with contextlib.suppress(OSError):  # the terminal is gone; the logs have everything
             self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
             self._stream.flush()
 
 
 def visible(text: str) -> str:
-    """The text with all that is not to be seen as an escape: control characters, and those that turn the text's direction."""
+    """The text with invisible characters escaped: control characters, and those that change the direction of text."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)
@@ -94,7 +94,7 @@ def visible(text: str) -> str:
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Leaves the terminal of standard input as it was: who is killed while it edits a line does not."""
+    """Restore the terminal of standard input, which a process that is killed while it edits a line cannot do."""
     try:
         before = termios.tcgetattr(0)
     except (termios.error, OSError):
@@ -104,7 +104,7 @@ def kept() -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(termios.error, OSError):
-            if os.tcgetpgrp(0) == os.getpgrp():  # who is in the background would be stopped
+            if os.tcgetpgrp(0) == os.getpgrp():  # a background process would be stopped
                 termios.tcsetattr(0, termios.TCSADRAIN, before)
 
 

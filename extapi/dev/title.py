@@ -1,4 +1,4 @@
-"""What a process is called in ``ps`` and ``top``, where a fork would go by the command line of its parent."""
+"""The name of a process in ``ps`` and ``top``; a fork would show the command line of its parent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ARG_START, _ARG_END = 48, 49
 
 
 def set_name(name: str) -> None:
-    """The name without arguments, of which Linux keeps 15 bytes (prctl(2)). Elsewhere nothing happens."""
+    """Set the name without arguments; Linux keeps 15 bytes (prctl(2)). Does nothing elsewhere."""
     prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_NAME, name.encode())
@@ -23,7 +23,7 @@ def set_command_line(text: str) -> None:
     """Write ``text`` over this process's command line, cut to its length; on Linux, for forks.
 
     The memory is on the stack and writable, and nobody else reads it: Python has copied its arguments. setproctitle does the
-    same and moves the environment, too, so that it has room for more; it is not worth a dependency in C.
+    same, and moves the environment to make room for longer titles; that is not worth a dependency in C.
     """
     with contextlib.suppress(OSError, IndexError, ValueError):
         # The second column, the name, may have spaces and parentheses in it.

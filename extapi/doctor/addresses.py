@@ -1,22 +1,22 @@
-"""Where the server behind a Service may be reached, as far as the Service and its EndpointSlices tell. Pure."""
+"""The addresses of the server behind a Service, as far as the Service and its EndpointSlices tell. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from extapi.doctor.facts import Obj, ServiceFacts, member, objects, text
-from extapi.doctor.registration import ServiceReference
+from extapi.doctor.registration import RegisteredService
 
 Address = tuple[str, int]
 """Host and port."""
 MOST = 3
-"""Addresses of one Service that are tried."""
+"""Addresses per Service that are tried."""
 
 
-def addresses_of(reference: ServiceReference, facts: ServiceFacts, *, in_cluster: bool) -> list[Address]:
+def addresses_of(reference: RegisteredService, facts: ServiceFacts, *, in_cluster: bool) -> list[Address]:
     """Addresses in the order in which they are tried: the external name, or else ready endpoints and the cluster IP.
 
-    ``in_cluster``: whether this is a pod. Elsewhere a cluster IP leads nowhere, or to somebody else's machine.
+    ``in_cluster``: whether this is a pod. Elsewhere a cluster IP leads nowhere, or to an unrelated machine.
     """
     service = facts.service.obj()
     external = text(service, "spec", "externalName")
@@ -38,7 +38,7 @@ def service_port(service: Obj, number: int) -> Obj | None:
 def ready_addresses(facts: ServiceFacts, port_name: str) -> Iterator[Address]:
     """The ready addresses of the EndpointSlices with the target port of ``port_name``.
 
-    As kube-aggregator counts them: no condition at all means ready (``hasAvailableEndpoint``).
+    Counted as kube-aggregator does: an endpoint without conditions is ready (``hasAvailableEndpoint``).
     """
     for each in facts.slices.items() if facts.slices else ():
         for port in objects(each.get("ports")):

@@ -14,21 +14,21 @@ from typing import Any
 import click
 
 FAILED = 2
-"""Exit status when there is nothing to report, as click's for a wrong command line."""
+"""Exit status if nothing can be reported; click uses the same for a wrong command line."""
 INTERRUPTED = 130
-"""Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+"""Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
 _ACCOUNT = re.compile(r"[a-z0-9][-a-z0-9]*:[a-z0-9][-a-z0-9.]*")
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 SHORTEST, LONGEST = 0.1, 600.0
-"""Seconds that one request may be given."""
+"""The largest value of --timeout, in seconds per request."""
 
 
 def _seconds(_: click.Context, __: click.Parameter, text: str) -> float:
-    """``5`` or, as Go and kubectl write durations, ``5s``."""
-    from extapi.listener.deadline import parse_duration  # noqa: PLC0415 - see _examine
+    """``5``, or ``5s`` as Go and kubectl write durations."""
+    from extapi.api.duration import parse_seconds  # noqa: PLC0415 - see _examine
 
     try:
-        seconds = parse_duration(f"{text}s" if _NUMBER.fullmatch(text) else text)
+        seconds = parse_seconds(f"{text}s" if _NUMBER.fullmatch(text) else text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is neither a number of seconds nor a duration such as 5s or 1m") from error
     if not SHORTEST <= seconds <= LONGEST:
@@ -41,16 +41,18 @@ def _seconds(_: click.Context, __: click.Parameter, text: str) -> float:
     "--kubeconfig", type=click.Path(path_type=Path), help="How to reach the cluster; by default as kubectl does."
 )
 @click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig; by default its current one.")
-@click.option("--app", metavar="MODULE:NAME", help="The Api that the cluster should serve; its groups are looked at.")
-@click.option("--group", "groups", multiple=True, metavar="NAME", help="A group to look at; may be repeated.")
+@click.option("--app", metavar="MODULE:NAME", help="The Api that the cluster should serve; its groups are checked.")
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="A group to check; may be repeated.")
 @click.option(
     "--service-account",
     metavar="NAMESPACE:NAME",
     help="The server's account; by default that of the pods behind the Service.",
 )
-@click.option("--connect", metavar="HOST:PORT", help="Where the server is reached from here, such as a port-forward.")
 @click.option(
-    "--storage", metavar="URL", help="The server's store, sqlite:///PATH; only read, also while the server runs."
+    "--connect", metavar="HOST:PORT", help="An address that reaches the server from here, such as a port-forward."
+)
+@click.option(
+    "--storage", metavar="URL", help="The server's store, sqlite:///PATH; only read, even while the server runs."
 )
 @click.option(
     "--timeout",
@@ -65,7 +67,7 @@ def _seconds(_: click.Context, __: click.Parameter, text: str) -> float:
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="For people, or for programs.",
+    help="The format: text for people, json for programs.",
 )
 def doctor(output: str, **options: Any) -> None:
     """Say what is wrong between a cluster and its extension servers, and what to do.
@@ -73,7 +75,7 @@ def doctor(output: str, **options: Any) -> None:
     Without --app and --group every APIService with a Service is looked at. Exit status: 0 nothing is wrong, 1 something is,
     2 the cluster cannot be asked or the doctor itself fails, 130 after Ctrl-C.
     """
-    # Click and Python end with 1 in these cases, which would look like findings.
+    # Click and Python exit with 1 in these cases, which would look like findings.
     try:
         status = _examine(output, options)
     except click.ClickException:
@@ -82,10 +84,10 @@ def doctor(output: str, **options: Any) -> None:
         click.echo("Aborted!", err=True)
         status = INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on, as behind "head"; what is still buffered would fail once more at the end.
+        # The reader is gone, as behind "head"; flushing the rest at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = FAILED
-    # Whatever it is: one line, and no finding.
+    # Any other error is one line, not a finding.
     except Exception as error:  # noqa: BLE001 - as said
         click.echo(_unexpected(error), err=True)
         status = FAILED
@@ -93,7 +95,7 @@ def doctor(output: str, **options: Any) -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """One line for a report of what nobody thought of: what, and where."""
+    """One line that reports an unexpected error: what and where."""
     from extapi.doctor.finding import plain  # noqa: PLC0415 - see below
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -102,8 +104,8 @@ def _unexpected(error: Exception) -> str:
 
 
 def _examine(output: str, options: Mapping[str, Any]) -> int:
-    """Ask, judge, print; the exit status. Raises whatever happens."""
-    # Imports stand here, so that --help and mistakes answer at once.
+    """Ask, judge and print; returns the exit status. Lets every exception through."""
+    # Imported here, so that --help and wrong command lines answer at once.
     from extapi.client.kubernetespackage import MissingPackage, require_kubernetes  # noqa: PLC0415
 
     try:
@@ -113,7 +115,7 @@ def _examine(output: str, options: Mapping[str, Any]) -> int:
         return FAILED
     from extapi.doctor import report  # noqa: PLC0415
     from extapi.doctor.checks import judge  # noqa: PLC0415
-    from extapi.doctor.cluster import CannotAsk, connect  # noqa: PLC0415
+    from extapi.doctor.clusterreader import CannotAsk, connect  # noqa: PLC0415
     from extapi.doctor.examination import gather  # noqa: PLC0415
     from extapi.doctor.finding import plain  # noqa: PLC0415
 
@@ -140,9 +142,13 @@ def _scope(
     storage: str | None,
     timeout: float,
 ) -> Any:
-    """What was asked about. Raises click.BadParameter."""
+    """What the operator asked about.
+
+    Raises:
+        click.BadParameter: --app names no Api, or its kinds cannot be served.
+    """
     from extapi.doctor.accounts import needed_rights  # noqa: PLC0415 - see above
-    from extapi.doctor.examination import Scope, expected_groups  # noqa: PLC0415
+    from extapi.doctor.examination import ExaminationScope, expected_groups  # noqa: PLC0415
     from extapi.doctor.facts import Account  # noqa: PLC0415
     from extapi.server.loading import LoadingError, load_api  # noqa: PLC0415
     from extapi.storage.url import parse_url  # noqa: PLC0415
@@ -165,7 +171,7 @@ def _scope(
         parse_url(storage or "memory:")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--storage") from error
-    return Scope(
+    return ExaminationScope(
         groups=frozenset([*groups, *(group.name for group in expected)]),
         expected=expected,
         needs=needed_rights(api.needs) if api is not None else (),
@@ -186,5 +192,5 @@ def _address(text: str) -> tuple[str, int]:
         try:
             return str(ipaddress.IPv6Address(host.strip("[]"))), int(port)
         except ValueError as error:
-            raise click.BadParameter(f"{host} is no IPv6 address", param_hint="--connect") from error
+            raise click.BadParameter(f"{host} is not an IPv6 address", param_hint="--connect") from error
     return host, int(port)

@@ -1,4 +1,4 @@
-"""How long something has been so, in words for people. Pure."""
+"""Spans of time in words. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 def spell(duration: dt.timedelta) -> str:
-    """``40 seconds``, ``3 hours``: the largest unit of which there are two, without its sign."""
+    """``40 seconds``, ``3 hours``: in the largest unit of which there are at least two, without a sign."""
     seconds = abs(duration.total_seconds())
     for name, size in _UNITS:
         if seconds >= 2 * size:

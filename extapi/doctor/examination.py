@@ -1,6 +1,6 @@
-"""What is asked, in which order: everything is gathered first, in a few rounds of requests side by side, then judged.
+"""The order of questions: everything is gathered first, in a few rounds of parallel requests, then judged.
 
-Knows paths and rights. Judges nothing, but for what it makes sense to ask.
+Knows paths and rights. Judges only which questions make sense.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from extapi.api.definition import Api
-from extapi.doctor.abreast import Answer, Asked, Key, abreast
 from extapi.doctor.accounts import REVIEWS, RIGHTS, accounts_of, review_of, selector_of
 from extapi.doctor.addresses import Address, addresses_of
-from extapi.doctor.cluster import CannotAsk, Cluster
+from extapi.doctor.clusterreader import CannotAsk, ClusterReader
 from extapi.doctor.facts import (
     Account,
     AccountFacts,
@@ -30,36 +29,37 @@ from extapi.doctor.facts import (
     text,
 )
 from extapi.doctor.handshake import shake_hands
-from extapi.doctor.registration import Registration, ServiceReference, registration
+from extapi.doctor.parallel import Answer, Key, Question, in_parallel
+from extapi.doctor.registration import RegisteredService, Registration, registration
 from extapi.doctor.store import read_store
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 PAGE = "500"
-"""Objects of one list that are looked at."""
+"""Objects per list that are looked at."""
 WORKERS = 8
 """Requests at a time."""
 HANDSHAKE = 3.0
-"""Seconds for one address with the look-up of its name, of which most are not reachable from outside of the cluster."""
+"""Seconds per address, including the look-up of its name; most are not reachable from outside the cluster."""
 
 
 @dataclass(frozen=True)
-class Scope:
+class ExaminationScope:
     """What the operator asked about."""
 
     groups: frozenset[str] = frozenset()
     """Empty: every group with a Service."""
     expected: Sequence[ExpectedGroup] = ()
     needs: Sequence[Right] = ()
-    """What the code of the Api does in the cluster."""
+    """The rights that the code of the Api needs in the cluster."""
     account: Account | None = None
     connect: Address | None = None
     storage: str = ""
     in_cluster: bool = False
     """Whether this is a pod."""
     seconds: float = 5.0
-    """Bound of one request."""
+    """Seconds per request."""
 
 
 def expected_groups(api: Api) -> tuple[ExpectedGroup, ...]:
@@ -72,7 +72,7 @@ def expected_groups(api: Api) -> tuple[ExpectedGroup, ...]:
                 ExpectedKind(
                     kind.name,
                     kind.plural,
-                    "" if kind.serves is not None else kind.storage,
+                    "" if kind.rest is not None else kind.storage,
                     list(kind.versions),
                     [name for name, version in kind.versions.items() if not version.served],
                 )
@@ -83,23 +83,27 @@ def expected_groups(api: Api) -> tuple[ExpectedGroup, ...]:
     )
 
 
-def gather(cluster: Cluster, scope: Scope) -> Facts:
-    """Ask everything. Raises :class:`CannotAsk` when there is nothing to begin with."""
+def gather(cluster: ClusterReader, scope: ExaminationScope) -> Facts:
+    """Ask everything.
+
+    Raises:
+        CannotAsk: kube-apiserver does not answer the first question.
+    """
     try:
         return _Examination(cluster, scope).facts()
     except BaseException:
-        cluster.stop()  # nothing more is begun by whoever is still at it
+        cluster.stop()  # threads that still work begin nothing more
         raise
 
 
 class _Examination:
-    """One gathering: each method asks something, :meth:`_each` side by side."""
+    """One run: each method asks something, :meth:`_each` in parallel."""
 
-    def __init__(self, cluster: Cluster, scope: Scope) -> None:
+    def __init__(self, cluster: ClusterReader, scope: ExaminationScope) -> None:
         self._cluster = cluster
         self._scope = scope
         self._known: dict[Account, AccountFacts] = {}
-        """One account may be behind several Services."""
+        """Several Services may have the same account."""
 
     def facts(self) -> Facts:
         """All of it."""
@@ -124,7 +128,7 @@ class _Examination:
             accounts=accounts,
             documents=documents,
             stored=stored,
-            # Last: from outside of a cluster most addresses cost all their time and tell nothing.
+            # Last: from outside the cluster most addresses time out without an answer.
             served=self._each(targets, self._served),
             **alone,
         )
@@ -138,7 +142,7 @@ class _Examination:
             )
 
     def _registrations(self) -> tuple[list[Registration], dt.datetime]:
-        """The APIServices in question, and kube-apiserver's time. The first question, which tells whether there is an answer."""
+        """The APIServices in question, and kube-apiserver's time. The first question: it shows whether kube-apiserver answers."""
         # All of them, since what is not among them counts as not registered.
         reading = self._cluster.get(APISERVICES, "list on apiservices.apiregistration.k8s.io")
         if reading.status == 403 and self._scope.expected:
@@ -157,7 +161,7 @@ class _Examination:
         return sorted(chosen, key=lambda each: (each.group, each.version)), reading.date or dt.datetime.now(dt.UTC)
 
     def _alone(self) -> dict[str, Reading]:
-        """What is asked once, by its name in :class:`Facts`."""
+        """The questions that are asked once, by their names in :class:`Facts`."""
         terminating = {"fieldSelector": "status.phase=Terminating", "limit": PAGE}
         get = self._cluster.get
         asked: dict[str, Callable[[], Reading]] = {
@@ -181,7 +185,7 @@ class _Examination:
     def _document(self, path: str) -> Reading:
         return self._cluster.get(path, f"get on the path {path}")
 
-    def _service(self, of: ServiceReference) -> ServiceFacts:
+    def _service(self, of: RegisteredService) -> ServiceFacts:
         """The Service; for one that selects pods, these, and the Deployments that make them."""
         base = f"/api/v1/namespaces/{of.namespace}"
         service = self._cluster.get(f"{base}/services/{of.name}", f"get on services in {of.namespace}")
@@ -208,8 +212,8 @@ class _Examination:
             )
         return ServiceFacts(service, slices, pods, deployments)
 
-    def _served(self, target: tuple[ServiceReference, ServiceFacts]) -> list[Served]:
-        """What is presented at the first address that answers; if none does, why each did not, as far as there was time."""
+    def _served(self, target: tuple[RegisteredService, ServiceFacts]) -> list[Served]:
+        """The certificates at the first address that answers; if none does, the reasons, as far as there was time."""
         reference, facts = target
         failures: list[Served] = []
         given = self._scope.connect
@@ -245,13 +249,13 @@ class _Examination:
     def _review(self, asked: tuple[Account, Right]) -> Reading:
         return self._cluster.post(REVIEWS, "create on subjectaccessreviews.authorization.k8s.io", review_of(*asked))
 
-    def _each(self, asked: Mapping[Key, Asked], ask: Callable[[Asked], Answer]) -> dict[Key, Answer]:
-        """Ask about each, side by side."""
-        return abreast(asked, ask, workers=WORKERS)
+    def _each(self, asked: Mapping[Key, Question], ask: Callable[[Question], Answer]) -> dict[Key, Answer]:
+        """Ask about each, in parallel."""
+        return in_parallel(asked, ask, workers=WORKERS)
 
 
 def _document_paths(openapi_v3: Reading, registrations: Sequence[Registration]) -> dict[str, str]:
-    """Where the OpenAPI v3 document of each version is, by name of its APIService; without those that are not listed."""
+    """The path of the OpenAPI v3 document of each version, by name of its APIService; unlisted versions are left out."""
     listed = member(openapi_v3.obj(), "paths")
     urls = {each.name: text(listed, f"apis/{each.group}/{each.version}", "serverRelativeURL") for each in registrations}
     return {name: url for name, url in urls.items() if url.startswith("/openapi/v3/")}

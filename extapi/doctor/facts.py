@@ -1,4 +1,4 @@
-"""What was gathered, before anybody judges it: answers of kube-apiserver, what a server presented, what a store holds. Pure."""
+"""What was gathered and not yet judged: answers of kube-apiserver, certificates of servers, the content of a store. Pure."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from typing import Any
 import msgspec
 from cryptography import x509
 
-from extapi.doctor.registration import Registration, ServiceReference
+from extapi.doctor.registration import RegisteredService, Registration
 
 Obj = dict[str, Any]
-OVER = "not tried, or not to its end: the time of the whole run is over"
-"""Why there is no answer, where :attr:`Reading.over` or :attr:`Served.over`."""
-MORE_TIME = "give it more time (--timeout), or look at less of the cluster (--group)"
+OVER = "not tried, or not finished: the time for the whole run is over"
+"""Why there is no answer if :attr:`Reading.over` or :attr:`Served.over` is set."""
+MORE_TIME = "allow more time (--timeout), or check less of the cluster (--group)"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of one request to kube-apiserver. ``right``: what it takes, such as ``get on services in shop``."""
+    """The outcome of one request to kube-apiserver. ``right``: the right it needs, such as ``get on services in shop``."""
 
     right: str
     status: int = 0
-    """0: there was no answer; ``text`` says why."""
+    """0: no answer; ``text`` says why."""
     data: bytes = b""
     text: str = ""
     """The message of a refusal."""
     seconds: float = 0.0
-    """From the request to the end of the answer."""
+    """Seconds from the request to the end of the answer."""
     date: dt.datetime | None = None
-    """Of the ``Date`` header, whole seconds."""
+    """The ``Date`` header, in whole seconds."""
     here: dt.datetime | None = None
-    """This machine's clock when the answer's head had come."""
+    """This machine's clock when the head of the answer arrived."""
     cut: bool = False
-    """The answer was larger than it may be."""
+    """The answer exceeded the bound."""
     over: bool = False
     """There was no time left for an answer."""
 
     @property
     def found(self) -> bool:
-        """Whether the answer is a success, and whole."""
+        """Whether the answer is a success and complete."""
         return 200 <= self.status < 300 and not self.cut
 
     @property
@@ -60,7 +60,7 @@ class Reading:
         return f"no answer to {self.right}: {self.text}"
 
     def obj(self) -> Obj:
-        """The answer as a JSON object; empty if it is none."""
+        """The answer as a JSON object; empty if it is not one."""
         try:
             value = msgspec.json.decode(self.data)
         except (msgspec.DecodeError, RecursionError):
@@ -84,12 +84,12 @@ class Served:
     over: bool = False
     """There was no time left for it."""
     readiness: str = ""
-    """What it answered to ``GET /readyz?verbose`` without credentials; empty: nothing, or not in time."""
+    """Its answer to ``GET /readyz?verbose`` without credentials; empty: none, or not in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceFacts:
-    """A Service and what is behind it. ``pods``, ``deployments``: None where nothing selects any."""
+    """A Service and what is behind it. ``pods``, ``deployments``: None if the Service has no selector."""
 
     service: Reading
     slices: Reading | None = None
@@ -107,13 +107,13 @@ class Account:
 
     @property
     def user(self) -> str:
-        """Its name as a user."""
+        """Its user name."""
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One right, as a SubjectAccessReview names it. ``name``: of the one object; empty: any."""
+    """One right, as a SubjectAccessReview names it. ``name``: of a single object; empty: any."""
 
     verb: str
     group: str
@@ -139,7 +139,7 @@ class AccountFacts:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedKind:
-    """A kind of ``--app``. ``storage``: the version it is stored in; empty for one that stores nothing.
+    """A kind of ``--app``. ``storage``: its storage version; empty for a virtual kind.
 
     ``versions`` are all that the app has, also those in ``unserved``, which it reads from its store only.
     """
@@ -162,7 +162,7 @@ class ExpectedGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredVersions:
-    """What a store says: by group and plural, the versions on record and how many objects are in each."""
+    """The content of a store: by group and plural, the recorded versions and the number of objects in each."""
 
     url: str
     recorded: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
@@ -174,16 +174,16 @@ class StoredVersions:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that the checks look at. Missing keys: it made no sense to ask."""
+    """Everything that the checks look at. A missing key means that the question made no sense."""
 
     now: dt.datetime
-    """By kube-apiserver's clock where it is known, since that one judges certificates."""
+    """The time on kube-apiserver's clock if known, since kube-apiserver judges certificates."""
     registrations: Sequence[Registration]
     groups: frozenset[str]
     """What was asked about; empty: every group with a Service."""
     expected: Sequence[ExpectedGroup]
     services: Mapping[tuple[str, str], ServiceFacts]
-    served: Mapping[ServiceReference, Sequence[Served]]
+    served: Mapping[RegisteredService, Sequence[Served]]
     discovery: Mapping[str, Reading]
     """By name of the APIService."""
     aggregated: Reading
@@ -204,7 +204,7 @@ def objects(value: Any) -> list[Obj]:
 
 
 def member(value: Any, *names: str) -> Any:
-    """What stands at ``names`` in an object; None where anything on the way is missing or no object."""
+    """The value at the path ``names`` in an object; None if a part of the path is missing or not an object."""
     for name in names:
         if not isinstance(value, dict):
             return None
@@ -213,6 +213,6 @@ def member(value: Any, *names: str) -> Any:
 
 
 def text(value: Any, *names: str) -> str:
-    """A string at ``names``; empty if there is none."""
+    """The string at the path ``names``; empty if there is none."""
     found = member(value, *names)
     return found if isinstance(found, str) else ""

@@ -1,4 +1,4 @@
-"""What a check found: what it saw, what is wrong with that, and what to do. Pure.
+"""The result of a check: what it saw, what is wrong, and what to do. Pure.
 
 Knows no checks and no output formats.
 """
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 TEXT_LIMIT = 800
-"""Characters of one part of a finding: servers' messages are quoted, and may be of any length."""
+"""Characters per part of a finding, since servers' messages are quoted and may have any length."""
 
 
 class Severity(enum.Enum):
-    """How bad it is, the worst first. UNKNOWN: it could not be looked at; the finding says why."""
+    """How bad a finding is, the worst first. UNKNOWN: the check was not possible; the finding says why."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -50,7 +50,7 @@ def ok(check: str, subject: str, saw: str) -> Finding:
 
 
 def unknown(check: str, subject: str, why: str, *, do: str = "", saw: str = "") -> Finding:
-    """It could not be looked at, because of ``why``."""
+    """The check was not possible, because of ``why``."""
     return Finding(check, Severity.UNKNOWN, (subject,), saw, why, do)
 
 
@@ -65,7 +65,7 @@ def error(check: str, subject: str, *, saw: str, wrong: str, do: str) -> Finding
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """The same said of several subjects said once; the worst first, otherwise in the order of the checks."""
+    """Equal findings about several subjects as one; the worst first, otherwise in the order of the checks."""
     found: dict[Finding, list[str]] = {}
     for each in findings:
         subjects = found.setdefault(replace(each, subjects=()), [])
@@ -76,6 +76,6 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def plain(text: str) -> str:
-    """One line without control characters, which a server's message could send to a terminal; bounded."""
+    """One bounded line without control characters, which a server's message could otherwise send to a terminal."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return line if len(line) <= TEXT_LIMIT else line[: TEXT_LIMIT - 3] + "..."

@@ -128,7 +128,11 @@ def _readiness(
 
 
 def _patiently(call: Callable[[], Any], connected: socket.socket, deadline: float, timer: Callable[[], float]) -> Any:
-    """What ``call`` returns once the socket is ready for it. Raises TimeoutError at the deadline."""
+    """What ``call`` returns once the socket is ready for it.
+
+    Raises:
+        TimeoutError: The deadline has come.
+    """
     while True:
         try:
             return call()

@@ -14,11 +14,11 @@ from extapi.api.timestamp import parse_timestamp
 DEFAULT_PORT = 443
 """Of ``spec.service.port`` (k8s.io/kube-aggregator/pkg/apis/apiregistration/v1)."""
 _NO_LABEL = re.compile(r"[^a-z0-9-]")
-"""What no name of a namespace or a Service has (k8s.io/apimachinery/pkg/util/validation, ``IsDNS1123Label``)."""
+"""Characters that no name of a namespace or a Service has (k8s.io/apimachinery/pkg/util/validation, ``IsDNS1123Label``)."""
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceReference:
+class RegisteredService:
     """``spec.service``."""
 
     namespace: str
@@ -27,7 +27,7 @@ class ServiceReference:
 
     @property
     def host(self) -> str:
-        """The name that the server's certificate has to be for (spec D5)."""
+        """The name that the server's certificate must cover (behaviour D5)."""
         return f"{self.name}.{self.namespace}.svc"
 
     @property
@@ -37,7 +37,7 @@ class ServiceReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ReportedCondition:
     """A condition of an object's status. ``since``: of its last change of status."""
 
     status: str
@@ -53,10 +53,10 @@ class Registration:
     name: str
     group: str
     version: str
-    service: ServiceReference | None
+    service: RegisteredService | None
     bundle: bytes
     insecure: bool
-    available: Condition | None
+    available: ReportedCondition | None
     created: dt.datetime | None = None
 
     @property
@@ -71,7 +71,7 @@ class Registration:
 
 
 def registration(obj: dict[str, Any]) -> Registration:
-    """Of an APIService as kube-apiserver returned it."""
+    """Read an APIService as kube-apiserver returned it."""
     metadata, spec, status = (_map(obj.get(name)) for name in ("metadata", "spec", "status"))
     service = spec.get("service")
     return Registration(
@@ -86,32 +86,32 @@ def registration(obj: dict[str, Any]) -> Registration:
     )
 
 
-def condition(conditions: Any, wanted: str) -> Condition | None:
+def condition(conditions: Any, wanted: str) -> ReportedCondition | None:
     """The condition of that type."""
     for each in conditions if isinstance(conditions, list) else ():
         if isinstance(each, dict) and each.get("type") == wanted:
             status, reason, message = (str(each.get(name) or "") for name in ("status", "reason", "message"))
-            return Condition(status, reason, message, moment(each.get("lastTransitionTime")))
+            return ReportedCondition(status, reason, message, moment(each.get("lastTransitionTime")))
     return None
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """A time of the API; None if it is none."""
+    """A time as the API writes it; None for other text."""
     try:
         return parse_timestamp(value) if isinstance(value, str) else None
     except ValueError:
         return None
 
 
-def _reference(service: dict[str, Any]) -> ServiceReference:
+def _reference(service: dict[str, Any]) -> RegisteredService:
     port = service.get("port")
-    return ServiceReference(
+    return RegisteredService(
         _label(service.get("namespace")), _label(service.get("name")), port if isinstance(port, int) else DEFAULT_PORT
     )
 
 
 def _label(value: Any) -> str:
-    """A name that goes into paths and into commands: no Service has others, but kube-apiserver takes any text here."""
+    """A name that is safe in paths and commands. kube-apiserver accepts any text here, though no Service has such a name."""
     return _NO_LABEL.sub("_", value) if isinstance(value, str) else ""
 
 

@@ -10,16 +10,16 @@ from textwrap import wrap
 from extapi.doctor.finding import Finding, Severity
 
 WIDTH = 120
-"""Characters of a line of text, but for those that say what to do."""
+"""Characters per line, except in lines that say what to do."""
 
 
 def status(findings: Sequence[Finding]) -> int:
-    """The exit status: 1 if anything is wrong. What could not be looked at is not."""
+    """The exit status: 1 if anything is wrong. UNKNOWN findings do not count."""
     return int(any(each.severity in {Severity.ERROR, Severity.WARNING} for each in findings))
 
 
 def as_json(server: str, findings: Sequence[Finding]) -> str:
-    """One JSON object: the server, the findings, and how many there are of each severity."""
+    """One JSON object: the server, the findings, and their number per severity."""
     listed = [
         {
             "check": each.check,
@@ -35,7 +35,7 @@ def as_json(server: str, findings: Sequence[Finding]) -> str:
 
 
 def as_text(server: str, findings: Sequence[Finding]) -> str:
-    """The findings in paragraphs; what is well takes a line each."""
+    """The findings in paragraphs; an OK finding takes one line."""
     lines = [server, ""]
     for each in findings:
         head = f"{each.severity.value:<8}{each.check}  {_subjects(each.subjects)}"
@@ -69,7 +69,7 @@ def _counts(findings: Sequence[Finding]) -> dict[str, int]:
 
 
 def _subjects(subjects: Sequence[str]) -> str:
-    """All of them, the kind that they share once."""
+    """All subjects; a kind that they share is named once."""
     kind, space, _ = subjects[0].partition(" ")
     if space and all(each.startswith(kind + space) for each in subjects):
         return f"{kind} {', '.join(each.removeprefix(kind + space) for each in subjects)}"
@@ -77,7 +77,7 @@ def _subjects(subjects: Sequence[str]) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    """Lines of at most :data:`WIDTH`; words stay whole, since URLs and names are copied from here."""
+    """Lines of at most :data:`WIDTH` characters; words stay whole, so that URLs and names can be copied."""
     first = text[: len(text) - len(text.lstrip())]
     return wrap(
         text.lstrip(),

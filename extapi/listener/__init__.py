@@ -1,1 +1,1 @@
-"""Stage 1, what arrived: TLS bytes become a Call, an answer becomes bytes. Knows no Kubernetes resource."""
+"""Stage 1, what arrived: TLS bytes become a request, a response becomes bytes. Knows no Kubernetes resource."""

@@ -1,6 +1,6 @@
-"""The listening socket: takes connections off it, within bounds, and tells when it dies.
+"""The listening socket: accepts connections, within bounds, and reports when it dies.
 
-Knows nothing of TLS or HTTP: each connection is handed on as a plain socket.
+Knows nothing of TLS or HTTP: each connection is passed on as a plain socket.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ BACKLOG = 1024
 TURN = 64
 """Connections accepted before other descriptors get their turn."""
 CROWDED = 1.0
-"""Seconds between looks for connections that can be given up, while others wait."""
+"""Seconds between attempts to close connections that can be spared, while others wait."""
 RETRY = 0.5
-"""Seconds to wait when the process, or the system, is out of descriptors or memory."""
+"""Seconds to wait when the process or the system is out of descriptors or memory."""
 HALF_OPEN = 0.25
-"""Seconds at the end for TCP handshakes that have begun: some round trips within a cluster, or between regions."""
+"""Seconds at shutdown for TCP handshakes that have begun: enough for some round trips, even between regions."""
 
 _SO_ATTACH_FILTER = 26
-# Classic BPF (Linux, Documentation/networking/filter.rst), on a segment from its TCP header on: load the byte of flags;
-# with SYN in it keep 0 bytes of the segment, which drops it, otherwise all of it.
+# Classic BPF (Linux, Documentation/networking/filter.rst), applied to a segment from its TCP header on: load the byte of
+# flags; if SYN is set, keep 0 bytes of the segment, which drops it; otherwise keep all of it.
 _NO_SYN = b"".join(
     struct.pack("HBBI", *instruction)
     for instruction in ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
@@ -39,7 +39,7 @@ _NO_SYN = b"".join(
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OF_THE_PEER = frozenset(
     {
-        # Linux passes pending errors of the new connection through accept(2): they end that one, not the socket.
+        # Linux reports pending errors of the new connection through accept(2): they end that connection, not the socket.
         errno.ECONNABORTED,
         errno.EPERM,
         errno.EINTR,
@@ -57,13 +57,19 @@ _OF_THE_PEER = frozenset(
 
 
 class BindError(Exception):
-    """The address cannot be listened on; the text names it and says why."""
+    """Listening on the address failed; the text names it and says why."""
 
 
 def bind(interface: str, port: int, *, backlog: int = BACKLOG) -> socket.socket:
-    """A listening socket on an IP address (IPv4 or IPv6; ``::`` takes both) and a port (0: a free one).
+    """A listening socket on an IP address and a port.
 
-    Raises :class:`BindError`.
+    Args:
+        interface: An IPv4 or IPv6 address; ``::`` takes both.
+        port: The port; 0 for any free one.
+        backlog: The length of the kernel's queue.
+
+    Raises:
+        BindError: The address is not one, or cannot be listened on.
     """
     try:
         family = socket.AF_INET6 if ipaddress.ip_address(interface).version == 6 else socket.AF_INET
@@ -86,11 +92,15 @@ def bind(interface: str, port: int, *, backlog: int = BACKLOG) -> socket.socket:
 
 @implementer(IReadDescriptor)
 class Acceptor:
-    """Accepts on ``sock``, which it owns from now on, until :meth:`stop`.
+    """Accepts on a listening socket until :meth:`stop`.
 
-    ``accepted(sock, address)`` gets each connection; ``address`` is the peer's IP. At most ``limit`` connections are
-    open at a time: the rest wait in the kernel's queue until :meth:`released` was called, and ``crowded`` is called
-    now and then meanwhile, to release some. ``died(reason)`` is called once if the socket fails for good.
+    Args:
+        reactor: Provides IReactorFDSet and IReactorTime.
+        sock: The listening socket; the acceptor owns it from now on.
+        accepted: Called with each connection's socket and the peer's IP address.
+        died: Called once if the socket fails for good.
+        limit: Connections that may be open at a time. More wait in the kernel's queue until :meth:`released` is called.
+        crowded: Called now and then while connections wait, to close some.
     """
 
     _log = Logger()
@@ -113,23 +123,23 @@ class Acceptor:
         self._died = died
         self._limit = limit
         self._crowded = crowded
-        self._crowd: Any = None
+        self._crowd_timer: Any = None
         self._open = 0
         self._stopped = False
         self._finished: Callable[[], None] | None = None
         self._retry: Any = None
         host, port = sock.getsockname()[:2]
         self.address: tuple[str, int] = (host, port)
-        """Where it really listens."""
+        """The address and port it listens on."""
         reactor.addReader(self)
 
     @property
     def listening(self) -> bool:
-        """Not stopped and not dead."""
+        """Whether the socket is neither stopped nor dead."""
         return not self._stopped
 
     def fileno(self) -> int:
-        """The descriptor, also after the end: the reactor may ask."""
+        """The descriptor; also after the end, because the reactor may ask."""
         return self._descriptor
 
     def logPrefix(self) -> str:  # noqa: N802 - named by Twisted's ILoggingContext
@@ -137,13 +147,17 @@ class Acceptor:
         return "acceptor"
 
     def doRead(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IReadDescriptor
-        """Accept what is waiting. Returns why the socket is dead, or ``None``."""
+        """Accept what is waiting.
+
+        Returns:
+            Why the socket is dead, or None.
+        """
         for number in range(TURN):
             if self._stopped:
                 break
             if self._open >= self._limit and self._finished is None:
                 if number:
-                    break  # if there is another one, it makes the socket readable
+                    break  # if another connection waits, the socket is still readable
                 self._reactor.removeReader(self)
                 self._log.warn("at the limit of {limit} open connections: new ones wait", limit=self._limit)
                 self._make_room()
@@ -168,7 +182,7 @@ class Acceptor:
         return None
 
     def connectionLost(self, reason: BaseException | Failure) -> None:  # noqa: N802 - named by Twisted
-        """The socket is dead."""
+        """The socket has failed."""
         if self._stopped:
             return
         self.stop()
@@ -176,25 +190,26 @@ class Acceptor:
         self._died(cause or OSError("the listening socket is gone"))
 
     def released(self) -> None:
-        """One of the accepted connections has ended."""
+        """An accepted connection has ended."""
         self._open -= 1
-        self._cancel_crowd()
+        self._cancel_crowd_timer()
         if self._open == self._limit - 1 and self._retry is None and not self._stopped and self._finished is None:
             self._reactor.addReader(self)
 
     def finish(self, done: Callable[[], None]) -> None:
-        """Take every connection that has begun, whatever the limit, then close the socket and call ``done``.
+        """Accept every connection that has begun, whatever the limit, then close the socket and call ``done``.
 
-        Closing a listening socket resets what waits in its queue, and what completes its TCP handshake between the
-        last accept(2) and close(2). So the kernel drops further SYNs first, the handshakes under way complete, and the
-        queue is empty when the socket is closed. Who was dropped tries again a second later, and is refused then.
+        Closing a listening socket resets the connections in its queue, and those that complete their TCP handshake
+        between the last accept(2) and close(2). So the kernel is told to drop further SYNs first; handshakes under way
+        complete, and the queue is empty when the socket is closed. Dropped clients retry a second later, and are
+        refused then.
         """
         if self._stopped or self._finished is not None:
             done()
             return
         self._finished = done
         self._cancel_retry()
-        self._cancel_crowd()
+        self._cancel_crowd_timer()
         if self._drop_new():
             self._reactor.addReader(self)
             self._retry = self._reactor.callLater(HALF_OPEN, self._close)
@@ -203,13 +218,13 @@ class Acceptor:
             self._close()
 
     def stop(self) -> None:
-        """Close the listening socket now. What was accepted lives on."""
+        """Close the listening socket now. Accepted connections live on."""
         if self._stopped:
             return
         self._stopped = True
         self._reactor.removeReader(self)
         self._cancel_retry()
-        self._cancel_crowd()
+        self._cancel_crowd_timer()
         self._socket.close()
         finished, self._finished = self._finished, None
         if finished is not None:
@@ -221,7 +236,7 @@ class Acceptor:
         self.stop()
 
     def _take_all(self) -> None:
-        """Accept until the queue is empty: one that is full is a few turns."""
+        """Accept until the queue is empty; a full one takes several turns."""
         before = -1
         for _ in range(BACKLOG):
             if self._stopped or self._open == before:
@@ -232,7 +247,11 @@ class Acceptor:
                 self.connectionLost(why)
 
     def _drop_new(self) -> bool:
-        """Have the kernel drop SYNs; whether it does."""
+        """Have the kernel drop SYNs.
+
+        Returns:
+            Whether it does.
+        """
         if self._socket.family not in (socket.AF_INET, socket.AF_INET6):
             return False
         program = ctypes.create_string_buffer(_NO_SYN, len(_NO_SYN))
@@ -243,7 +262,7 @@ class Acceptor:
                 struct.pack("HP", len(_NO_SYN) // 8, ctypes.addressof(program)),
             )
         except OSError:
-            return False  # not Linux, or a sandbox that does not have it
+            return False  # not Linux, or a sandbox without socket filters
         return True
 
     def _cancel_retry(self) -> None:
@@ -251,13 +270,13 @@ class Acceptor:
             self._retry.cancel()
             self._retry = None
 
-    def _cancel_crowd(self) -> None:
-        if self._crowd is not None:
-            self._crowd.cancel()
-            self._crowd = None
+    def _cancel_crowd_timer(self) -> None:
+        if self._crowd_timer is not None:
+            self._crowd_timer.cancel()
+            self._crowd_timer = None
 
     def _make_room(self) -> None:
-        self._crowd = self._reactor.callLater(CROWDED, self._make_room)
+        self._crowd_timer = self._reactor.callLater(CROWDED, self._make_room)
         self._crowded()
 
     def _resume(self) -> None:

@@ -1,7 +1,7 @@
-"""The body of a request while it arrives: kept until the handler wants it, within bounds of size and time.
+"""Bodies of requests while they arrive: kept until the handler wants them, within bounds of size, time and memory.
 
-Knows nothing of connections: who feeds it asks :attr:`RequestBody.full` whether to go on, and :attr:`RequestBody.due`
-whether it is too slow.
+Knows nothing of connections: the connection that feeds a body asks :attr:`RequestBody.full` whether to continue, and
+:attr:`RequestBody.due` whether the body is too slow.
 """
 
 from __future__ import annotations
@@ -10,37 +10,36 @@ from collections.abc import Callable
 
 from twisted.internet.defer import Deferred
 
-from extapi.errors import ApiError, RequestTooLarge
+from extapi.errors import ApiError, RequestTooLarge, TooManyRequests
 
 AHEAD = 64 * 1024
-"""Bytes kept before anybody asked for them: beyond, the peer has to wait."""
+"""Bytes to keep before the handler asks for them; beyond that, the peer has to wait."""
 
 GRACE = 10.0
 RATE = 1024
-"""A body that somebody waits for has this many seconds, and one more for each so many bytes that came.
+"""A body that a handler waits for has ``GRACE`` seconds to arrive, and one more per ``RATE`` bytes received.
 
 Precedents: Apache's ``RequestReadTimeout body=20,MinRate=500`` (mod_reqtimeout) counts in the same way; Kestrel wants 240
 bytes per second after 5 s (``MinRequestBodyDataRate``), IIS 240 (``minBytesPerSecond``). Go has no such bound.
 """
 
 
+FREED = 8
+"""One in so many bytes of the room is freed at a time, so that the search for bodies to refuse is rare."""
+
 _NEVER = float("inf")
 
 
-class NoBody:
-    """The body of a request that has none."""
-
-    complete = True
-
-    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol's signature
-        """Nothing, at once."""
-        return b""
-
-
 class RequestBody:
-    """A body with content, read at most once. ``length`` is the declared one, 0 where it is not known.
+    """A body with content, read at most once.
 
-    ``wanted`` is called when a reader has to wait: more may be fed now, and a client that waits for 100 is told to go on.
+    Args:
+        length: The declared length; 0 if it is not known.
+        wanted: Called when a reader has to wait: more may be fed now, and a client that waits for 100 is told to continue.
+
+    Attributes:
+        complete: The whole body has arrived.
+        held: Bytes that :class:`BodyMemory` counts for this body.
     """
 
     __slots__ = ("_error", "_length", "_limit", "_pieces", "_since", "_size", "_waiting", "_wanted", "complete", "held")
@@ -55,36 +54,39 @@ class RequestBody:
         self._error: ApiError | None = None
         self._since = _NEVER
         self.complete = False
-        """All of it has arrived."""
         self.held = 0
-        """Bytes that somebody counts as kept for this body (:class:`BodyMemory`)."""
 
     @property
     def full(self) -> bool:
-        """Feed no more for now."""
+        """Whether to feed no more for now."""
         return self._limit is not None and self._waiting is None and self._size >= self._limit
 
     @property
     def empty(self) -> bool:
-        """Nothing has arrived yet."""
+        """Whether nothing has arrived yet."""
         return self._size == 0 and not self.complete
 
     @property
     def kept(self) -> int:
-        """Bytes that are in memory."""
+        """Bytes in memory."""
         return 0 if self._limit is None or self._error is not None else self._size
 
     @property
     def due(self) -> float:
-        """When it has been too slow, as far as is known now; never while nobody waits for it."""
+        """The time at which the body is too slow, as far as known now; infinite while no reader waits."""
         return self._since + GRACE + self._size / RATE if self._waiting is not None else _NEVER
 
     def expect(self, now: float) -> None:
-        """Somebody waits for it from ``now`` on."""
+        """A reader waits from ``now`` on."""
         self._since = min(self._since, now)
 
     async def read(self, limit: int) -> bytes:
-        """All of it. Raises :class:`RequestTooLarge` beyond ``limit`` bytes, or why the rest will never come."""
+        """Wait for the whole body.
+
+        Raises:
+            RequestTooLarge: It has more than ``limit`` bytes.
+            ApiError: Why the rest will never arrive.
+        """
         self._limit = limit
         self._check(self._length)
         while not self.complete and self._error is None:
@@ -110,13 +112,13 @@ class RequestBody:
         self.complete = True
 
     def fail(self, error: ApiError) -> None:
-        """The rest will never come: whoever reads gets ``error``."""
+        """The rest will never arrive: a reader gets ``error``."""
         if not self.complete and self._error is None:
             self._error = error
             self._pieces.clear()
 
     def poke(self) -> None:
-        """Wake the reader if what it waits for is there; :meth:`feed`, :meth:`finish` and :meth:`fail` do not."""
+        """Wake the reader if it need not wait any longer; :meth:`feed`, :meth:`finish` and :meth:`fail` do not wake it."""
         if self._waiting is None:
             return
         if self.complete or self._error is not None or (self._limit is not None and self._size > self._limit):
@@ -124,7 +126,7 @@ class RequestBody:
             waiting.callback(None)
 
     def discard(self) -> None:
-        """Nobody will read it any more: forget what is there and what comes."""
+        """The body will not be read any more: drop what is there and what arrives."""
         self._limit = None
         self._pieces.clear()
 
@@ -133,3 +135,48 @@ class RequestBody:
             limit, self._limit = self._limit, None
             self._pieces.clear()
             raise RequestTooLarge(f"limit is {limit}")
+
+
+class BodyMemory:
+    """The memory of all bodies that are still arriving, and which of them to refuse when it is too much.
+
+    Counts bytes received, not lengths declared: otherwise a peer could take all the room by declaring much and sending
+    nothing. Bodies that are complete when their head is read are not counted.
+
+    Args:
+        limit: Bytes that all bodies may keep together.
+
+    Attributes:
+        total: Bytes kept now.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._bodies: dict[RequestBody, float] = {}
+        self.total = 0
+
+    def hold(self, body: RequestBody, now: float) -> None:
+        """Count what is kept for an incomplete body. May refuse it, or others."""
+        kept = body.kept
+        self.total += kept - body.held
+        body.held = kept
+        self._bodies.setdefault(body, now)
+        if self.total > self._limit:
+            self._refuse(now)
+
+    def release(self, body: RequestBody) -> None:
+        """Stop counting a body: it is complete, or not wanted any more."""
+        if self._bodies.pop(body, None) is not None:
+            self.total -= body.held
+            body.held = 0
+
+    def _refuse(self, now: float) -> None:
+        """Refuse those that took the most room for the longest time; a large body that arrives quickly is not among them."""
+        wanted = self._limit - self._limit // FREED
+        costly = sorted(self._bodies, key=lambda body: body.held * (1 + now - self._bodies[body]), reverse=True)
+        for body in costly:
+            if self.total <= wanted:
+                return
+            self.release(body)
+            body.fail(TooManyRequests("too many request bodies are arriving, please try again later", retry_after=1))
+            body.poke()

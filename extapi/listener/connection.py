@@ -1,7 +1,8 @@
-"""One connection: requests in, answers out, in order and one at a time.
+"""One connection: requests in, responses out, in order and one at a time.
 
-Pairs the TLS stream with the parser, holds back a peer that sends faster than it is served, and ends a connection that
-is idle, too slow or refused. What happens with a request is its exchange's business.
+Connects the TLS stream with the parser, makes a peer wait that sends faster than it is served, and ends a connection
+that is idle, too slow or refused. Each request and its response are handled by an
+:class:`~extapi.listener.exchange.Exchange`.
 """
 
 from __future__ import annotations
@@ -15,57 +16,58 @@ from OpenSSL import SSL
 from twisted.logger import Logger
 
 from extapi.errors import BadRequest, RequestTimeout
+from extapi.http.request import Peer
+from extapi.http.response import http_error
 from extapi.listener.body import AHEAD, RATE, RequestBody
-from extapi.listener.call import Peer
-from extapi.listener.calling import audit_id
 from extapi.listener.exchange import HIGH, Exchange
 from extapi.listener.parsing import Head, Refused, RequestParser
-from extapi.listener.service import Service
+from extapi.listener.request import audit_id
+from extapi.listener.state import ListenerState
 from extapi.listener.stream import FLUSH, TLSStream
-from extapi.listener.writing import CONTINUE, text_response
+from extapi.listener.writing import CONTINUE
 
 _TURN = 0.01
-"""Seconds in which the reactor has come round."""
+"""Seconds for one turn of the reactor."""
 
 
 class Connection:
-    """Lives on its stream's calls (``Application``) and its parser's (``Receiver``)."""
+    """Driven by its stream (as its ``Application``), its parser (as its ``Receiver``) and its exchanges."""
 
     _log = Logger()
 
-    def __init__(self, service: Service, context: SSL.Context, sock: socket.socket, address: str) -> None:
-        self.service = service
+    def __init__(self, shared: ListenerState, context: SSL.Context, sock: socket.socket, address: str) -> None:
+        self.shared = shared
         self.peer = Peer(address)
         self._parser = RequestParser(self)
         self._queue: deque[Exchange | Refused] = deque()
         self._current: Exchange | None = None
-        self._incoming: Exchange | None = None  # whose body is arriving
+        self._incoming: Exchange | None = None  # the exchange whose body is arriving
         self._advancing = False
         self._closing = False
-        self._early = b""  # what came before the answer to a request to upgrade
+        self._early = b""  # what arrived before the response to a request to upgrade
         self._diverted: Callable[[bytes], None] | None = None
         self._fresh = True  # no request has been answered yet
-        self._since: float = service.reactor.seconds()
-        """When it was accepted, became idle, or the head of a request began to arrive."""
+        self._since: float = shared.reactor.seconds()
+        """When the connection was accepted or became idle, or the head of a request began to arrive."""
         self._in_head = False
-        self._last_call = float("inf")  # when the server drains: until when further requests are answered
+        self._last_call = float("inf")  # during shutdown: until when further requests are answered
         self._timer: Any = None
-        self.stream = TLSStream(service.reactor, context, sock, self, handshake=service.limits.handshake)
-        service.connections.add(self)
-        if service.draining:
+        self.stream = TLSStream(shared.reactor, context, sock, self, handshake=shared.limits.handshake)
+        shared.connections.add(self)
+        if shared.draining:
             self.drain()
 
-    # -- what the stream tells
+    # -- called by the stream
 
     def secured(self) -> None:
-        """The handshake is done: a first request is due."""
+        """The handshake is done: the first request is due."""
         self.peer.certificates = self.stream.certificates()
-        limits = self.service.limits
-        self._since = self.service.reactor.seconds()
-        self._arm(self._since + (limits.farewell if self.service.draining else limits.head))
+        limits = self.shared.limits
+        self._since = self.shared.reactor.seconds()
+        self._arm(self._since + (limits.farewell if self.shared.draining else limits.head))
 
     def received(self, data: bytes) -> None:
-        """Parse, answer what is complete, and hold the peer back if it is ahead of us."""
+        """Parse, answer complete requests, and make the peer wait if it is ahead of us."""
         if self._diverted is not None:
             self._diverted(data)
             return
@@ -74,24 +76,24 @@ class Connection:
         else:
             self._parser.feed(data)
             self._early = self._parser.rest
-        # Not from within the parser's callbacks: the reader may answer, and end the connection.
+        # Not from within the parser's callbacks: the reader may respond, and end the connection.
         incoming = self._incoming
         if incoming is not None and incoming.body is not None:
-            self.service.bodies.hold(incoming.body, self.service.reactor.seconds())
+            self.shared.bodies.hold(incoming.body, self.shared.reactor.seconds())
         current = self._current
         if current is not None and current.body is not None:
             current.body.poke()
         self._advance()
 
     def drained(self) -> None:
-        """The socket took all that was queued."""
+        """The socket has taken everything that was queued."""
         if self._current is not None:
             self._current.written()
         if self._queue:
             self._advance()
 
     def disconnected(self, _reason: BaseException) -> None:
-        """The peer is gone, or we ended it."""
+        """The peer has left, or we have ended the connection."""
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()
@@ -104,9 +106,9 @@ class Connection:
             self._release(incoming.body)
         if current is not None:
             current.gone()
-        self.service.disconnected(self)
+        self.shared.disconnected(self)
 
-    # -- what the parser tells
+    # -- called by the parser
 
     def request(self, head: Head) -> None:
         """A head is complete."""
@@ -123,85 +125,86 @@ class Connection:
             incoming.body.feed(data)
 
     def complete(self) -> None:
-        """The last request has arrived wholly."""
+        """The last request has arrived completely."""
         incoming, self._incoming = self._incoming, None
         if incoming is not None and incoming.body is not None:
             self._release(incoming.body)
             incoming.body.finish()
 
     def refused(self, refusal: Refused) -> None:
-        """No request can be made of what came."""
+        """What arrived is not a valid request."""
         incoming, self._incoming = self._incoming, None
         if incoming is None:
             self._queue.append(refusal)
         elif incoming.body is not None:
-            # The request stands, its body does not: whoever reads it says so, and the connection ends.
+            # The request is valid, its body is not: reading the body fails, and the connection ends.
             incoming.head.keep_alive = False
             self._release(incoming.body)
             incoming.body.fail(BadRequest(refusal.text))
 
-    # -- what an exchange tells
+    # -- called by an exchange
 
     def finished(self, *, keep_alive: bool) -> None:
-        """The current request is answered."""
+        """The response to the current request is written."""
         self._current = None
         self._fresh = False
         self._in_head = False
-        self._since = self.service.reactor.seconds()
+        self._since = self.shared.reactor.seconds()
         if not keep_alive:
             self._end()
             return
-        if self.service.draining:
-            self._arm(self._since + self.service.limits.farewell)
+        if self.shared.draining:
+            self._arm(self._since + self.shared.limits.farewell)
         if not self._advancing:
             self._advance()
 
     def lasts(self) -> bool:
-        """Whether the connection stays open after the answer that is about to be written.
+        """Whether the connection stays open after the response that is about to be written.
 
-        When the server drains, only for a further request that has begun to come: the answer before it must not say
-        ``Connection: close``, for then a client reads no other (RFC 9112, 9.6). Nobody can go on so for long.
+        During shutdown, only if a further request has begun to arrive: the response before it must not say
+        ``Connection: close``, because a client reads no response after that (RFC 9112, section 9.6). The time for this
+        is bounded.
         """
-        if not self.service.draining:
+        if not self.shared.draining:
             return True
-        now = self.service.reactor.seconds()
-        self._last_call = min(self._last_call, now + self.service.limits.farewell)
+        now = self.shared.reactor.seconds()
+        self._last_call = min(self._last_call, now + self.shared.limits.farewell)
         return now < self._last_call and (bool(self._queue) or self._parser.in_head or self.stream.readable)
 
     def discard(self, body: RequestBody) -> None:
-        """Nobody will read the rest of this body; it may come while the answer is on its way."""
+        """The rest of this body will not be read; it may arrive while the response is being written."""
         self._release(body)
         body.discard()
         self._regulate()
 
     def divert(self, receiver: Callable[[bytes], None]) -> None:
-        """The connection speaks another protocol now: ``receiver`` gets what comes."""
+        """The connection has changed to another protocol: ``receiver`` gets what arrives."""
         self._diverted = receiver
         early, self._early = self._early, b""
         if early:
             receiver(early)
         self._regulate()
 
-    # -- what the listener asks and tells
+    # -- called by the listener
 
     @property
     def idle_since(self) -> float | None:
-        """Since when nothing is asked for, the handshake and the head of a request included; None: there is something."""
+        """Since when there has been no request, including the handshake and the head of a request; None while there is one."""
         if self._current is not None or self._queue or self._closing:
             return None
         return self._since
 
     def drain(self) -> None:
         """Finish what is under way, answer what is on its way, and end."""
-        self._since = max(self._since, self.service.reactor.seconds()) if not self._in_head else self._since
-        self._arm(self.service.reactor.seconds() + self.service.limits.farewell)
+        self._since = max(self._since, self.shared.reactor.seconds()) if not self._in_head else self._since
+        self._arm(self.shared.reactor.seconds() + self.shared.limits.farewell)
         if self._current is not None:
             self._current.end_stream()
 
     # -- within
 
     def _advance(self) -> None:
-        """Serve the requests that are waiting, as far as each is answered at once."""
+        """Serve waiting requests, as long as each is answered at once."""
         if self._advancing:
             return
         self._advancing = True
@@ -220,7 +223,7 @@ class Connection:
             self._watch_head()
 
     def _regulate(self) -> None:
-        """Read on, or not: at most one read's worth of requests waits, and :data:`.body.AHEAD` of a body."""
+        """Continue or stop reading: at most one read's worth of requests waits, and :data:`.body.AHEAD` bytes of a body."""
         incoming = self._incoming
         full = incoming is not None and incoming.body is not None and incoming.body.full
         if self._queue or full or len(self._early) > AHEAD:
@@ -238,19 +241,19 @@ class Connection:
             if current.body is not None and current.body.empty:
                 self.stream.write(CONTINUE)
         if current.body is not None:
-            current.body.expect(self.service.reactor.seconds())
+            current.body.expect(self.shared.reactor.seconds())
             self._arm(current.body.due)
         self._regulate()
 
     def _release(self, body: RequestBody | None) -> None:
         if body is not None:
-            self.service.bodies.release(body)
+            self.shared.bodies.release(body)
 
     def _refuse(self, refusal: Refused) -> None:
         self._log.info("refused a request from {peer}: {why}", peer=self.peer.address, why=refusal.text)
-        response = text_response(refusal.status, refusal.text)
+        response = http_error(refusal.status, refusal.text)
         body = response.body if isinstance(response.body, bytes) else b""
-        head = self.service.writer.head(
+        head = self.shared.writer.head(
             response, audit_id({}), length=len(body), chunked=False, keep_alive=False, http10=False
         )
         self.stream.write(head + body)
@@ -265,59 +268,59 @@ class Connection:
     # -- the clock
 
     def _watch_head(self) -> None:
-        """Note when the head of a request begins to arrive and does not come at once."""
+        """Note when the head of a request begins to arrive and is not complete at once."""
         in_head = self._parser.in_head and self._current is None
         if in_head and not self._in_head:
-            if not self._fresh:  # the first request's time runs since the handshake
-                self._since = self.service.reactor.seconds()
-            self._arm(self._since + self.service.limits.head)
+            if not self._fresh:  # the time for the first request runs from the handshake
+                self._since = self.shared.reactor.seconds()
+            self._arm(self._since + self.shared.limits.head)
         self._in_head = in_head
 
     def _arm(self, at: float) -> None:
-        """Have the timer fire at ``at`` at the latest. It is moved as rarely as possible: not with each request."""
+        """Have the timer fire no later than ``at``. It is moved as rarely as possible: not with each request."""
         timer = self._timer
         if timer is not None:
             if timer.getTime() <= at:
                 return
             timer.cancel()
-        reactor = self.service.reactor
+        reactor = self.shared.reactor
         self._timer = reactor.callLater(max(0.0, at - reactor.seconds()), self._tick)
 
     def _tick(self) -> None:
         self._timer = None
         if self._closing:
             return
-        now = self.service.reactor.seconds()
+        now = self.shared.reactor.seconds()
         if self._current is not None:
             self._tick_body(self._current, now)
             return
         if not self.stream.secured:
             if not self.stream.heard:
-                self.stream.abort()  # the handshake has a limit of its own, if it has begun
+                self.stream.abort()  # once begun, the handshake has its own limit
             return
         due = self._since + self._patience()
         if now < due:
             self._arm(due)
         elif self.stream.pending:
-            self.stream.abort()  # it does not even read its last answers
+            self.stream.abort()  # the peer does not even read its last responses
         elif self.stream.readable:
-            self._arm(now + _TURN)  # it came at the last moment: the next turn of the reactor reads it
+            self._arm(now + _TURN)  # it arrived at the last moment: the next turn of the reactor reads it
         else:
             self._end()
 
     def _patience(self) -> float:
-        """Seconds that a peer may take for what is due now: the rest of a head, a request, or the reading of answers."""
-        limits = self.service.limits
-        if self._in_head or (self._fresh and not self.service.draining):
+        """Seconds a peer has for what is due now: the rest of a head, a request, or reading responses."""
+        limits = self.shared.limits
+        if self._in_head or (self._fresh and not self.shared.draining):
             return limits.head
-        if self.service.draining:
+        if self.shared.draining:
             return FLUSH if self.stream.pending else limits.farewell
         return limits.idle
 
     def _tick_body(self, current: Exchange, now: float) -> None:
-        """End a body that comes too slowly; look again when the next may be too late."""
+        """Refuse a body that arrives too slowly; otherwise look again when it may be too late."""
         body = current.body
-        due = now + self.service.limits.head
+        due = now + self.shared.limits.head
         if body is not None:
             if body.due <= now:
                 self._release(body)

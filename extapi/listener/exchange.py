@@ -1,51 +1,73 @@
-"""One request and its answer: runs the handler, keeps the deadline, writes what comes back.
+"""One request and its response: runs the handler, enforces the deadline, writes what the handler returns.
 
-Coroutines are driven directly: most answers are there without waiting, and cost no Deferred and no timer. What was
-started by a method that may change something is never cancelled: it runs to its end, and its answer is dropped if
-nobody is there to take it.
+Coroutines are driven directly: most responses are ready without waiting, and cost neither a Deferred nor a timer. The
+work for a method that may change something is never cancelled: it runs to its end, and its response is dropped if the
+peer has left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from extapi.errors import BadRequest, Timeout
-from extapi.listener.body import NoBody, RequestBody
-from extapi.listener.call import PIECE, Call, Response, Streaming, Upgraded
-from extapi.listener.calling import audit_id, make_call
+from extapi.http.request import NoBody, Peer, Request
+from extapi.http.response import PIECE, Response, Streaming, Upgraded, http_error
+from extapi.listener.body import RequestBody
 from extapi.listener.parsing import Head
+from extapi.listener.request import BadTarget, audit_id, make_request
 from extapi.listener.requestinfo import NoRequestInfo
 from extapi.listener.sink import DuplexSink, StreamSink
-from extapi.listener.target import BadTarget
+from extapi.listener.state import ListenerState
+from extapi.listener.stream import TLSStream
 from extapi.listener.writing import (
     LAST_CHUNK,
     PANIC,
     TIMED_OUT,
     json_response,
-    text_response,
     timed_out,
 )
 
-if TYPE_CHECKING:
-    from extapi.listener.connection import Connection
-
 HIGH = 256 * 1024
-"""Bytes queued on a connection from which on no more pieces are written."""
+"""Bytes queued on a connection above which no more pieces are written."""
 JOINED = 12 * 1024
-"""Bytes of a body up to which it is joined with its head, so that both leave in one record."""
+"""Bytes of a body that is still joined with its head, so that both leave in one TLS record."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _NO_BODY = NoBody()
 
 
+class ExchangeConnection(Protocol):
+    """What an exchange needs of the connection it is on."""
+
+    shared: ListenerState
+    peer: Peer
+    stream: TLSStream
+
+    def lasts(self) -> bool:
+        """Whether the connection stays open after the response that is about to be written."""
+        ...
+
+    def finished(self, *, keep_alive: bool) -> None:
+        """The response is written; the next request may have its turn."""
+        ...
+
+    def discard(self, body: RequestBody) -> None:
+        """The rest of this body will not be read."""
+        ...
+
+    def divert(self, receiver: Callable[[bytes], None]) -> None:
+        """Call ``receiver`` with what arrives from now on, which is not HTTP any more."""
+        ...
+
+
 class Exchange:
-    """``connection`` is told by its ``finished`` when the next request may have its turn."""
+    """A request on ``connection``, from its head to the end of its response; then it calls ``connection.finished``."""
 
     __slots__ = (
         "_chunked",
@@ -60,19 +82,19 @@ class Exchange:
         "_work",
         "audit_id",
         "body",
-        "call",
         "connection",
         "head",
+        "request",
     )
 
     _log = Logger()
 
-    def __init__(self, connection: Connection, head: Head, body: RequestBody | None) -> None:
+    def __init__(self, connection: ExchangeConnection, head: Head, body: RequestBody | None) -> None:
         self.connection = connection
         self.head = head
         self.body = body
         self.audit_id = ""
-        self.call: Call | None = None
+        self.request: Request | None = None
         self._work: Deferred[Any] | None = None
         self._timer: Any = None
         self._sink: StreamSink | None = None
@@ -85,43 +107,43 @@ class Exchange:
         self._over = False  # nothing is written any more
 
     def start(self) -> None:
-        """Hand the request to the handler, and write the answer if it is there at once."""
+        """Call the handler, and write the response if it is ready at once."""
         connection, head = self.connection, self.head
-        service = connection.service
-        received = service.reactor.seconds()
+        shared = connection.shared
+        received = shared.reactor.seconds()
         self.audit_id = audit_id(head.headers)
         try:
-            self.call = call = make_call(
+            self.request = request = make_request(
                 head,
                 self.body or _NO_BODY,
                 connection.peer,
                 identity=self.audit_id,
                 received=received,
-                longest=service.limits.request,
+                longest=shared.limits.request,
             )
         except BadTarget as error:
-            return self._respond(text_response(400, f"400 Bad Request: {error}", close=True))
+            return self._respond(http_error(400, f"400 Bad Request: {error}", close=True))
         except NoRequestInfo as error:
-            # kube-apiserver answers 500 (WithRequestInfo): it is the client's mistake.
+            # kube-apiserver responds with 500 (WithRequestInfo), but it is the client's mistake.
             return self._respond(json_response(400, BadRequest(str(error)).status()))
         except BadRequest as error:
             return self._respond(json_response(400, error.status()))
-        return self._drive(service.handler(call), self._respond, self._panicked)
+        return self._drive(shared.handler(request), self._respond, self._panicked)
 
     def written(self) -> None:
-        """The socket took all that was queued: go on."""
+        """The socket has taken everything that was queued: continue."""
         if self._sink is not None:
             self._sink.taken()
         elif self._pieces is not None:
             self._pump()
 
     def end_stream(self) -> None:
-        """The server is about to end: have the producer of a stream return, so that the body ends properly."""
+        """The server is shutting down: have the producer of a stream return, so that the body ends properly."""
         if self._sink is not None:
             self._sink.close()
 
     def gone(self) -> None:
-        """The peer is gone."""
+        """The peer has left."""
         if self._over:
             return
         self._over = True
@@ -140,9 +162,9 @@ class Exchange:
         except Exception:  # noqa: BLE001 - whatever a handler raises, the process and the connection go on
             return failed(_caught())
         else:
-            # It waits. The pending Deferred that it yielded yields itself again to whoever resumes the coroutine.
-            service = self.connection.service
-            service.working.add(self)
+            # It waits. The pending Deferred that it yielded is yielded again when the coroutine is resumed.
+            shared = self.connection.shared
+            shared.working.add(self)
             self._work = waiting = Deferred.fromCoroutine(coroutine)
             self._start_timer()
             waiting.addBoth(self._worked)
@@ -153,7 +175,7 @@ class Exchange:
 
     def _worked(self, result: Any) -> Any:
         self._work = None
-        self.connection.service.worked(self)
+        self.connection.shared.worked(self)
         return result
 
     def _panicked(self, failure: Failure) -> None:
@@ -161,17 +183,17 @@ class Exchange:
             return
         target = self.head.target.decode("ascii")
         self._log.failure("the handler failed on {method} {target}", failure, method=self.head.method, target=target)
-        describe, error = self.connection.service.describe, failure.value
+        describe, error = self.connection.shared.describe, failure.value
         why = "" if describe is None or error is None else f" {describe(error)}"
-        self._respond(text_response(500, PANIC + why))
+        self._respond(http_error(500, PANIC + why))
 
     def _broken(self, failure: Failure) -> None:
-        """Something in writing the answer failed: the peer must not take what it got for all."""
-        self._log.failure("an answer could not be written", failure)
+        """Writing the response failed: the peer must not take what it got for the whole."""
+        self._log.failure("a response could not be written", failure)
         self.connection.stream.abort()
 
     def _let_go(self, error: BadRequest | Timeout) -> None:
-        """Nobody waits for the answer any more."""
+        """The response is not wanted any more."""
         if self.body is not None:
             self.body.fail(error)
             self.body.poke()
@@ -181,17 +203,17 @@ class Exchange:
             watched = sink.watched
             sink.close()
         _close(pieces)
-        # A producer that asked to be told of the end has been told. It may have to clean up, and ends by itself.
+        # A producer with an on_closed callback has been told. It may have to clean up, and ends by itself.
         if self._work is not None and not watched and self.head.method in _SAFE:
             self._work.cancel()
 
     # -- the deadline
 
     def _start_timer(self) -> None:
-        call = self.call
-        if self._timer is None and call is not None and call.deadline != float("inf") and not self._over:
-            reactor = self.connection.service.reactor
-            self._timer = reactor.callLater(max(0.0, call.deadline - reactor.seconds()), self._expired)
+        request = self.request
+        if self._timer is None and request is not None and request.deadline != float("inf") and not self._over:
+            reactor = self.connection.shared.reactor
+            self._timer = reactor.callLater(max(0.0, request.deadline - reactor.seconds()), self._expired)
 
     def _stop_timer(self) -> None:
         timer, self._timer = self._timer, None
@@ -203,11 +225,11 @@ class Exchange:
         if self._status:
             self.connection.stream.abort()
         else:
-            # In this order: what the handler answers to being let go is too late.
+            # In this order: what the handler responds to its cancellation is too late.
             self._respond(timed_out())
             self._let_go(Timeout(TIMED_OUT))
 
-    # -- answering
+    # -- responding
 
     def _respond(self, response: Response) -> None:
         body = response.body
@@ -229,7 +251,7 @@ class Exchange:
             self._chunked = not head.http10
             keep_alive = keep_alive and self._chunked
         self._keep_alive = keep_alive
-        start = self.connection.service.writer.head(
+        start = self.connection.shared.writer.head(
             response,
             self.audit_id,
             length=length,
@@ -258,7 +280,7 @@ class Exchange:
                 self._pump()
 
     def _pump(self) -> None:
-        """Write pieces until there are no more, or the peer is behind."""
+        """Write pieces until there are no more or the peer is behind."""
         stream, pieces = self.connection.stream, self._pieces
         if pieces is None:
             return
@@ -275,7 +297,7 @@ class Exchange:
                 if stream.pending > HIGH:
                     self._start_timer()
                     return
-        except Exception:  # noqa: BLE001 - the head is out: all that can be said is that the body is not whole
+        except Exception:  # noqa: BLE001 - the head is sent: all that can be shown is that the body is incomplete
             self._broken(_caught())
             return
         self._pieces = None
@@ -287,12 +309,12 @@ class Exchange:
         self._drive(producer(sink), self._produced, self._not_produced)
 
     def _upgrade(self, response: Response, body: Upgraded) -> None:
-        """Hand the connection over; no deadline from now on, and nothing follows."""
+        """Hand the connection over: there is no deadline any more, and no further request."""
         connection = self.connection
         self._stop_timer()
-        if self.call is not None:
-            self.call.deadline = float("inf")
-        start = connection.service.writer.head(
+        if self.request is not None:
+            self.request.deadline = float("inf")
+        start = connection.shared.writer.head(
             response, self.audit_id, length=None, chunked=False, keep_alive=True, http10=False
         )
         connection.stream.write(start)
@@ -311,12 +333,12 @@ class Exchange:
         if not self._over:
             self._broken(failure)
         elif not isinstance(failure.value, CancelledError):
-            self._log.failure("a stream's producer failed after its peer was gone", failure)
+            self._log.failure("a stream's producer failed after its peer had left", failure)
 
     def _end_body(self) -> None:
         if self._left is not None and self._sent != self._left:
             self._log.error(
-                "{target}: a body of {sent} bytes, but {length} were announced",
+                "{target}: the body has {sent} bytes, but {length} were announced",
                 target=self.head.target.decode("ascii"),
                 sent=self._sent,
                 length=self._left,
@@ -334,19 +356,19 @@ class Exchange:
         self.connection.finished(keep_alive=self._keep_alive)
 
     def _report(self) -> None:
-        service = self.connection.service
-        report, call = service.on_finished, self.call
-        if report is None or call is None:
+        shared = self.connection.shared
+        report, request = shared.on_finished, self.request
+        if report is None or request is None:
             return
         sent = self._sent if self._sink is None else self._sink.sent
         try:
-            report(call, self._status, sent, service.reactor.seconds() - call.received)
-        except Exception:  # noqa: BLE001 - a log line is no reason to lose an answer
+            report(request, self._status, sent, shared.reactor.seconds() - request.received)
+        except Exception:  # noqa: BLE001 - a response must not be lost for a log line
             self._log.failure("the access log failed")
 
 
 async def _awaited(work: Awaitable[Any]) -> Any:
-    """A coroutine of anything that can be awaited."""
+    """A coroutine that awaits ``work``."""
     return await work
 
 
@@ -356,7 +378,7 @@ def _caught() -> Failure:
 
 
 def _framed(piece: bytes | memoryview) -> bytes:
-    """A piece as a chunk (RFC 9112, 7.1)."""
+    """A piece as a chunk (RFC 9112, section 7.1)."""
     return b"".join((b"%x\r\n" % len(piece), piece, b"\r\n"))
 
 
@@ -367,7 +389,7 @@ def _pieces(body: bytes) -> Iterator[memoryview]:
 
 
 def _close(body: bytes | Iterable[bytes | memoryview] | Streaming | None) -> None:
-    """Have a generator that is not used up release what it holds."""
+    """Have a generator that is not exhausted release what it holds."""
     close = getattr(body, "close", None)
     if close is not None:
         close()

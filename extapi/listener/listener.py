@@ -1,6 +1,6 @@
-"""The listener: a socket, its connections, and their end.
+"""The listener: a socket, its connections, and how they end.
 
-Everything a server needs of this stage: hand it a handler, :meth:`Listener.start` it, :meth:`Listener.drain` it.
+All that a server needs of this package: give it a handler, :meth:`Listener.start` it, :meth:`Listener.drain` it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,30 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from extapi.http.response import Handler
 from extapi.listener.acceptor import Acceptor, bind
-from extapi.listener.call import Handler
 from extapi.listener.connection import Connection
-from extapi.listener.crowd import superfluous
-from extapi.listener.service import Describe, Limits, OnFinished, Service
+from extapi.listener.state import Describe, Limits, ListenerState, OnFinished
 from extapi.listener.tls import ServingCertificate
 
 GRACE = 60.0
-"""Seconds that what is under way gets to finish (spec H12)."""
+"""Seconds for requests under way to finish (behaviour H12)."""
 
 
 class Listener:
     """Serves ``handler`` over TLS on one address.
 
-    ``adopt`` is an already listening socket to use instead of ``interface`` and ``port`` (0: any free one).
-    ``on_died(reason)`` is called once if the listening socket fails for good: what was accepted is still served.
+    Args:
+        reactor: Provides IReactorFDSet and IReactorTime.
+        handler: All stages that follow.
+        tls: The serving certificate; the listener starts and stops its reloading.
+        interface: The IP address to listen on.
+        port: The port; 0 for any free one.
+        adopt: A socket that is listening already, instead of ``interface`` and ``port``.
+        limits: What bounds peers; the defaults if None.
+        on_died: Called once if the listening socket fails for good. Accepted connections are still served.
+        on_finished: Called after each response.
+        describe: Puts a handler's unexpected error into words for the response.
     """
 
     _log = Logger()
@@ -38,7 +46,7 @@ class Listener:
         handler: Handler,
         *,
         tls: ServingCertificate,
-        interface: str = "0.0.0.0",  # noqa: S104 - the default of --bind-address (spec L)
+        interface: str = "0.0.0.0",  # noqa: S104 - the default of --bind-address (behaviour L)
         port: int = 443,
         adopt: socket.socket | None = None,
         limits: Limits | None = None,
@@ -52,21 +60,29 @@ class Listener:
         self._port = port
         self._adopt = adopt
         self._on_died = on_died
-        self._service = Service(reactor, handler, limits or Limits(), on_finished, describe)
+        self._shared = ListenerState(reactor, handler, limits or Limits(), on_finished, describe)
         self._acceptor: Acceptor | None = None
 
     @property
     def connections(self) -> int:
-        """How many are open."""
-        return len(self._service.connections)
+        """The number of open connections."""
+        return len(self._shared.connections)
 
     @property
     def working(self) -> int:
-        """How many requests wait for something, in the handler or as a stream."""
-        return len(self._service.working)
+        """The number of requests that wait for something, in the handler or as a stream."""
+        return len(self._shared.working)
 
     def start(self) -> tuple[str, int]:
-        """Listen; returns address and port. Raises :class:`~extapi.listener.acceptor.BindError`."""
+        """Listen.
+
+        Returns:
+            The address and port.
+
+        Raises:
+            BindError: The address cannot be listened on.
+            RuntimeError: The listener was started before.
+        """
         if self._acceptor is not None:
             raise RuntimeError("a listener is started once")
         sock = self._adopt or bind(self._interface, self._port)
@@ -76,60 +92,60 @@ class Listener:
             accepted=self._accepted,
             died=self._died,
             crowded=self._make_room,
-            limit=self._service.limits.connections,
+            limit=self._shared.limits.connections,
         )
-        self._service.released = self._acceptor.released
+        self._shared.released = self._acceptor.released
         self._tls.start(self._reactor)
         return self._acceptor.address
 
     def stop(self) -> None:
-        """Close the listening socket at once. Connections live on."""
+        """Close the listening socket now. Connections live on."""
         if self._acceptor is not None:
             self._acceptor.stop()
         self._tls.stop()
 
     async def drain(self, timeout: float = GRACE) -> None:  # noqa: ASYNC109 - on the reactor's clock, not asyncio's
-        """Answer everything that has begun, end everything: returns when no connection and no handler is left.
+        """Shut down gracefully: return when there are no connections and no running handlers any more.
 
-        Connections that wait to be accepted are accepted first. Requests in flight finish, streams are told to end
-        (their sinks close). What still comes goes to the handler; a connection on which nothing comes for
-        :attr:`~extapi.listener.service.Limits.farewell` seconds is closed. What is not done after ``timeout`` seconds
-        is aborted.
+        Connections that wait to be accepted are accepted first. Requests in flight finish; streams are told to end
+        (their sinks close). Requests that still arrive go to the handler. A connection without a request for
+        :attr:`~extapi.listener.state.Limits.farewell` seconds is closed. Whatever is left after ``timeout`` seconds is
+        aborted.
         """
         self._tls.stop()
-        service = self._service
-        service.draining = True
-        for connection in list(service.connections):
+        shared = self._shared
+        shared.draining = True
+        for connection in list(shared.connections):
             connection.drain()
         done: Deferred[None] = Deferred()
         accepting = self._acceptor is not None
 
         def changed() -> None:
-            if not accepting and not service.connections and not service.working:
-                service.changed = None
+            if not accepting and not shared.connections and not shared.working:
+                shared.changed = None
                 late.cancel()
                 done.callback(None)
 
         def closed() -> None:
             nonlocal accepting
             accepting = False
-            if service.changed is not None:
-                service.changed()
+            if shared.changed is not None:
+                shared.changed()
 
         def abort() -> None:
             self._log.warn(
                 "ending {connections} connections and {working} requests that did not finish in time",
-                connections=len(service.connections),
-                working=len(service.working),
+                connections=len(shared.connections),
+                working=len(shared.working),
             )
-            service.changed = None
+            shared.changed = None
             self.stop()
-            for connection in list(service.connections):
+            for connection in list(shared.connections):
                 connection.stream.connectionLost(TimeoutError())
             done.callback(None)
 
         late = self._reactor.callLater(timeout, abort)
-        service.changed = changed
+        shared.changed = changed
         if self._acceptor is not None:
             self._acceptor.finish(closed)
         if not done.called:
@@ -138,15 +154,15 @@ class Listener:
 
     def _accepted(self, sock: socket.socket, address: str) -> None:
         try:
-            Connection(self._service, self._tls.context, sock, address)
-        except Exception:  # noqa: BLE001 - one connection's trouble must not end the listener
+            Connection(self._shared, self._tls.context, sock, address)
+        except Exception:  # noqa: BLE001 - a failing connection must not end the listener
             self._log.failure("a connection could not be set up")
             sock.close()
-            if self._service.released is not None:
-                self._service.released()
+            if self._shared.released is not None:
+                self._shared.released()
 
     def _make_room(self) -> None:
-        for connection in superfluous(self._service.connections, self._service.limits.connections):
+        for connection in self._shared.to_shed():
             connection.stream.abort()
 
     def _died(self, reason: BaseException) -> None:

@@ -1,10 +1,10 @@
-"""HTTP/1.1 requests out of bytes (RFC 9112), by llhttp, and everything that is refused on sight.
+"""Parses bytes into HTTP/1.1 requests (RFC 9112) with llhttp, and refuses what is malformed or unsupported.
 
-Knows nothing of connections, time or Kubernetes: it turns what is fed into calls on its :class:`Receiver`. What llhttp
-refuses itself in strict mode (a test pins each): Content-Length with Transfer-Encoding, repeated or odd
-Content-Length, folded headers, a space before the colon, bare LF or CR, NUL and other control bytes, chunked not last.
-What it lets through is checked here: Host, the request line's spaces and version, other transfer codings, Upgrade and
-CONNECT, sizes, encoding.
+Knows nothing of connections, time or Kubernetes: it turns bytes into calls on its :class:`Receiver`. llhttp in strict
+mode refuses by itself (a test pins each): Content-Length with Transfer-Encoding, repeated or malformed Content-Length,
+folded headers, a space before the colon, bare LF or CR, NUL and other control bytes, chunked not last. What llhttp lets
+through is checked here: Host, spaces and version in the request line, other transfer codings, Upgrade and CONNECT,
+sizes, encoding.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from extapi.api.strconv import parse_uint
 HEAD = 1 << 20
 """Bytes of request line and headers together (Go: ``DefaultMaxHeaderBytes``)."""
 FIELDS = 10_000
-"""Header lines of one request. The front proxy sends one for each group of a user, and directories know thousands."""
+"""Header lines per request. The front proxy sends one per group of the user, and directories have thousands of groups."""
 OVERHEAD = 64 * 1024
-"""Bytes of a body, chunk extensions or trailers, that bring no data and no further chunk."""
+"""Bytes of a body that bring neither data nor another chunk: chunk extensions or trailers."""
 
 _BLANK = (b" ", b"\t")
 
 
 class Refused(Exception):
-    """The bytes are no request that is served here. ``status`` and text are the answer; the connection ends with it."""
+    """The bytes are not a request that is served. ``status`` and the text are the response, which ends the connection."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -35,7 +35,12 @@ class Refused(Exception):
 
 
 class Head:
-    """Request line and headers. ``headers`` maps lower-case names to their values in order."""
+    """Request line and headers.
+
+    Attributes:
+        headers: Lower-case names with their values in order.
+        length: The declared length of the body; 0 also if it is chunked.
+    """
 
     __slots__ = ("chunked", "expects_continue", "headers", "http10", "keep_alive", "length", "method", "target")
 
@@ -46,16 +51,15 @@ class Head:
         self.http10 = http10
         self.keep_alive = True
         self.length: int = 0
-        """The body's declared length; 0 also where it is chunked."""
         self.chunked = False
         self.expects_continue = False
 
 
 class Receiver(Protocol):
-    """Who is told what arrives, in the order of arrival."""
+    """Receives what was parsed, in the order of arrival."""
 
     def request(self, head: Head) -> None:
-        """Headers are complete. The body follows, then :meth:`complete`."""
+        """The headers are complete. The body follows, then :meth:`complete`."""
         ...
 
     def data(self, data: bytes) -> None:
@@ -63,44 +67,47 @@ class Receiver(Protocol):
         ...
 
     def complete(self) -> None:
-        """The last request has arrived wholly."""
+        """The last request has arrived completely."""
         ...
 
     def refused(self, refusal: Refused) -> None:
-        """Nothing further will be understood; the requests before it stand."""
+        """Parsing has failed for good; the requests before this one are valid."""
         ...
 
 
 class RequestParser:
-    """Feeds one connection's bytes to a receiver."""
+    """Parses the bytes of one connection for a receiver.
+
+    Attributes:
+        in_body: The headers of a request are complete, its body is not.
+        done: What arrives from now on is ignored.
+        upgrading: The last request asks for another protocol; what follows it is not HTTP.
+        rest: What followed that request's head in the piece that completed it.
+    """
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._parser: Any = httptools.HttpRequestParser(self)
         self._url: list[bytes] = []
-        self._seen: bytes | bytearray = b""  # the piece that is fed, with those before it that began the same head
-        self._line_end = 0  # in there, of the last request line
+        self._seen: bytes | bytearray = b""  # the current piece, after the ones that began the same head
+        self._line_end = 0  # in _seen, of the last request line
         self._fields: list[tuple[bytes, bytes]] = []
-        self._fed = 0  # bytes since the last sign of progress: of a head, or of a body
+        self._fed = 0  # bytes of a head, or of a body, since the last progress
         self._begun = False
         self._progress = False
         self._keep_alive = True
         self.in_body = False
-        """The headers of a request are complete, its body is not."""
         self.done = False
-        """What comes further is ignored."""
         self.upgrading = False
-        """The last request asks to go on in another protocol; what follows it is not HTTP."""
         self.rest = b""
-        """What followed that request's head in the piece that ended it."""
 
     @property
     def in_head(self) -> bool:
-        """Part of a request's head has arrived."""
+        """Whether a part of a request's head has arrived."""
         return not self.in_body and (self._begun or self._fed > 0)
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived; at most some 64 KiB at a time, since all of it is parsed at once."""
+        """Parse what arrived; at most some 64 KiB at a time, because all of it is parsed at once."""
         if self.done:
             return
         if self.in_head:
@@ -113,11 +120,11 @@ class RequestParser:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            # Unless the answer is a 101, the request is answered as if it had not asked, and the connection ends.
+            # Unless the response is a 101, the request is served as if it had not asked, and the connection ends.
             self.done = self.upgrading = True
             self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
-            if not self.done:  # if it is done, this is only data after the last request
+            if not self.done:  # otherwise this is only data after the last request
                 self._refuse(error)
             return
         if not self._begun:
@@ -132,7 +139,7 @@ class RequestParser:
             self._refuse(Refused(431, "request header fields too large"))
 
     def close(self) -> None:
-        """Let go of llhttp's parser, which refers back."""
+        """Release llhttp's parser, which refers back to this one."""
         self.done = True
         self._parser = None
 
@@ -145,17 +152,17 @@ class RequestParser:
         self._fields = []
 
     def on_url(self, part: bytes) -> None:
-        """A part of the target."""
+        """A part of the request target."""
         self._url.append(part)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A whole header, or trailer."""
-        # Trailers arrive here too. They are dropped: nothing in the Kubernetes API travels there, and identity must not.
+        """A whole header line, or a trailer."""
+        # Trailers arrive here, too. They are dropped: the Kubernetes API does not use them, and identities must not come in them.
         if not self.in_body:
             self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """The empty line came: check what llhttp does not, and pass the request on."""
+        """The headers are complete: check what llhttp does not, and pass the request on."""
         parser = self._parser
         fields = self._fields
         if self._fed > HEAD:
@@ -170,14 +177,14 @@ class RequestParser:
                 name = raw.decode().lower()  # llhttp lets only ASCII through
                 text = value.decode()
                 if value.endswith(_BLANK):
-                    # llhttp leaves the white space at the end (RFC 9112, 5.1: no part of the value).
+                    # llhttp leaves trailing white space, which is no part of the value (RFC 9112, section 5.1).
                     text = text.rstrip(" \t")
                 if name in headers:
                     headers[name].append(text)
                 else:
                     headers[name] = [text]
         except UnicodeDecodeError:
-            # Replacing the bytes would make one user of several: identities travel in headers.
+            # Replacing the bytes could turn several users into one: identities travel in headers.
             raise Refused(400, "a header value is not UTF-8") from None
         version = parser.get_http_version()
         if version not in ("1.1", "1.0"):
@@ -204,7 +211,7 @@ class RequestParser:
         self._receiver.data(data)
 
     def on_message_complete(self) -> None:
-        """The request has arrived wholly."""
+        """The request has arrived completely."""
         self._progress = True
         self._fed = 0
         self.in_body = False
@@ -215,10 +222,11 @@ class RequestParser:
     # -- within
 
     def _check_line(self, line: bytes) -> None:
-        """``line``: how a request line begins that is as RFC 9112 (3) wants it, and Go's ``parseRequestLine`` demands it.
+        """Refuse a request line that does not begin with ``line``, as RFC 9112, section 3, wants it.
 
-        llhttp takes several spaces between the parts, and other protocols of its methods (RTSP, ICE). It does not tell
-        where a request begins; only one that is not the first in a piece has to be looked for.
+        llhttp accepts several spaces between the parts, and other protocols that share its methods (RTSP, ICE); Go's
+        ``parseRequestLine`` does not. llhttp does not say where a request begins, so a request that is not the first in
+        its piece has to be searched for.
         """
         seen = self._seen
         if self._line_end == 0 and seen.startswith(line):
@@ -230,7 +238,7 @@ class RequestParser:
         self._line_end = at + len(line)
 
     def _frame(self, head: Head) -> None:
-        """How long the body is, and what the request wants of the connection."""
+        """Determine the length of the body, and what the request wants of the connection."""
         headers = head.headers
         host = headers.get("host")
         if host is None:
@@ -239,7 +247,7 @@ class RequestParser:
         elif len(host) > 1:
             raise Refused(400, "too many Host headers")
         if "content-length" in headers:
-            head.length = parse_uint(headers["content-length"][0])  # llhttp has seen that it is one
+            head.length = parse_uint(headers["content-length"][0])  # llhttp has checked that it is a number
         elif "transfer-encoding" in headers:
             if head.http10:
                 raise Refused(400, "Transfer-Encoding in an HTTP/1.0 request")
@@ -247,7 +255,7 @@ class RequestParser:
                 raise Refused(501, "unsupported transfer encoding")
             head.chunked = True
         if "expect" in headers and not head.http10:
-            # As Go's net/http: the first such header counts, an empty one is none, and other tokens may stand beside.
+            # Like Go's net/http: the first such header counts, an empty one is ignored, and other tokens may be beside it.
             expected = headers["expect"][0].lower().replace(",", " ").split()
             if "100-continue" in expected:
                 head.expects_continue = head.chunked or head.length > 0
@@ -256,7 +264,7 @@ class RequestParser:
         if head.method == "CONNECT":
             raise Refused(405, "CONNECT is not supported")
         if "upgrade" in headers and self._parser.should_upgrade():
-            # llhttp stops after such a head and would take the body for the new protocol's bytes.
+            # llhttp stops after such a head, and the body would be taken for bytes of the new protocol.
             if head.chunked or head.length:
                 raise Refused(400, "a request to upgrade must not have a body")
             head.keep_alive = False

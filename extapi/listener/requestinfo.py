@@ -1,7 +1,8 @@
-"""What a request asks for, read from its method, path and query: :class:`RequestInfo`.
+"""What a request asks for: :class:`~extapi.http.request.RequestInfo` from its method, path and query.
 
-Knows the shape of Kubernetes paths and no resource. Source: ``k8s.io/apiserver/pkg/endpoints/request/requestinfo.go``
-(spec B1 to B7), whose steps it follows one by one.
+Knows the structure of Kubernetes paths, but no resource. Follows the original step by step (behaviour B1 to B7).
+
+Source: ``k8s.io/apiserver/pkg/endpoints/request/requestinfo.go``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from extapi.api.selectors import parse_field_selector
 from extapi.api.strconv import parse_int
 from extapi.errors import BadRequest
-from extapi.listener.call import RequestInfo
+from extapi.http.request import RequestInfo
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _SPECIAL = frozenset({"proxy", "watch"})
@@ -19,17 +20,21 @@ _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _NUMBERS = ("limit", "timeoutSeconds")
 _NO_SEGMENT = (".", "..")
 PINNING_LENGTH = 4096
-"""Characters of a field selector up to which a name is looked for in it; a name has at most 253."""
+"""Characters of a field selector; in a longer one no name is looked for. A name has at most 253."""
 
 Query = Mapping[str, Sequence[str]]
 
 
 class NoRequestInfo(ValueError):
-    """The path promises a resource and does not name one (spec B3): 400."""
+    """The path begins like that of a resource and names none (behaviour B3): 400."""
 
 
 def request_info(method: str, path: str, query: Query) -> RequestInfo:
-    """``path`` is decoded and starts with ``/``; it is never normalised. Raises :class:`NoRequestInfo`."""
+    """The request info for a decoded path, which starts with ``/`` and is never normalised.
+
+    Raises:
+        NoRequestInfo: The path names no resource.
+    """
     parts = path.strip("/").split("/")
     prefix = parts[0]
     if len(parts) < 3 or prefix not in ("api", "apis") or (prefix == "apis" and len(parts) < 4):
@@ -74,7 +79,7 @@ def request_info(method: str, path: str, query: Query) -> RequestInfo:
 
 
 def _list_or_watch(query: Query) -> tuple[str, str]:
-    """The verb of a GET without a name, and the name that its field selector pins (spec B5, B6)."""
+    """The verb of a GET without a name, and the name that its field selector pins (behaviour B5, B6)."""
     if not query:
         return "list", ""
     watch = query.get("watch")
@@ -85,10 +90,10 @@ def _list_or_watch(query: Query) -> tuple[str, str]:
 
 
 def _pinned_name(selector: str) -> str:
-    """The value that a field selector demands of ``metadata.name``, if it can be a path segment.
+    """The value that a field selector requires of ``metadata.name``, if it can be a path segment.
 
-    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``), and for a long
-    one: this is read before anybody is known. Without a name more has to be allowed, not less.
+    Empty also if the selector cannot be parsed (``k8s.io/apimachinery/pkg/fields``, ``ParseSelector``), or is long,
+    because it is read before authentication. That is safe: without a name, the user needs more permissions, not fewer.
     """
     if len(selector) > PINNING_LENGTH or "metadata.name" not in selector:
         return ""

@@ -1,6 +1,6 @@
-"""Where a streaming answer goes: :class:`extapi.listener.call.Sink` on a TLS stream.
+"""Where a streaming response goes: :class:`extapi.http.response.Sink` on a TLS stream.
 
-One write a chunk, of bytes that many connections share; knows nothing of what they mean.
+One write per chunk, of bytes that many connections share; knows nothing of their meaning.
 """
 
 from __future__ import annotations
@@ -10,12 +10,23 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from extapi.listener.call import Chunk
+from extapi.http.response import Chunk
 from extapi.listener.stream import TLSStream
 
 
 class StreamSink:
-    """``chunked``: frame the chunks; an HTTP/1.0 client gets them as they are."""
+    """A sink on a TLS stream.
+
+    Args:
+        stream: The connection.
+        chunked: Frame the chunks; an HTTP/1.0 client gets them as they are.
+
+    Attributes:
+        closed: What is written from now on is dropped.
+        aborted: The producer has aborted the connection.
+        sent: Bytes accepted, without framing.
+        watched: The producer has an ``on_closed`` callback.
+    """
 
     __slots__ = ("_callbacks", "_chunked", "_stream", "_told", "_waiting", "aborted", "closed", "sent", "watched")
 
@@ -27,29 +38,25 @@ class StreamSink:
         self._callbacks: list[Callable[[], None]] = []
         self._waiting: list[Deferred[None]] = []
         self.closed = False
-        """What is written now is dropped."""
         self.aborted = False
-        """The producer gave the connection up."""
         self.sent = 0
-        """Bytes accepted, without framing."""
         self.watched = False
-        """The producer asked to be told of the end."""
         self._told = False
 
     @property
     def pending(self) -> int:
-        """Bytes accepted but not yet taken by the socket."""
+        """Bytes accepted that the socket has not taken yet."""
         return self._stream.pending
 
     def write(self, chunk: Chunk) -> None:
-        """Queue a chunk. An empty one would end the body, and is dropped."""
+        """Queue a chunk. An empty one is dropped, because it would end the body."""
         data = chunk.data
         if data and not self.closed:
             self.sent += len(data)
             self._stream.write(chunk.framed if self._chunked else data)
 
     def on_closed(self, callback: Callable[[], None]) -> None:
-        """Have ``callback`` called once when the sink closes from outside; at once if it is closed already."""
+        """Call ``callback`` once when the sink is closed from outside; at once if it is closed already."""
         self.watched = True
         if self.closed:
             callback()
@@ -57,14 +64,14 @@ class StreamSink:
             self._callbacks.append(callback)
 
     async def drained(self) -> None:
-        """Wait until nothing is pending, or the sink is closed."""
+        """Wait until nothing is pending or the sink is closed."""
         if self._stream.pending and not self.closed:
             waiting: Deferred[None] = Deferred(self._waiting.remove)
             self._waiting.append(waiting)
             await waiting
 
     def abort(self) -> None:
-        """End the connection now, without a proper end of the body."""
+        """End the connection now, without ending the body properly."""
         self.aborted = True
         self.closed = True
         self._stream.abort()
@@ -73,12 +80,12 @@ class StreamSink:
     # -- for the exchange
 
     def taken(self) -> None:
-        """The socket took all that was queued."""
+        """The socket has taken everything that was queued."""
         if self._waiting:
             self._wake()
 
     def close(self) -> None:
-        """From outside: the peer is gone, or the server is about to end and wants the producer to return."""
+        """Close from outside: the peer has left, or the server is shutting down and wants the producer to return."""
         if self._told:
             return
         self._told = self.closed = True
@@ -86,7 +93,7 @@ class StreamSink:
         for callback in callbacks:
             try:
                 callback()
-            except Exception:  # noqa: BLE001 - one producer's fault must not keep the others from their end
+            except Exception:  # noqa: BLE001 - a failing callback must not keep the others from being called
                 self._log.failure("a stream's on_closed callback failed")
         self._wake()
 
@@ -97,7 +104,7 @@ class StreamSink:
 
 
 class DuplexSink(StreamSink):
-    """:class:`extapi.listener.call.Duplex`; ``divert`` has the connection hand over what the peer sends."""
+    """:class:`extapi.http.response.Duplex` on a TLS stream; ``divert`` makes the connection pass on what the peer sends."""
 
     __slots__ = ("_divert",)
 
@@ -106,13 +113,13 @@ class DuplexSink(StreamSink):
         self._divert = divert
 
     def receive(self, receiver: Callable[[bytes], None]) -> None:
-        """Have ``receiver`` called with what the peer sends from now on; at once with what came already."""
+        """Call ``receiver`` with what the peer sends from now on; at once with what has arrived already."""
         self._divert(receiver)
 
     def pause(self) -> None:
-        """Have the peer wait."""
+        """Stop reading, so that the peer has to wait."""
         self._stream.pause()
 
     def resume(self) -> None:
-        """Go on reading."""
+        """Continue reading."""
         self._stream.resume()

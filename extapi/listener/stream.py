@@ -1,8 +1,8 @@
-"""A TLS connection bound to its socket: plaintext in, plaintext out, by the reactor's descriptors.
+"""A TLS connection on a socket: plaintext in, plaintext out, driven by the reactor as a descriptor.
 
-Responsible for the handshake, for order and back-pressure, and for ending a connection cleanly. It knows nothing of
-HTTP. The queue holds references to the caller's bytes, so that a thousand slow peers share one copy of what all of
-them get; its length is :attr:`TLSStream.pending`, and the caller bounds it. Public interfaces only: pyOpenSSL's
+Responsible for the handshake, for order and back-pressure, and for ending a connection cleanly. Knows nothing of HTTP.
+The queue keeps references to the caller's bytes, so that a thousand slow peers share one copy of what all of them get;
+its size is :attr:`TLSStream.pending`, which the caller bounds. Uses only public interfaces: pyOpenSSL's
 ``Connection(context, socket)``, Twisted's ``IReadWriteDescriptor`` and ``IReactorFDSet``.
 """
 
@@ -23,39 +23,39 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 RECORD = 16 * 1024
-"""The most plaintext a TLS record carries (RFC 8446, 5.1): SSL_read and SSL_write move one record a call."""
+"""The most plaintext in a TLS record (RFC 8446, section 5.1): SSL_read and SSL_write move one record per call."""
 TURN = 1 << 20
-"""Bytes one connection may move, in either direction, before the others get their turn."""
+"""Bytes a connection may move, in either direction, before the others get their turn."""
 HANDSHAKE = 10.0
 """Seconds a peer has for the handshake."""
 KEEPALIVE = 60
-"""Seconds of silence after which the kernel asks whether the peer's machine is still there."""
+"""Seconds of silence after which the kernel checks whether the peer's machine is still there."""
 FLUSH = 30.0
-"""Seconds a closing connection has to take what is still queued."""
+"""Seconds for the peer of a closing connection to take what is still queued."""
 LINGER = 2.0
-"""Seconds to wait for the peer's end after ours, so that a reset does not destroy what it has yet to read."""
+"""Seconds to wait for the peer to close after us, so that a reset does not destroy what it has yet to read."""
 
 _RESET = struct.pack("ii", 1, 0)
 
 
 def _ended(*_: object) -> Any:
-    """Sends or receives on a stream that is gone."""
+    """Send or receive on a stream that has ended."""
     raise SSL.ZeroReturnError
 
 
 class Application(Protocol):
-    """What lives on a stream. None of the methods is called after :meth:`disconnected`."""
+    """What a stream serves. No method is called after :meth:`disconnected`."""
 
     def secured(self) -> None:
         """The handshake is done."""
         ...
 
     def received(self, data: bytes) -> None:
-        """Plaintext came; at most one record."""
+        """Plaintext has arrived; at most one record."""
         ...
 
     def drained(self) -> None:
-        """What was queued has been taken by the socket."""
+        """The socket has taken what was queued."""
         ...
 
     def disconnected(self, reason: BaseException) -> None:
@@ -65,10 +65,20 @@ class Application(Protocol):
 
 @implementer(IReadWriteDescriptor)
 class TLSStream:
-    """The server's end of one connection.
+    """The server's end of a connection. Reading starts at once.
 
-    ``sock`` is a connected stream socket, which the stream owns from now on. ``reactor`` offers ``IReactorFDSet`` and
-    ``IReactorTime``. Reading starts at once; a peer whose handshake takes over ``handshake`` seconds is dropped.
+    Args:
+        reactor: Provides IReactorFDSet and IReactorTime.
+        context: Certificate, key and settings.
+        sock: A connected stream socket, which the stream owns from now on.
+        application: What the stream serves.
+        handshake: Seconds after which a peer without a complete handshake is dropped.
+
+    Attributes:
+        pending: Bytes queued that the socket has not taken yet.
+        secured: The handshake is done.
+        heard: The peer has sent something.
+        gone: The connection has ended.
     """
 
     def __init__(
@@ -82,10 +92,10 @@ class TLSStream:
     ) -> None:
         sock.setblocking(False)
         if sock.family in (socket.AF_INET, socket.AF_INET6):
-            # A peer that is gone already makes this fail; the handshake will tell.
+            # Fails if the peer has left already; the handshake will notice.
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                # A machine that vanished says nothing, and a quiet watch would never find out.
+                # A machine that has vanished sends nothing, and a quiet watch would never notice.
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE // 4)
@@ -100,9 +110,7 @@ class TLSStream:
         self._decrypted: Callable[[], int] = tls.pending
         self._queue: deque[bytes | memoryview] = deque()
         self.pending = 0
-        """Bytes queued that the socket has not taken yet."""
         self.secured = False
-        """The handshake is done."""
         self._writing = False
         self._read_wants_write = False
         self._write_wants_read = False
@@ -110,16 +118,14 @@ class TLSStream:
         self._closing = False
         self._shut = False
         self.heard = False
-        """The peer has sent something."""
         self.gone = False
-        """The connection has ended."""
         self._timer = reactor.callLater(handshake, self._late)
         reactor.addReader(self)
 
-    # -- what the reactor calls
+    # -- called by the reactor
 
     def fileno(self) -> int:
-        """The descriptor, also after the end: the reactor may ask."""
+        """The descriptor; also after the end, because the reactor may ask."""
         return self._descriptor
 
     def logPrefix(self) -> str:  # noqa: N802 - named by Twisted's ILoggingContext
@@ -127,7 +133,7 @@ class TLSStream:
         return "tls"
 
     def doRead(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IReadDescriptor
-        """Take what came. Returns why the connection has ended, or ``None``."""
+        """Read what has arrived; the result says why the connection has ended, if it has."""
         self.heard = True
         if self._shut:
             return self._discard()
@@ -150,7 +156,7 @@ class TLSStream:
             self._read_wants_write = False
             self._application.received(data)
             budget -= len(data)
-            # What is decrypted already does not make the descriptor readable again: go on until a short record.
+            # What is decrypted already does not make the descriptor readable again: continue until a short record.
             if len(data) < RECORD and not self._decrypted():
                 break
             if budget <= 0:
@@ -162,7 +168,7 @@ class TLSStream:
         return None
 
     def doWrite(self) -> BaseException | None:  # noqa: N802 - named by Twisted's IWriteDescriptor
-        """Send what is queued. Returns why the connection has ended, or ``None``."""
+        """Send what is queued; the result says why the connection has ended, if it has."""
         if self._read_wants_write:
             self._read_wants_write = False
             why = self.doRead()
@@ -171,30 +177,30 @@ class TLSStream:
         return self._flush()
 
     def connectionLost(self, reason: BaseException | Failure) -> None:  # noqa: N802 - named by Twisted
-        """The end: release everything and tell the application."""
+        """The connection has ended: release everything and tell the application."""
         if self.gone:
             return
         self.gone = True
-        # Before the descriptor is closed, since its number is given to the next connection.
+        # Before the descriptor is closed, because its number is given to the next connection.
         self._reactor.removeReader(self)
         self._reactor.removeWriter(self)
         self._cancel_timer()
         self._queue.clear()
         self.pending = 0
         self._socket.close()
-        # OpenSSL's part of it, some 50 kB, goes now: a stream is in cycles, and the collector comes when it likes.
+        # Free OpenSSL's 50 kB now: a stream is part of reference cycles, and garbage collection may come late.
         del self._tls
         self._send = self._recv = _ended
-        self._decrypted = int  # gives 0
+        self._decrypted = int  # returns 0
         cause = reason.value if isinstance(reason, Failure) else reason
         self._application.disconnected(cause or ConnectionLost())
 
-    # -- what the application calls
+    # -- called by the application
 
     def write(self, data: bytes | memoryview) -> None:
-        """Send now what the socket takes now, queue the rest in order. Never blocks, never raises.
+        """Send what the socket takes now, and queue the rest in order. Never blocks, never raises.
 
-        ``data`` is kept by reference: it must not change. After :meth:`close` or the end it is dropped.
+        ``data`` is kept by reference and must not change. After :meth:`close` or the end it is dropped.
         """
         if self._closing or self.gone or not data:
             return
@@ -213,27 +219,27 @@ class TLSStream:
             return
         self._queue.append(memoryview(data)[sent:] if sent else data)
         self.pending = len(data) - sent
-        # OpenSSL takes one record a call, so "not all" does not mean that the socket is full.
+        # OpenSSL takes one record per call, so "not all" does not mean that the socket is full.
         if sent and self._flush(announce=False) is not None:
             self.abort()
         elif self._queue:
             self._want_write()
 
     def close(self) -> None:
-        """End after what is queued: close_notify and FIN, then wait a moment for the peer's end."""
+        """End after what is queued: send close_notify and FIN, then wait a moment for the peer to close."""
         if self._closing or self.gone:
             return
         self._closing = True
         if not self.secured:
             self.abort()
         elif self._queue:
-            self.pause()  # nobody wants it any more, and what is readable and not read would keep the reactor busy
+            self.pause()  # input is not wanted any more, and unread input would keep the reactor busy
             self._set_timer(FLUSH, self._late)
         else:
             self._shutdown()
 
     def abort(self) -> None:
-        """End at the next turn of the reactor, by a reset: the peer sees that something is missing."""
+        """End at the next turn of the reactor with a reset, which shows the peer that something is missing."""
         if self.gone:
             return
         self._closing = True
@@ -247,29 +253,29 @@ class TLSStream:
 
     @property
     def ending(self) -> bool:
-        """What is written now is dropped."""
+        """Whether what is written now is dropped."""
         return self._closing or self.gone
 
     @property
     def readable(self) -> bool:
-        """Something has come that :meth:`Application.received` has not been given yet."""
+        """Whether something has arrived that :meth:`Application.received` has not got yet."""
         if self.ending:
             return False
         if self._decrypted():
             return True
         try:
             return bool(self._socket.recv(1, socket.MSG_PEEK))
-        except OSError:  # nothing, or nothing any more
+        except OSError:  # nothing has arrived, or the peer has left
             return False
 
     def pause(self) -> None:
-        """Read no more, so that the peer has to wait."""
+        """Stop reading, so that the peer has to wait."""
         if not self._paused and not self.gone:
             self._paused = True
             self._reactor.removeReader(self)
 
     def resume(self) -> None:
-        """Read again."""
+        """Continue reading."""
         if self._paused and not self._closing:
             self._paused = False
             self._reactor.addReader(self)
@@ -277,15 +283,12 @@ class TLSStream:
                 self._reactor.callLater(0, self._again)
 
     def certificates(self) -> tuple[x509.Certificate, ...]:
-        """What the peer presented, leaf first; nothing about it is verified.
-
-        Empty if there is none, or if one of them cannot be parsed.
-        """
+        """What the peer presented, leaf first, not verified; empty if there is nothing, or one of them cannot be parsed."""
         try:
             leaf = self._tls.get_peer_certificate(as_cryptography=True)
             if leaf is None:
                 return ()
-            # On the server's side OpenSSL's chain may or may not begin with the leaf itself.
+            # On the server's side, OpenSSL's chain may or may not begin with the leaf.
             chain = self._tls.get_peer_cert_chain(as_cryptography=True) or []
         except ValueError:
             return ()
@@ -316,7 +319,7 @@ class TLSStream:
                 self.connectionLost(why)
 
     def _flush(self, *, announce: bool = True) -> BaseException | None:
-        """Send as much of the queue as the socket takes. ``announce``: tell the application when it is empty."""
+        """Send as much of the queue as the socket takes; if ``announce``, tell the application when it is empty."""
         queue, budget = self._queue, TURN
         try:
             while queue:
@@ -359,7 +362,7 @@ class TLSStream:
         try:
             self._tls.shutdown()
         except (SSL.WantWriteError, SSL.WantReadError):
-            pass  # the close_notify did not fit: the FIN has to do
+            pass  # the close_notify did not fit: send the FIN alone
         except (SSL.Error, OSError):
             self.abort()
             return
@@ -370,7 +373,7 @@ class TLSStream:
         self._set_timer(LINGER, lambda: self.connectionLost(ConnectionDone()))
 
     def _discard(self) -> BaseException | None:
-        """After our end: throw away what still comes, undecrypted, until the peer's end."""
+        """After we have closed: discard what still arrives, undecrypted, until the peer closes."""
         try:
             for _ in range(TURN // 65536):
                 if not self._socket.recv(65536):

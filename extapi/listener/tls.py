@@ -1,15 +1,17 @@
-"""The TLS side of the listener: certificate and key from files that may change, and what is asked of clients.
+"""The TLS side of the listener: certificate and key, from files that may change, and what is asked of clients.
 
-A client certificate is requested and never required, and every one is let through: whom to believe is decided in
-``authentication/``, with authorities that change while connections live, and an unknown one has to end in 401, not in
-a broken handshake. OpenSSL still checks that the client holds the key of what it presents.
+A client certificate is requested but not required, and every one is accepted: ``authentication/`` decides which to
+trust, by authorities that change while connections live, and an unknown one has to end in 401, not in a failed
+handshake. OpenSSL still checks that the client holds the key of the certificate that it presents.
 
-Sessions are never resumed: a resumed session carries the client's leaf without the intermediates that came with it,
-and a verdict on that would differ from the verdict on the first connection.
+Sessions are never resumed: a resumed session has the client's leaf, but not the intermediates that it sent, so that
+verification could have another result than on the first connection.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,25 +23,35 @@ from OpenSSL import SSL
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
+from extapi.issuing import make_self_signed
+
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """For TLS 1.2: forward secret and authenticated. TLS 1.3 has nothing else."""
 POLL = 5.0
-"""Seconds between looks at the files: kube-apiserver (``dynamiccertificates``) is told of changes at once, a look costs next to nothing."""
+"""Seconds between checks of the files, which cost next to nothing (kube-apiserver, ``dynamiccertificates``, is notified)."""
 ALPN = b"http/1.1"
 KEY_BITS = 8192
-"""Bits of a client's RSA key: a check of a signature takes the square of it (Go: ``maxRSAKeySize`` in ``crypto/tls``)."""
+"""Bits of a client's RSA key: the time to check a signature grows with its square (Go: ``maxRSAKeySize`` in ``crypto/tls``)."""
 
 
 class CertificateError(Exception):
-    """Certificate or key cannot be used; the text names the file and says why."""
+    """A certificate or key cannot be used; the text names the file and says why."""
 
 
 class ServingCertificate:
-    """Makes the contexts that connections are accepted with.
+    """Makes the contexts to accept connections with, and reloads changed files.
 
-    ``certificate`` holds the leaf and its intermediates in PEM, ``key`` the leaf's private key in PEM, not encrypted.
-    ``minimum`` is an ``OpenSSL.SSL.TLS1_*_VERSION``. Raises :class:`CertificateError` if they cannot be used now;
-    later a pair that cannot be used is logged, and the last good one stays.
+    If changed files cannot be used, that is logged, and the last good pair stays in use.
+
+    Args:
+        certificate: A PEM file with the leaf and its intermediates.
+        key: A PEM file with the leaf's private key, not encrypted.
+        client_cas: Authorities to name to clients.
+        minimum: The oldest version to accept, an ``OpenSSL.SSL.TLS1_*_VERSION``.
+        ciphers: The ciphers for TLS 1.2.
+
+    Raises:
+        CertificateError: The files cannot be used now.
     """
 
     _log = Logger()
@@ -61,20 +73,24 @@ class ServingCertificate:
         self._seen = self._stamp()
         self._chain, self._private = _load(self._certificate, self._key)
         self.context = self._build(self._chain, self._private)
-        """For the next connection. Another object after each change: a context in use is never altered."""
+        """For the next connection. A new object after each change: a context in use is never altered."""
         self._pending = False
         self._poll: LoopingCall | None = None
 
     def set_client_ca_names(self, certificates: Iterable[x509.Certificate]) -> None:
-        """Name these authorities to clients as the ones whose certificates are of use; from the next connection on.
+        """Name the authorities whose certificates clients should present; from the next connection on.
 
-        Only a hint, by which clients choose among several certificates (RFC 8446, 4.2.4).
+        Only a hint that helps clients to choose among several certificates (RFC 8446, section 4.2.4).
         """
         self._client_cas = tuple(certificates)
         self.context = self._build(self._chain, self._private)
 
     def reload(self) -> bool:
-        """Read the files again now. ``False``, and an error in the log, if the new pair cannot be used."""
+        """Read the files again now.
+
+        Returns:
+            Whether the new pair can be used; if not, the error is logged.
+        """
         stamp = self._stamp()
         again = self._pending and stamp == self._seen
         self._seen = stamp
@@ -82,7 +98,7 @@ class ServingCertificate:
             chain, private = _load(self._certificate, self._key)
             context = self._build(chain, private)
         except CertificateError as error:
-            self._pending = True  # perhaps half-written: look again even if the files' times do not change
+            self._pending = True  # perhaps half-written: try again even if the files' times do not change
             if not again:
                 self._log.error("keeping the serving certificate in use: {error}", error=error)
             return False
@@ -93,25 +109,25 @@ class ServingCertificate:
         return True
 
     def check(self) -> None:
-        """Reload if the files changed since the last look, or could not be used then."""
+        """Reload if the files have changed since the last check, or could not be used then."""
         if self._pending or self._stamp() != self._seen:
             self.reload()
 
     def start(self, clock: Any, *, every: float = POLL) -> None:
-        """Check from now on each ``every`` seconds of ``clock`` (``IReactorTime``)."""
+        """Start to check every ``every`` seconds of ``clock`` (IReactorTime)."""
         if self._poll is None:
             self._poll = LoopingCall(self.check)
             self._poll.clock = clock
             self._poll.start(every, now=False)
 
     def stop(self) -> None:
-        """Check no more."""
+        """Stop checking."""
         if self._poll is not None:
             self._poll.stop()
             self._poll = None
 
     def _stamp(self) -> tuple[tuple[int, ...], ...]:
-        """What changes when the files do; symbolic links are followed, as mounted Secrets need it."""
+        """A value that changes when the files do; symbolic links are followed, as mounted Secrets require."""
         stamps: list[tuple[int, ...]] = []
         for path in (self._certificate, self._key):
             try:
@@ -134,8 +150,8 @@ class ServingCertificate:
             raise CertificateError(f"no usable cipher in {self._ciphers.decode()!r}: {_reason(error)}") from error
         context.set_alpn_select_callback(_select_protocol)
         context.set_verify(SSL.VERIFY_PEER, _accept_any)
-        # OpenSSL would verify the signatures of all that is presented, up to 100 KiB of certificates, only to hear that
-        # any is fine: 85 ms of a handshake. At depth 0 it looks at the leaf alone.
+        # Otherwise OpenSSL would verify the signatures of all certificates presented, up to 100 KiB of them, although any
+        # is accepted: 85 ms per handshake. At depth 0 it looks at the leaf alone.
         context.set_verify_depth(0)
         try:
             context.use_certificate(chain[0])
@@ -152,6 +168,37 @@ class ServingCertificate:
         return context
 
 
+def self_signed(directory: Path, now: dt.datetime) -> tuple[Path, Path]:
+    """``apiserver.crt`` and ``apiserver.key`` in ``directory``, for servers that were given no certificate (behaviour L2).
+
+    Missing files are made, for localhost; existing ones are kept. Only their owner can read the key. Clients do not
+    trust the certificate by default: for kube-apiserver, use one whose CA is in the APIService.
+
+    Raises:
+        CertificateError: The files cannot be written.
+    """
+    certificate, key = directory / "apiserver.crt", directory / "apiserver.key"
+    if certificate.exists() and key.exists():
+        return certificate, key
+    made = make_self_signed("localhost", ["localhost", "127.0.0.1"], now=now)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        _write(key, made.key_pem(), 0o600)
+        _write(certificate, made.certificate_pem(), 0o644)
+    except OSError as error:
+        raise CertificateError(
+            f"cannot make a serving certificate in {directory}: {error.strerror or error}; "
+            "give --tls-cert-file and --tls-private-key-file, or another --cert-dir"
+        ) from error
+    return certificate, key
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
 def _load(certificate: Path, key: Path) -> tuple[list[x509.Certificate], PrivateKeyTypes]:
     try:
         chain = x509.load_pem_x509_certificates(certificate.read_bytes())
@@ -166,14 +213,14 @@ def _load(certificate: Path, key: Path) -> tuple[list[x509.Certificate], Private
     except TypeError as error:
         raise CertificateError(f"the private key in {key} is encrypted") from error
     except ValueError as error:
-        # The library's text runs over several lines; the first says what the operator needs.
+        # The library's text has several lines; the first says what the operator needs.
         why = str(error).split("\n", 1)[0]
         raise CertificateError(f"no PEM private key in {key}: {why}") from error
     return chain, private
 
 
 def _reason(error: Exception) -> str:
-    """The readable part of an OpenSSL error, a list of (library, function, reason)."""
+    """The readable part of an OpenSSL error, which is a list of (library, function, reason)."""
     details = error.args[0] if error.args else ""
     if isinstance(details, list):
         return ", ".join(str(detail[2]) for detail in details) or "unknown reason"
@@ -181,10 +228,10 @@ def _reason(error: Exception) -> str:
 
 
 def _accept_any(_connection: SSL.Connection, certificate: Any, _error: int, _depth: int, _verified: int) -> bool:
-    """Let every certificate through but one whose key would keep us busy: what it signs is checked next."""
+    """Accept every certificate, except one whose key is too large: OpenSSL checks a signature of it next."""
     try:
         return bool(certificate.get_pubkey().bits() <= KEY_BITS)
-    except Exception:  # noqa: BLE001 - a key that cannot be read; pyOpenSSL has many words for that
+    except Exception:  # noqa: BLE001 - a key that cannot be read; pyOpenSSL has many errors for that
         return False
 
 

@@ -1,6 +1,6 @@
-"""The bytes of an answer's head, and the answers that the listener gives on its own.
+"""The bytes of a response's head, and responses that the listener makes by itself.
 
-Knows HTTP and what kube-apiserver writes on every response; nothing of connections.
+Knows HTTP and the headers that kube-apiserver adds to every response; nothing of connections.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
 
-from extapi.listener.call import Response
+from extapi.http.response import Response
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -20,7 +20,7 @@ SWITCHING = 101
 PANIC = "This request caused apiserver to panic. Look in the logs for details."
 TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
 
-# Added here and nowhere else: what a stage may have set is left out.
+# Added here and nowhere else: what a stage has set is dropped.
 _OWN = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "date", "audit-id"})
 _LINES = {
     version: {status.value: f"{version} {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -30,7 +30,7 @@ _CONTROL = str.maketrans({"\r": " ", "\n": " ", "\0": " "})
 
 
 class HeadWriter:
-    """Writes heads. ``now`` is the wall clock in seconds since the epoch, read for Date, which is kept for a second."""
+    """Writes heads. ``now`` returns the wall clock in seconds since the epoch, for Date, which is cached for a second."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -40,9 +40,9 @@ class HeadWriter:
     def head(
         self, response: Response, audit_id: str, *, length: int | None, chunked: bool, keep_alive: bool, http10: bool
     ) -> bytes:
-        """The status line and all headers (spec G11, G12), with the empty line that ends them.
+        """The status line and all headers (behaviour G11, G12), including the empty line that ends them.
 
-        ``length``: the Content-Length to announce, ``None`` for none. A line break or NUL in a value becomes a space.
+        A line break or NUL in a value becomes a space. ``length`` is the Content-Length to announce; None for none.
         """
         version = "HTTP/1.0" if http10 else "HTTP/1.1"
         line = _LINES[version].get(response.status) or f"{version} {response.status} Unknown\r\n"
@@ -75,28 +75,18 @@ class HeadWriter:
         text = "".join(lines)
         if text.count("\n") != len(lines) or text.count("\r") != len(lines) or "\0" in text:
             text = "".join(line[:-2].translate(_CONTROL) + "\r\n" for line in lines)
-        # Identities and messages may be echoed in headers: UTF-8, as Go writes them.
+        # Headers may echo identities and messages: UTF-8, as Go writes them.
         return f"{text}\r\n".encode("utf-8", "replace")
 
 
-def text_response(status: int, text: str, *, close: bool = False) -> Response:
-    """Plain text as Go's ``http.Error`` writes it, with the line break at its end."""
-    return Response(
-        status,
-        [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")],
-        text.encode("utf-8", "replace") + b"\n",
-        close=close,
-    )
-
-
 def json_response(status: int, content: object, *, close: bool = False) -> Response:
-    """Compact JSON with a line break at its end."""
+    """Compact JSON with a line break at the end."""
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
     return Response(status, [("Content-Type", "application/json")], body, close=close)
 
 
 def timed_out() -> Response:
-    """The deadline has passed before anything was written (spec H5): a Status without kind and apiVersion."""
+    """The response if the deadline passes before anything is written (behaviour H5): a Status without kind and apiVersion."""
     return json_response(
         504,
         {

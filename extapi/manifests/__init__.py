@@ -1,1 +1,1 @@
-"""What is applied to a cluster so that an extension server runs there: the ``extapi manifests`` command."""
+"""The objects that run an extension server in a cluster: the ``extapi manifests`` command."""

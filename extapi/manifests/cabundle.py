@@ -1,6 +1,6 @@
 """Setting ``caBundle`` on APIServices in a cluster: which authority vouches for the server behind them.
 
-Everything is looked at before anything is changed. Knows APIServices; the cluster is handed in.
+Everything is checked before anything is changed. Knows APIServices; the cluster is an argument.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from typing import Any, Protocol
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from extapi.authentication.certificates import Bundle, BundleError
+from extapi.authentication.bundle import Bundle, BundleError
 from extapi.manifests.registration import INJECT
-from extapi.manifests.settings import Settings
+from extapi.manifests.settings import ManifestSettings
 
 Obj = dict[str, Any]
 
 
 class PatchFailed(Exception):
-    """Nothing was changed, or not everything; the text says why, and what to do."""
+    """Nothing was changed, or not everything; the text says why and what to do."""
 
 
 class ApiServices(Protocol):
-    """The APIServices of a cluster. Methods raise :class:`PatchFailed`."""
+    """The APIServices of a cluster.
+
+    Each method raises :class:`PatchFailed` if the cluster refuses.
+    """
 
     def get(self, name: str) -> Obj | None:
         """The APIService; None if there is none of that name."""
@@ -38,18 +41,19 @@ class ApiServices(Protocol):
 
 
 def read_bundle(path: Path, now: dt.datetime) -> bytes:
-    """The PEM of the authorities in ``path``, and nothing else of it: no comments, no keys.
+    """The PEM of the authorities in ``path``, without comments and keys.
 
-    :raises PatchFailed: the file cannot be read, or one of its certificates cannot vouch for a server at ``now``.
+    Raises:
+        PatchFailed: The file cannot be read, or one of its certificates cannot vouch for a server at ``now``.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise PatchFailed(
-            f"{path}: {error.strerror}; 'extapi certs' makes it, and --ca-file names another one"
+            f"{path}: {error.strerror}; make it with 'extapi certs', or name another one with --ca-file"
         ) from error
     if b"PRIVATE KEY" in content:
-        raise PatchFailed(f"{path} holds a private key, which is not for a cluster to know; name the certificate")
+        raise PatchFailed(f"{path} holds a private key, which must stay out of the cluster; name the certificate")
     try:
         found = Bundle(content).certificates
     except BundleError as error:
@@ -61,11 +65,12 @@ def read_bundle(path: Path, now: dt.datetime) -> bytes:
 
 
 def set_bundle(
-    cluster: ApiServices, settings: Settings, names: Sequence[str], bundle: bytes
+    cluster: ApiServices, settings: ManifestSettings, names: Sequence[str], bundle: bytes
 ) -> Iterator[tuple[str, bool]]:
-    """Set it on the APIServices ``names``; which one was done, and whether it was changed.
+    """Set it on the APIServices ``names``; yields each name, and whether it was changed.
 
-    :raises PatchFailed: one is missing or is somebody else's (then none is changed), or the cluster refuses.
+    Raises:
+        PatchFailed: An APIService is missing or belongs to another server (then none is changed), or the cluster refuses.
     """
     text = base64.b64encode(bundle).decode()
     found = {name: cluster.get(name) for name in names}
@@ -75,15 +80,15 @@ def set_bundle(
     for name, obj in found.items():
         spec = (obj or {}).get("spec", {})
         changed: Obj = {} if spec.get("caBundle") == text else {"caBundle": text}
-        if spec.get("insecureSkipTLSVerify"):  # both are refused together; and who is vouched for has to be looked at
+        if spec.get("insecureSkipTLSVerify"):  # together both are refused; the server has to be verified
             changed["insecureSkipTLSVerify"] = None
         if changed:
             cluster.patch(name, {"spec": changed})
         yield name, bool(changed)
 
 
-def _mistake(name: str, obj: Obj | None, settings: Settings) -> str:
-    """Why the APIService is not one to be patched; empty if it is."""
+def _mistake(name: str, obj: Obj | None, settings: ManifestSettings) -> str:
+    """Why the APIService must not be patched; empty if it may be."""
     if obj is None:
         return f"there is no APIService {name}: apply the manifests first (kubectl apply -k DIRECTORY)"
     service = obj.get("spec", {}).get("service") or {}
@@ -91,7 +96,7 @@ def _mistake(name: str, obj: Obj | None, settings: Settings) -> str:
     if where != (settings.namespace, settings.name):
         led = f"to the Service {where[0]}/{where[1]}" if service else "to no Service"
         wanted = f"{settings.namespace}/{settings.name}"
-        return f"the APIService {name} leads {led}, not to {wanted}: --namespace and --name say which is meant"
+        return f"the APIService {name} leads {led}, not to {wanted}: choose the Service with --namespace and --name"
     if INJECT in obj.get("metadata", {}).get("annotations", {}):
         return (
             f"the APIService {name} has the annotation {INJECT}: cert-manager sets its caBundle, and would do so again"
@@ -107,6 +112,6 @@ def _problems(certificate: x509.Certificate, now: dt.datetime) -> Iterator[str]:
         authority = False
     # A self-signed serving certificate is its own authority; Go takes every certificate of a bundle for an anchor.
     if not authority and certificate.issuer != certificate.subject:
-        yield f"{subject} is no authority (basic constraints); caBundle takes the certificate that signed the server's"
+        yield f"{subject} is not an authority (basic constraints); caBundle needs the certificate that signed the server's"
     if certificate.not_valid_after_utc <= now:
-        yield f"{subject} expired at {certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}; take it out, or make a new one"
+        yield f"{subject} expired at {certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}; remove it, or make a new one"

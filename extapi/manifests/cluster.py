@@ -9,24 +9,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-from urllib3.exceptions import HTTPError
-
-from extapi.client.kubectlconfig import UnusableKubeconfig, operator
+from extapi.client.operatorclient import NoAnswer, UnusableKubeconfig, operator
 from extapi.manifests.cabundle import Obj, PatchFailed
 
 _PATH = "/apis/apiregistration.k8s.io/v1/apiservices/"
 _TIMEOUT = 30.0
 """Seconds for one request."""
+_LIMIT = 16 * 1024 * 1024
+"""Bytes of an answer."""
 
 
-class Cluster:
-    """See :class:`extapi.manifests.cabundle.ApiServices`. ``server`` is the URL of its kube-apiserver."""
+class ClusterAPIServices:
+    """See :class:`extapi.manifests.cabundle.ApiServices`. ``server`` is the URL of its kube-apiserver.
+
+    Args:
+        kubeconfig: None: what kubectl takes.
+        context: A name in it; empty: the current one.
+
+    Raises:
+        PatchFailed: It cannot be used.
+    """
 
     def __init__(self, kubeconfig: Path | None, context: str = "") -> None:
-        """``kubeconfig``: None is what kubectl takes; ``context``: a name in it, empty for the current one.
-
-        :raises PatchFailed: it cannot be used.
-        """
         try:
             self._operator = operator(kubeconfig, context)
         except UnusableKubeconfig as error:
@@ -34,14 +38,22 @@ class Cluster:
         self.server = self._operator.server
 
     def get(self, name: str) -> Obj | None:
-        """The APIService; None if there is none of that name. Raises :class:`PatchFailed`."""
+        """The APIService; None if there is none of that name.
+
+        Raises:
+            PatchFailed: It cannot be read.
+        """
         status, data = self._ask("GET", name, {})
         if status == 404:
             return None
         return self._object("get", name, status, data)
 
     def patch(self, name: str, patch: Obj) -> None:
-        """Change it by a JSON merge patch. Raises :class:`PatchFailed`."""
+        """Change it by a JSON merge patch (RFC 7386).
+
+        Raises:
+            PatchFailed: The cluster refuses, or does not answer.
+        """
         content = {"Content-Type": "application/merge-patch+json"}
         status, data = self._ask("PATCH", f"{name}?fieldManager=extapi-manifests", content, json.dumps(patch).encode())
         self._object("patch", name, status, data)
@@ -49,10 +61,11 @@ class Cluster:
     def _ask(self, method: str, target: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, bytes]:
         headers = {"Accept": "application/json", "User-Agent": "extapi-manifests", **headers}
         try:
-            answer = self._operator.request(method, _PATH + target, headers, body, timeout=_TIMEOUT)
-        except (HTTPError, OSError, UnusableKubeconfig) as error:
+            answer = self._operator.request(method, _PATH + target, headers, body, seconds=_TIMEOUT)
+            data, _ = answer.read(_LIMIT)  # half an answer is no JSON
+        except NoAnswer as error:
             raise PatchFailed(f"{self.server} does not answer: {error}") from error
-        return answer.status, answer.data
+        return answer.status, data
 
     def _object(self, verb: str, name: str, status: int, data: bytes) -> Obj:
         try:
@@ -62,5 +75,5 @@ class Cluster:
         if status == 200 and isinstance(found, dict):
             return found
         message = found.get("message") if isinstance(found, dict) else None
-        why = message or f"the answer is {status}, and no Status"
+        why = message or f"the answer is {status}, without a Status"
         raise PatchFailed(f"cannot {verb} the APIService {name} at {self.server}: {why}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from extapi.manifests.settings import Settings, SettingsErrors, make_settings, without_defaults
+from extapi.manifests.settings import ManifestSettings, SettingsErrors, make_settings, without_defaults
 from extapi.server.loading import LoadingError, load_api
 
 _DIRECTORY = Path("deploy")
@@ -26,12 +26,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write one object a file and kustomization.yaml here.  [default: one stream to stdout]",
+    help="Write one object per file, and kustomization.yaml, here.  [default: one stream to stdout]",
 )
 @click.option(
     "--name",
     metavar="NAME",
-    help="The name of everything that is made.  [default: the first part of the API group's name]",
+    help="The name of all rendered objects.  [default: the first part of the API group's name]",
 )
 @click.option("--namespace", metavar="NAME", help="Where the server runs.  [default: as --name]")
 @click.option("--image", metavar="IMAGE", help="The server's image.  [default: registry.example.com/NAME:1]")
@@ -39,7 +39,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--port", type=_PORT, metavar="PORT", help="The port of the pod.  [default: 8443; 10443 with --host-network]"
 )
 @click.option(
-    "--host-network", is_flag=True, help="Run in the network of the node, where kube-apiserver reaches no pods."
+    "--host-network", is_flag=True, help="Run the pod in its node's network, if kube-apiserver cannot reach pods."
 )
 @click.option(
     "--replicas",
@@ -47,12 +47,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     default=1,
     show_default=True,
     metavar="NUMBER",
-    help="How many pods; more than one only where nothing is stored.",
+    help="The number of pods; more than one only if nothing is stored.",
 )
 @click.option(
     "--storage",
     metavar="URL",
-    help="As of extapi serve.  [default: SQLite in a volume; memory: where nothing is stored]",
+    help="As for extapi serve.  [default: SQLite in a volume; memory: if nothing is stored]",
 )
 @click.option("--cert-manager", is_flag=True, help="Let cert-manager issue the serving certificate and set caBundle.")
 @click.option("--patch-ca-bundle", is_flag=True, help="Render nothing: set caBundle on the APIServices in the cluster.")
@@ -98,18 +98,18 @@ def manifests(
         sys.exit(1)
     except OthersFiles as error:
         _fail(str(error))
-    except BrokenPipeError:  # nobody reads on, as behind "head": click ends the process for that
+    except BrokenPipeError:  # the reader is gone, as behind "head": click ends the process for that
         raise
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 class OthersFiles(Exception):
-    """The directory has files that were not made here; the message names them, and says what to do."""
+    """The directory has files of another origin; the message names them and says what to do."""
 
 
-def _render(api: Any, settings: Settings, directory: Path | None, arguments: str) -> None:
-    """To files, or to stdout. Imports stand here, so that ``--help`` and mistakes answer at once."""
+def _render(api: Any, settings: ManifestSettings, directory: Path | None, arguments: str) -> None:
+    """Render to files or to stdout. Imported here, so that ``--help`` and wrong command lines answer at once."""
     from extapi.manifests.files import KUSTOMIZATION, kustomization, render, stream  # noqa: PLC0415
 
     files = render(settings, api)
@@ -117,7 +117,7 @@ def _render(api: Any, settings: Settings, directory: Path | None, arguments: str
         click.echo(stream(settings, files, arguments), nl=False)
         return
     directory.mkdir(parents=True, exist_ok=True)
-    # The kustomization comes first: by it a later run knows the directory, also if this one does not get to its end.
+    # The kustomization comes first: a later run recognizes the directory by it, even if this run is interrupted.
     texts = {KUSTOMIZATION: kustomization(settings, files, arguments)} | {file.name: file.text for file in files}
     _check_own(directory, directory / KUSTOMIZATION, texts)
     done = []
@@ -127,13 +127,14 @@ def _render(api: Any, settings: Settings, directory: Path | None, arguments: str
         if not same:
             path.write_bytes(content)
         done.append(f"{path} {'unchanged' if same else 'written'}")
-    click.echo("\n".join(done))  # not before all is there: behind a pipe that nobody reads this is the end
+    click.echo("\n".join(done))  # after everything is written: behind a closed pipe this is the end
 
 
 def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> None:
-    """Nothing of somebody else's is written over: a directory called deploy is often there already.
+    """Never overwrite files of another origin: a directory called deploy often exists already.
 
-    :raises OthersFiles: there are files of these names, and none that says that they were made here.
+    Raises:
+        OthersFiles: Files of these names exist, and no kustomization that says that they were made here.
     """
     from extapi.manifests.files import MADE_BY  # noqa: PLC0415
 
@@ -145,7 +146,7 @@ def _check_own(directory: Path, kustomization: Path, names: Iterable[str]) -> No
         )
 
 
-def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None, context: str) -> None:
+def _patch(api: Any, settings: ManifestSettings, ca_file: Path, kubeconfig: Path | None, context: str) -> None:
     from extapi.client.kubernetespackage import MissingPackage, require_kubernetes  # noqa: PLC0415
 
     try:
@@ -153,13 +154,13 @@ def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None,
     except MissingPackage as missing:
         _fail(str(missing))
     from extapi.manifests.cabundle import PatchFailed, read_bundle, set_bundle  # noqa: PLC0415
-    from extapi.manifests.cluster import Cluster  # noqa: PLC0415
+    from extapi.manifests.cluster import ClusterAPIServices  # noqa: PLC0415
 
     names = [f"{version}.{group.name}" for group in api.groups for version in group.versions_by_priority()]
     done, problems = [], ""
     try:
         bundle = read_bundle(ca_file, dt.datetime.now(dt.UTC))
-        cluster = Cluster(kubeconfig, context)
+        cluster = ClusterAPIServices(kubeconfig, context)
         for name, changed in set_bundle(cluster, settings, names, bundle):
             done.append(f"apiservice.apiregistration.k8s.io/{name} {'patched' if changed else 'unchanged'}")
     except PatchFailed as error:
@@ -173,7 +174,7 @@ def _patch(api: Any, settings: Settings, ca_file: Path, kubeconfig: Path | None,
 
 
 def _arguments(target: str, directory: Path | None, flags: Mapping[str, Any]) -> str:
-    """A command line that makes the same; DIR is where it is, wherever that was."""
+    """A command line that renders the same; it names DIR instead of the actual directory."""
     words = [target, *(["--dir", "."] if directory is not None else [])]
     for key, value in flags.items():
         words.append(f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}"))

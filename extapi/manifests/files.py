@@ -1,4 +1,4 @@
-"""Everything that is applied, one object a file, in the order in which it needs each other; and the kustomization."""
+"""All manifests, one object per file, in the order of dependence; and the kustomization."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 from extapi.api.definition import Api
 from extapi.manifests import registration, rights, workload
-from extapi.manifests.settings import Settings
+from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.yamltext import comment, to_yaml
 
 Obj = dict[str, Any]
 
 KUSTOMIZATION = "kustomization.yaml"
 MADE_BY = "Made by: extapi manifests "
-"""How the kustomization begins, after the mark of a comment."""
+"""The first comment line of the kustomization."""
 CERTIFICATES = "certs"
-"""Where, beside the kustomization (kustomize reads nothing outside), ``extapi certs`` keeps what the Secret is made of."""
+"""The directory beside the kustomization in which ``extapi certs`` keeps the files of the Secret; kustomize reads no others."""
 
 
 @dataclass(frozen=True)
 class File:
-    """One object. ``why`` stands above it; what is not ``applied`` is there for those who want it."""
+    """One object. ``why`` is the comment above it; a file that is not ``applied`` is optional."""
 
     name: str
     obj: Obj = field(repr=False)
@@ -31,20 +31,21 @@ class File:
 
     @property
     def text(self) -> str:
-        """What is in the file."""
+        """The content of the file."""
         return comment(self.why) + to_yaml(self.obj)
 
 
-def render(settings: Settings, api: Api) -> list[File]:
-    """All files but the kustomization. Depends on nothing but its arguments.
+def render(settings: ManifestSettings, api: Api) -> list[File]:
+    """All files except the kustomization. Depends only on its arguments.
 
-    :raises ValueError: the API cannot be served; the message says why.
+    Raises:
+        ValueError: The API cannot be served; the message says why.
     """
     return [*_base(settings), *_rights(settings, api), *_workload(settings), *_registration(settings, api)]
 
 
-def kustomization(settings: Settings, files: Sequence[File], arguments: str) -> str:
-    """The text of ``kustomization.yaml``. ``arguments``: those of the command that has made it all."""
+def kustomization(settings: ManifestSettings, files: Sequence[File], arguments: str) -> str:
+    """The text of ``kustomization.yaml``. ``arguments``: those of the command that rendered the files."""
     obj: Obj = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -62,11 +63,11 @@ def kustomization(settings: Settings, files: Sequence[File], arguments: str) -> 
     }
     why = f"""\
 Of files that git ignores: extapi certs --service {settings.name} --namespace {settings.namespace} --dir DIRECTORY/{CERTIFICATES}
-Its name stays the same, so that a new certificate needs no new pod: the server looks at its files every few seconds."""
+Its name stays the same, so that a new certificate needs no new pod: the server checks its files every few seconds."""
     return text + comment(why) + to_yaml({"secretGenerator": [generator]})
 
 
-def stream(settings: Settings, files: Sequence[File], arguments: str) -> str:
+def stream(settings: ManifestSettings, files: Sequence[File], arguments: str) -> str:
     """All that is applied as one stream of documents."""
     head = f"{MADE_BY}{arguments}\n"
     if not settings.cert_manager:
@@ -75,66 +76,66 @@ def stream(settings: Settings, files: Sequence[File], arguments: str) -> str:
     return comment(head) + "---\n".join(file.text for file in files if file.applied)
 
 
-def _base(settings: Settings) -> Iterator[File]:
+def _base(settings: ManifestSettings) -> Iterator[File]:
     yield File("namespace.yaml", workload.namespace(settings))
     yield File("service-account.yaml", workload.service_account(settings))
 
 
-def _rights(settings: Settings, api: Api) -> Iterator[File]:
+def _rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
     yield File(
         "auth-delegator.yaml",
         rights.auth_delegator(settings),
-        "TokenReview and SubjectAccessReview: the server asks kube-apiserver who somebody is and what they may do.",
+        "TokenReview and SubjectAccessReview: the server asks kube-apiserver who users are and what they may do.",
     )
     yield File(
         "authentication-reader.yaml",
         rights.authentication_reader(settings),
-        "The ConfigMap that says by which certificate and headers kube-apiserver speaks for users.",
+        "The ConfigMap with the authority and the headers by which kube-apiserver names users.",
     )
     yield File(
         "server-role.yaml",
         rights.server_role(settings, api),
-        "Nothing is created in a namespace that is missing or going away."
+        "Nothing is created in a namespace that is missing or being deleted."
         + (" The other rules are those of Api(needs=[...]), for the server's own code." if api.needs else ""),
     )
     yield File("server-role-binding.yaml", rights.server_role_binding(settings))
     view, edit = rights.view_role(settings, api), rights.edit_role(settings, api)
     if view is not None:
-        why = "For users: who has the cluster's role view, edit or admin may read this API as well."
+        why = "For users: the cluster's roles view, edit and admin may also read this API."
         yield File("view-role.yaml", view, why)
     if edit is not None:
-        why = "For users: who has edit or admin may write as well, but not the status, which is for controllers."
+        why = "For users: the roles edit and admin may also write, but not the status, which is for controllers."
         yield File("edit-role.yaml", edit, why)
 
 
-def _workload(settings: Settings) -> Iterator[File]:
+def _workload(settings: ManifestSettings) -> Iterator[File]:
     if settings.data_directory:
         yield File("volume-claim.yaml", workload.volume_claim(settings))
     yield File("deployment.yaml", workload.deployment(settings))
     if settings.replicas > 1:
         yield File("disruption-budget.yaml", workload.disruption_budget(settings))
-    if not settings.host_network:  # to pods in the network of the node no policy applies
+    if not settings.host_network:  # no policy applies to pods in the node's network
         yield File(
             "network-policy.yaml",
             workload.network_policy(settings),
-            "Not in kustomization.yaml: what your own code has to reach is not known here. If this is enough for it:\n"
+            "Not in kustomization.yaml: what your own code has to reach is unknown here. If this is enough for it:\n"
             "kubectl apply -f network-policy.yaml",
             applied=False,
         )
 
 
-def _registration(settings: Settings, api: Api) -> Iterator[File]:
+def _registration(settings: ManifestSettings, api: Api) -> Iterator[File]:
     yield File("service.yaml", registration.service(settings))
     if settings.cert_manager:
         for name, obj in registration.certificates(settings):
             yield File(f"{name}.yaml", obj)
     for obj in registration.api_services(settings, api):
-        # One group is the rule; then the version says enough.
+        # Usually there is one group; then the version is enough.
         name = obj["metadata"]["name"] if len(api.groups) > 1 else obj["spec"]["version"]
         yield File(f"apiservice-{name}.yaml", obj, _about_ca(settings))
 
 
-def _about_ca(settings: Settings) -> str:
+def _about_ca(settings: ManifestSettings) -> str:
     if settings.cert_manager:
         return "cert-manager puts its authority into caBundle."
     return "caBundle is set on the living object, by: extapi manifests ... --patch-ca-bundle"

@@ -1,8 +1,8 @@
-"""What leads to the server: the Service, one APIService a version, and where cert-manager is asked, the certificates.
+"""What leads to the server: the Service, one APIService per version, and the certificates if cert-manager issues them.
 
-An APIService is rendered without ``caBundle``: a file that is kept in a repository should not go stale with an authority.
-Until it is set (:mod:`extapi.manifests.cabundle`, or cert-manager's injector) kube-apiserver knows nobody who vouches for
-the server but the authorities of its own system, and finds the API not available. It is never told not to look.
+An APIService is rendered without ``caBundle``, so that a file in a repository does not go stale when the authority changes.
+Until it is set (:mod:`extapi.manifests.cabundle`, or cert-manager's injector), kube-apiserver trusts only the authorities of
+its own system and reports the API as not available. Verification is never turned off.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from extapi.api.definition import Api
-from extapi.manifests.settings import Settings
+from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.workload import metadata, tls_secret
 from extapi.manifests.yamltext import Noted
 
@@ -24,8 +24,8 @@ _FIRST_VERSION_PRIORITY = 100
 _CERT_MANAGER = "cert-manager.io/v1"
 
 
-def service(settings: Settings) -> Obj:
-    """The name and the port under which kube-apiserver asks for the server."""
+def service(settings: ManifestSettings) -> Obj:
+    """The name and the port at which kube-apiserver reaches the server."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -37,8 +37,8 @@ def service(settings: Settings) -> Obj:
     }
 
 
-def api_services(settings: Settings, api: Api) -> Iterator[Obj]:
-    """One a version; within a group the preferred version has the highest priority (``versionPriority``)."""
+def api_services(settings: ManifestSettings, api: Api) -> Iterator[Obj]:
+    """One per version; within a group the preferred version has the highest priority (``versionPriority``)."""
     annotations = (
         {"annotations": {INJECT: f"{settings.namespace}/{settings.name}-tls"}} if settings.cert_manager else {}
     )
@@ -58,14 +58,14 @@ def api_services(settings: Settings, api: Api) -> Iterator[Obj]:
             }
 
 
-def hosts(settings: Settings) -> tuple[str, ...]:
-    """The names that the serving certificate has to hold; kube-apiserver looks for the first one."""
+def hosts(settings: ManifestSettings) -> tuple[str, ...]:
+    """The names that the serving certificate must cover; kube-apiserver checks the first one."""
     inside = f"{settings.name}.{settings.namespace}"
     return (f"{inside}.svc", f"{inside}.svc.cluster.local")
 
 
-def certificates(settings: Settings) -> Iterator[tuple[str, Obj]]:
-    """Names of files, and what makes cert-manager issue and renew the serving certificate, by an authority of its own."""
+def certificates(settings: ManifestSettings) -> Iterator[tuple[str, Obj]]:
+    """File names, and the objects that make cert-manager issue and renew the serving certificate with its own authority."""
     selfsigned, authority = f"{settings.name}-selfsigned", f"{settings.name}-ca"
     yield "issuer-selfsigned", _issuer(settings, "selfsigned", {"selfSigned": {}})
     kept = Noted(
@@ -91,9 +91,9 @@ def certificates(settings: Settings) -> Iterator[tuple[str, Obj]]:
     yield "certificate-tls", _certificate(settings, "tls", serving_spec)
 
 
-def _issuer(settings: Settings, suffix: str, spec: Obj) -> Obj:
+def _issuer(settings: ManifestSettings, suffix: str, spec: Obj) -> Obj:
     return {"apiVersion": _CERT_MANAGER, "kind": "Issuer", "metadata": metadata(settings, suffix), "spec": spec}
 
 
-def _certificate(settings: Settings, suffix: str, spec: Obj) -> Obj:
+def _certificate(settings: ManifestSettings, suffix: str, spec: Obj) -> Obj:
     return {"apiVersion": _CERT_MANAGER, "kind": "Certificate", "metadata": metadata(settings, suffix), "spec": spec}

@@ -1,7 +1,7 @@
-"""Who may what: the server in the cluster, and users with what it serves.
+"""Rights: of the server in the cluster, and of users on what it serves.
 
 Source of the server's rights: "Set up an extension API server" in the Kubernetes documentation, and what this server
-reads: ``extapi.server.lifecycle``. Controllers and plugins of an author go through the server itself, by loopback.
+reads: ``extapi.server.process``. Controllers and plugins of an author go through the server itself, by loopback.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from twisted.internet.task import Clock
 
 from extapi.api.definition import Api
-from extapi.manifests.settings import Settings
+from extapi.manifests.settings import ManifestSettings
 from extapi.registry.served import ServedKind
 from extapi.server.installation import Installation
 from extapi.storage.memory import MemoryBackend
@@ -27,51 +27,51 @@ WRITE = ("create", "delete", "deletecollection", "patch", "update")
 _LABEL = f"{RBAC}/aggregate-to-"
 
 
-def auth_delegator(settings: Settings) -> Obj:
-    """It asks kube-apiserver who somebody is and what they may do."""
+def auth_delegator(settings: ManifestSettings) -> Obj:
+    """The server asks kube-apiserver who a user is and what they may do."""
     return _binding(settings, "ClusterRoleBinding", "auth-delegator", "ClusterRole", "system:auth-delegator")
 
 
-def authentication_reader(settings: Settings) -> Obj:
-    """It reads under which authorities and headers kube-apiserver proxies to it."""
+def authentication_reader(settings: ManifestSettings) -> Obj:
+    """The server reads the authorities and headers with which kube-apiserver proxies to it."""
     role = "extension-apiserver-authentication-reader"
     return _binding(settings, "RoleBinding", "authentication-reader", "Role", role, namespace="kube-system")
 
 
-def server_role(settings: Settings, api: Api) -> Obj:
-    """What else it reads; and what the author's own code does in the cluster, as ``Api(needs=[...])`` says."""
+def server_role(settings: ManifestSettings, api: Api) -> Obj:
+    """What else the server reads, and what the author's code does in the cluster (``Api(needs=[...])``)."""
     namespaces = {"apiGroups": ("",), "resources": ("namespaces",), "verbs": READ}
     return _role(settings, "server", [namespaces, *(rule.to_dict() for rule in api.needs)])
 
 
-def server_role_binding(settings: Settings) -> Obj:
+def server_role_binding(settings: ManifestSettings) -> Obj:
     """The server has that role."""
     return _binding(settings, "ClusterRoleBinding", "server", "ClusterRole", f"{settings.name}:server")
 
 
-def view_role(settings: Settings, api: Api) -> Obj | None:
-    """Reading, as a part of the cluster's role ``view``, and by that of ``edit`` and ``admin``; None if nothing can be read."""
+def view_role(settings: ManifestSettings, api: Api) -> Obj | None:
+    """Read access, aggregated to the cluster's role ``view``, and so to ``edit`` and ``admin``; None if nothing can be read."""
     rules = list(_rules(api, READ))
     return _role(settings, "view", rules, "view") if rules else None
 
 
-def edit_role(settings: Settings, api: Api) -> Obj | None:
-    """Writing, as a part of ``edit`` and ``admin``; None if nothing can be written.
+def edit_role(settings: ManifestSettings, api: Api) -> Obj | None:
+    """Write access, aggregated to ``edit`` and ``admin``; None if nothing can be written.
 
-    Not the status: that is written by controllers, which are given a role of their own.
+    Without status, which controllers write; they have their own role.
     """
     rules = list(_rules(api, WRITE, without="status"))
     return _role(settings, "edit", rules, "edit", "admin") if rules else None
 
 
 def served_verbs(api: Api) -> dict[str, dict[str, frozenset[str]]]:
-    """By group and resource (``pizzas``, ``pizzas/status``): the verbs that discovery lists, of all versions together.
+    """The verbs that discovery lists, of all versions together, by group and resource (``pizzas``, ``pizzas/status``).
 
-    :raises ValueError: the API cannot be served; the message says why.
+    Raises:
+        ValueError: The API cannot be served; the message says why.
     """
     clock: Any = Clock()
-    backend = MemoryBackend(clock)
-    installation = Installation(Cacher(backend, clock), backend, clock, Random(0))  # noqa: S311 - for names, none is made
+    installation = Installation(Cacher(MemoryBackend(clock), clock), clock, Random(0))  # noqa: S311 - generates names only, and none here
     found: dict[str, dict[str, frozenset[str]]] = {}
     for group in api.groups:
         for kind in group.kinds:
@@ -95,13 +95,15 @@ def _rules(api: Api, wanted: Sequence[str], *, without: str = "") -> Iterator[Ob
             yield {"apiGroups": (group,), "resources": tuple(sorted(sets[verbs])), "verbs": verbs}
 
 
-def _role(settings: Settings, name: str, rules: Sequence[Obj], *aggregate_to: str) -> Obj:
+def _role(settings: ManifestSettings, name: str, rules: Sequence[Obj], *aggregate_to: str) -> Obj:
     labels = settings.labels | {f"{_LABEL}{role}": "true" for role in aggregate_to}
     metadata = {"name": f"{settings.name}:{name}", "labels": labels}
     return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
 
 
-def _binding(settings: Settings, kind: str, name: str, role_kind: str, role: str, *, namespace: str = "") -> Obj:
+def _binding(
+    settings: ManifestSettings, kind: str, name: str, role_kind: str, role: str, *, namespace: str = ""
+) -> Obj:
     where: Collection[tuple[str, str]] = [("namespace", namespace)] if namespace else []
     return {
         "apiVersion": f"{RBAC}/v1",

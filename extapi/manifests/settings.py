@@ -1,6 +1,6 @@
-"""What the manifests are made for: the answers to every question that they leave open, checked all at once.
+"""The settings of the manifests, checked all at once.
 
-Knows what a cluster takes for names, ports and images; knows no manifest.
+Knows which names, ports and images a cluster accepts; knows no manifest.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from extapi.storage.url import parse_url
 
 PORT = 8443
 HOST_PORT = 10443
-"""The port without and with the network of the node: there 443, 6443 and 8443 are taken on many."""
+"""The port without and with the node's network, where 443, 6443 and 8443 are often taken."""
 NAME_LIMIT = 40
-"""Characters of a name: it is a part of others, and a label has 63 at most."""
+"""Characters per name: it is part of other names, and a label has at most 63."""
 
 NAMESPACE_LIMIT = 63
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-"""RFC 1035: what a Service may be called."""
+"""RFC 1035: names of Services."""
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-"""RFC 1123: what a namespace may be called."""
+"""RFC 1123: names of namespaces."""
 _CLUSTERS_OWN = re.compile(r"default|kube-.*")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
 _SHARED = ("/", "/opt", "/tmp", "/var")  # noqa: S108 - refused
-"""Directories that a volume would hide; below them it may be."""
+"""Directories that a volume must not be mounted on; below them it may be."""
 _TAKEN = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/opt/extapi", "/proc", "/run", "/sbin", "/sys", "/usr", "/var/run")
-"""Nor below these: they hold the program, its certificate, or what the kubelet puts there."""
+"""Directories that a volume must not be mounted on or below: they hold the program, its certificate, or files of the kubelet."""
 
 
 class SettingsErrors(Exception):
-    """Everything that is wrong with the flags, a line each."""
+    """Everything that is wrong with the flags, one line each."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -43,24 +43,24 @@ class SettingsErrors(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How the server is called, where it runs and what it needs there."""
+class ManifestSettings:
+    """The name of the server, where it runs and what it needs there."""
 
     target: str
     """``MODULE:NAME`` of the API."""
     name: str
-    """Of the Service, the Deployment, the service account, and the first part of all other names."""
+    """The name of the Service, the Deployment and the service account, and the first part of all other names."""
     namespace: str
     image: str
     port: int
-    """That the server listens on; clients come by the Service, at 443."""
+    """The port that the server listens on; clients reach it through the Service, at 443."""
     host_network: bool
     replicas: int
     storage: str
     """As ``extapi serve --storage`` has it."""
     cert_manager: bool
     stores: bool
-    """Whether the server has objects of its own, in a file or in memory: then there is one of it at any time."""
+    """Whether the server keeps objects in a file or in memory; then only one replica may run at a time."""
 
     @property
     def data_directory(self) -> str:
@@ -71,7 +71,7 @@ class Settings:
 
     @property
     def labels(self) -> dict[str, str]:
-        """On everything; the pods are found by them."""
+        """The labels of all objects; the pods are selected by them."""
         return {"app.kubernetes.io/name": self.name}
 
 
@@ -81,8 +81,8 @@ def default_name(api: Api) -> str:
 
 
 def has_storage(api: Api) -> bool:
-    """Whether a kind of it is stored, and does not answer itself."""
-    return any(kind.serves is None for group in api.groups for kind in group.kinds)
+    """Whether a kind of it is stored, not virtual."""
+    return any(kind.rest is None for group in api.groups for kind in group.kinds)
 
 
 def make_settings(
@@ -97,13 +97,14 @@ def make_settings(
     replicas: int = 1,
     storage: str = "",
     cert_manager: bool = False,
-) -> Settings:
-    """The settings for ``api``; what is empty or 0 is derived from its first group's name.
+) -> ManifestSettings:
+    """The settings for ``api``; an empty value or 0 is derived from the name of its first group.
 
-    :raises SettingsErrors: they cannot be, for each other or for the API.
+    Raises:
+        SettingsErrors: Settings contradict each other or do not fit the API.
     """
     name = name or default_name(api)
-    settings = Settings(
+    settings = ManifestSettings(
         target=target,
         name=name,
         namespace=namespace or name,
@@ -122,9 +123,10 @@ def make_settings(
 
 
 def without_defaults(api: Api, target: str, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of ``flags``, by the names that :func:`make_settings` has for them, without which the settings would be others.
+    """The ``flags`` that differ from their defaults, by their names in :func:`make_settings`.
 
-    :raises SettingsErrors: as :func:`make_settings`.
+    Raises:
+        SettingsErrors: As :func:`make_settings`.
     """
     settings, kept = make_settings(api, target, **flags), dict(flags)
     for key in flags:
@@ -132,23 +134,23 @@ def without_defaults(api: Api, target: str, flags: Mapping[str, Any]) -> dict[st
         try:
             if make_settings(api, target, **fewer) == settings:
                 kept = fewer
-        except SettingsErrors:  # what is derived here cannot be: the flag is there for that
+        except SettingsErrors:  # the derived value is invalid, so the flag is needed
             continue
     return kept
 
 
-def _names(api: Api, settings: Settings) -> Iterator[str]:
+def _names(api: Api, settings: ManifestSettings) -> Iterator[str]:
     name, namespace = settings.name, settings.namespace
     if not _LABEL.fullmatch(name) or len(name) > NAME_LIMIT:
         yield f"--name: {name!r} is not a DNS label of at most {NAME_LIMIT} characters that begins with a letter"
-    elif name == "system":  # names of cluster roles and their bindings that begin with system: are Kubernetes' own
+    elif name == "system":  # names of cluster roles and bindings that begin with system: are reserved for Kubernetes
         yield "--name: 'system' is Kubernetes' own: a binding would be called system:auth-delegator; choose another one"
     if namespace != name and (not _NAMESPACE.fullmatch(namespace) or len(namespace) > NAMESPACE_LIMIT):
         yield f"--namespace: {namespace!r} is not a DNS label of at most {NAMESPACE_LIMIT} characters"
     elif _CLUSTERS_OWN.fullmatch(namespace):
         yield (
-            f"--namespace: {namespace} is the cluster's own; these manifests say which pods their namespace admits, and "
-            "to delete them deletes it. Choose another one"
+            f"--namespace: {namespace} is the cluster's own; these manifests set which pods their namespace admits, and "
+            "deleting them deletes it. Choose another one"
         )
     if not _IMAGE.fullmatch(settings.image):
         yield f"--image: {settings.image!r} is not the name of an image, such as registry.example.com/pizza:1"
@@ -158,14 +160,14 @@ def _names(api: Api, settings: Settings) -> Iterator[str]:
         yield f"--port: {settings.port} is privileged, and the server does not run as root; clients use the Service's 443"
 
 
-def _storage(settings: Settings) -> Iterator[str]:
+def _storage(settings: ManifestSettings) -> Iterator[str]:
     try:
         path = parse_url(settings.storage)
     except ValueError as error:
         yield f"--storage: {error}"
         return
     if path and not path.startswith("/"):
-        yield f"--storage: {settings.storage!r} is relative, and a pod has no place for it; four slashes make it absolute"
+        yield f"--storage: {settings.storage!r} is relative, and a pod needs an absolute path: use four slashes"
     elif path and not _mountable(settings.data_directory):
         yield (
             f"--storage: a volume is mounted at the file's directory, which cannot be {settings.data_directory}; "
@@ -174,16 +176,16 @@ def _storage(settings: Settings) -> Iterator[str]:
     if settings.replicas > 1 and path:
         yield (
             f"--replicas: {settings.replicas} pods cannot share one SQLite file: one process has it, "
-            "a second one refuses to start. One replica is all there can be with this storage"
+            "a second one refuses to start. Only one replica is possible with this storage"
         )
     elif settings.replicas > 1 and settings.stores:
         yield (
-            f"--replicas: with memory: each of {settings.replicas} pods would have objects of its own, "
-            "and clients would see now these, now those. One replica is all there can be with this storage"
+            f"--replicas: with memory: each of {settings.replicas} pods would have its own objects, "
+            "and clients would see now these, now those. Only one replica is possible with this storage"
         )
 
 
 def _mountable(directory: str) -> bool:
-    """Whether a volume of its own can be there; kube-apiserver takes no colon in a ``mountPath``."""
+    """Whether a volume can be mounted there; kube-apiserver accepts no colon in a ``mountPath``."""
     taken = directory in _SHARED or any(PurePosixPath(directory).is_relative_to(each) for each in _TAKEN)
     return not taken and ".." not in PurePosixPath(directory).parts and ":" not in directory

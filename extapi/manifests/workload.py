@@ -1,13 +1,13 @@
-"""What runs: the namespace with its account, the volume, the Deployment, and what keeps and guards its pods.
+"""What runs: the namespace with its account, the volume, the Deployment, its disruption budget and network policy.
 
-The pod is one that the Pod Security level ``restricted`` admits, but for the network of the node where that is asked for.
+The Pod Security level ``restricted`` admits the pod, unless it uses the node's network.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from extapi.manifests.settings import Settings
+from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.yamltext import Noted
 from extapi.server.serving import DRAIN
 
@@ -17,16 +17,16 @@ USER = 65532
 """User and group of the process; the image has the same."""
 TLS_DIRECTORY = "/etc/extapi/tls"
 _DELAY = 5
-"""Seconds that one of several pods goes on serving after it was told to end, until everybody has heard that it is not ready.
+"""Seconds that one of several pods keeps serving after it was told to stop, until all clients know that it is not ready.
 
-Of a single one kube-apiserver asks nothing any more as soon as it is told to end: a delay would only hold up its successor.
+kube-apiserver sends no requests to a single pod once it is told to stop; a delay would only hold up its successor.
 """
 _SPARE = 5
-"""Seconds between the end of what is in work and the kubelet's patience."""
+"""Seconds between the end of requests in flight and the kubelet's grace period."""
 
 
-def namespace(settings: Settings) -> Obj:
-    """The server's own namespace, with the rule for its pods."""
+def namespace(settings: ManifestSettings) -> Obj:
+    """The server's namespace, with the Pod Security level of its pods."""
     enforce = "pod-security.kubernetes.io/enforce"
     labels: Obj = dict(settings.labels)
     if settings.host_network:
@@ -38,13 +38,13 @@ def namespace(settings: Settings) -> Obj:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": settings.namespace, "labels": labels}}
 
 
-def service_account(settings: Settings) -> Obj:
-    """As whom the server speaks to kube-apiserver."""
+def service_account(settings: ManifestSettings) -> Obj:
+    """The account with which the server calls kube-apiserver."""
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(settings)}
 
 
-def volume_claim(settings: Settings) -> Obj:
-    """The disk of the SQLite file."""
+def volume_claim(settings: ManifestSettings) -> Obj:
+    """The volume of the SQLite file."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -53,7 +53,7 @@ def volume_claim(settings: Settings) -> Obj:
     }
 
 
-def deployment(settings: Settings) -> Obj:
+def deployment(settings: ManifestSettings) -> Obj:
     """The server itself."""
     return {
         "apiVersion": "apps/v1",
@@ -68,8 +68,8 @@ def deployment(settings: Settings) -> Obj:
     }
 
 
-def disruption_budget(settings: Settings) -> Obj:
-    """Of several pods, all but one go on while nodes are drained."""
+def disruption_budget(settings: ManifestSettings) -> Obj:
+    """Of several pods, at most one is evicted at a time while nodes are drained."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -78,9 +78,9 @@ def disruption_budget(settings: Settings) -> Obj:
     }
 
 
-def network_policy(settings: Settings) -> Obj:
-    """Nothing but the port of the server from outside, nothing but kube-apiserver from inside."""
-    https = Noted("egress", "To kube-apiserver: its Service's port, and its own where that is what the network sees.")
+def network_policy(settings: ManifestSettings) -> Obj:
+    """Incoming traffic only to the server's port, outgoing traffic only to kube-apiserver."""
+    https = Noted("egress", "To kube-apiserver: its Service's port, and its own port in case the network sees that.")
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -90,7 +90,7 @@ def network_policy(settings: Settings) -> Obj:
             "policyTypes": ("Ingress", "Egress"),
             Noted(
                 "ingress",
-                "From anywhere: kube-apiserver is no pod, and its address is not known here. Where you know it, add",
+                "From anywhere: kube-apiserver is not a pod, and its address is unknown here. If you know it, add",
                 "from: [{ipBlock: {cidr: ADDRESS/32}}].",
             ): [{"ports": [{"protocol": "TCP", "port": settings.port}]}],
             https: [{"ports": [{"protocol": "TCP", "port": port} for port in (443, 6443)]}],
@@ -98,18 +98,18 @@ def network_policy(settings: Settings) -> Obj:
     }
 
 
-def metadata(settings: Settings, suffix: str = "") -> Obj:
-    """The metadata of what is in the server's namespace."""
+def metadata(settings: ManifestSettings, suffix: str = "") -> Obj:
+    """The metadata of an object in the server's namespace."""
     name = f"{settings.name}-{suffix}" if suffix else settings.name
     return {"name": name, "namespace": settings.namespace, "labels": settings.labels}
 
 
-def _strategy(settings: Settings) -> Obj:
+def _strategy(settings: ManifestSettings) -> Obj:
     if settings.data_directory or settings.stores:
         why = (
-            "One process has the SQLite file"
+            "Only one process can use the SQLite file"
             if settings.data_directory
-            else "Each pod has objects of its own in memory"
+            else "Each pod has its own objects in memory"
         )
         return {Noted("strategy", f"{why}: the old pod ends before the new one starts."): {"type": "Recreate"}}
     if settings.host_network:
@@ -120,7 +120,7 @@ def _strategy(settings: Settings) -> Obj:
     return {}
 
 
-def _pod(settings: Settings) -> Obj:
+def _pod(settings: ManifestSettings) -> Obj:
     network: Obj = {}
     if settings.host_network:
         network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
@@ -136,7 +136,7 @@ def _pod(settings: Settings) -> Obj:
     delay = _shutdown_delay(settings)
     grace = Noted(
         "terminationGracePeriodSeconds",
-        f"{'--shutdown-delay-duration, then up' if delay else 'Up'} to {DRAIN:.0f} seconds for requests in work, "
+        f"{'--shutdown-delay-duration, then up' if delay else 'Up'} to {DRAIN:.0f} seconds for requests in progress, "
         "then some to spare.",
     )
     return {
@@ -158,7 +158,7 @@ def _pod(settings: Settings) -> Obj:
     }
 
 
-def _container(settings: Settings) -> Obj:
+def _container(settings: ManifestSettings) -> Obj:
     mounts: list[Obj] = [{"name": "tls", "mountPath": TLS_DIRECTORY, "readOnly": True}]
     if settings.data_directory:
         mounts.append({"name": "data", "mountPath": settings.data_directory})
@@ -176,9 +176,7 @@ def _container(settings: Settings) -> Obj:
             *([f"--shutdown-delay-duration={delay}s"] if (delay := _shutdown_delay(settings)) else []),
         ],
         "ports": [{"name": "https", "containerPort": settings.port}],
-        Noted(
-            "startupProbe", "A large store takes a while to read: two minutes, before anybody asks whether it is alive."
-        ): {
+        Noted("startupProbe", "A large store takes a while to read: two minutes before the first liveness probe."): {
             **_probe("/livez", seconds=2),
             "failureThreshold": 60,
         },
@@ -187,7 +185,8 @@ def _container(settings: Settings) -> Obj:
         "resources": {
             "requests": {"cpu": "100m", "memory": "128Mi"},
             Noted(
-                "limits", "Memory grows with the objects, all of which it holds. No limit of CPU: it would only delay."
+                "limits",
+                "Memory grows with the objects, which are all kept in it. There is no CPU limit: it would only delay.",
             ): {"memory": "512Mi"},
         },
         "securityContext": {
@@ -199,17 +198,17 @@ def _container(settings: Settings) -> Obj:
     }
 
 
-def _shutdown_delay(settings: Settings) -> int:
+def _shutdown_delay(settings: ManifestSettings) -> int:
     return _DELAY if settings.replicas > 1 else 0
 
 
 def _probe(path: str, *, seconds: int) -> Obj:
-    """Both paths are open to everybody; the kubelet does not look at the certificate."""
+    """Both paths need no authorization, and the kubelet does not verify the certificate."""
     get = {"path": path, "port": "https", "scheme": "HTTPS"}
     return {"httpGet": get, "periodSeconds": seconds, "timeoutSeconds": 5}
 
 
-def _volumes(settings: Settings) -> list[Obj]:
+def _volumes(settings: ManifestSettings) -> list[Obj]:
     mode = Noted("defaultMode", "0440: for the group of the pod, fsGroup.")
     volumes: list[Obj] = [{"name": "tls", "secret": {"secretName": tls_secret(settings), mode: 0o440}}]
     if settings.data_directory:
@@ -218,6 +217,6 @@ def _volumes(settings: Settings) -> list[Obj]:
     return volumes
 
 
-def tls_secret(settings: Settings) -> str:
+def tls_secret(settings: ManifestSettings) -> str:
     """The name of the Secret with the serving certificate."""
     return f"{settings.name}-tls"

@@ -1,6 +1,6 @@
-"""Data as the YAML that a person would write: block style, keys in their order, comments where they say why.
+"""Data as YAML that a person would write: block style, keys in order, comments that say why.
 
-Knows YAML and no Kubernetes. PyYAML has no comments; what is written here is little enough to be done by hand.
+Knows YAML, not Kubernetes. PyYAML writes no comments, and the little that is needed here is written by hand.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, Self
 import yaml
 
 _PLAIN = re.compile(r"(?:--)?[A-Za-z/][A-Za-z0-9_./@=:-]*(?<!:)|[1-9][0-9]*(?:m|h|Mi|Gi)")
-"""Strings that need no quotes in any YAML, quantities among them: no reader takes them for a number, or for syntax."""
+"""Strings that need no quotes in any YAML, including quantities: no reader takes them for a number or for syntax."""
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"})
-"""But for these, in any case: YAML 1.1 has several names for some values."""
+"""Exceptions, in any case: YAML 1.1 has several names for some values."""
 
 
 class Noted(str):
-    """A key with a comment above it, in the lines of which it is to be written."""
+    """A key with a comment above it."""
 
     __slots__ = ("why",)
     why: tuple[str, ...]
 
     def __new__(cls, key: str, *why: str) -> Self:
-        """``why``: the comment, a string a line."""
+        """``why``: the lines of the comment."""
         made = super().__new__(cls, key)
         made.why = why
         return made
@@ -34,9 +34,10 @@ class Noted(str):
 def to_yaml(value: Mapping[str, Any]) -> str:
     """The text of a mapping of mappings, lists, tuples, strings, whole numbers and booleans.
 
-    A list is written an item a line, a tuple (of scalars) in one line.
+    A list is written with one item per line, a tuple of scalars in one line.
 
-    :raises TypeError: something else is in it.
+    Raises:
+        TypeError: The data holds another type.
     """
     return "\n".join(_mapping(value)) + "\n"
 
@@ -78,7 +79,7 @@ def _block(value: Any) -> Iterator[str]:
 
 
 def _inline(value: Any) -> str:
-    """What stands in one line: a scalar, a tuple of scalars, and what is empty."""
+    """The text of a value that fits in one line: a scalar, a tuple of scalars, an empty list or mapping."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_scalar, value))}]"
     if isinstance(value, list | Mapping) and not value:

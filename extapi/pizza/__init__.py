@@ -1,6 +1,6 @@
-"""The worked example: the pizza restaurant's API. Imports only the promise, as any author's code does.
+"""The worked example: the API of a pizza restaurant. Like any author's code, it imports only promised names.
 
-``extapi serve extapi.pizza:api`` serves it; ``extapi dev extapi.pizza:api`` does so beside a local control plane.
+``extapi serve extapi.pizza:api`` serves it; ``extapi dev extapi.pizza:api`` serves it with a local control plane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every topping on a pizza must be one that the restaurant offers."""
+"""Admission of pizzas: the restaurant must offer every topping."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ TOPPINGS = (GROUP, "v1alpha1", "toppings")
 
 
 class ToppingsExist:
-    """Refuses pizzas with toppings that no Topping object offers.
+    """Refuses pizzas with toppings for which there is no Topping object.
 
-    Toppings are read from a copy that follows them; one that is missing there is looked up again, since it may have been
-    created a moment ago. If that gives no answer, neither does this plugin: the pizza is refused.
+    Toppings are read from an informer. One that it does not have is read live, as it may have been created a moment ago. If
+    that read fails, the pizza is refused.
     """
 
     def __init__(self) -> None:
@@ -20,12 +20,12 @@ class ToppingsExist:
         self._toppings: Informer | None = None
 
     async def start(self, context: Context) -> None:
-        """Begin to follow the toppings."""
+        """Start to follow the toppings."""
         self._context = context
         self._toppings = context.informer(*TOPPINGS)
 
     async def validate(self, review: Review) -> None:
-        """Look at the names that this write brings; those that were on the pizza before may stay."""
+        """Check the names that this write adds; those that were on the pizza before may stay."""
         if review.kind.name != "Pizza" or review.subresource or review.operation is Operation.DELETE:
             return
         known = set() if review.old_object is None else {t.name for t in review.old_object.spec.toppings}

@@ -1,4 +1,4 @@
-"""Between the versions and the hub. Metadata is not converted here: the server carries it over."""
+"""Conversions between the versions and the hub. The server converts metadata itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from extapi.pizza import internal, v1alpha1, v1beta1
 
 
 def from_v1alpha1(pizza: v1alpha1.Pizza) -> internal.Pizza:
-    """Count the names; each topping stands where it was named first."""
+    """Count the names; toppings keep the order in which they first occur."""
     counts: dict[str, int] = {}
     for name in pizza.spec.toppings:
         counts[name] = counts.get(name, 0) + 1
@@ -19,7 +19,7 @@ def from_v1alpha1(pizza: v1alpha1.Pizza) -> internal.Pizza:
 
 
 def to_v1alpha1(pizza: internal.Pizza) -> v1alpha1.Pizza:
-    """Repeat each name. That the quantities are bounded is validated before anything is stored."""
+    """Repeat each name. Validation has bounded the quantities before anything was stored."""
     return v1alpha1.Pizza(
         spec=v1alpha1.PizzaSpec(
             toppings=[topping.name for topping in pizza.spec.toppings for _ in range(topping.quantity)]
@@ -29,7 +29,7 @@ def to_v1alpha1(pizza: internal.Pizza) -> v1alpha1.Pizza:
 
 
 def from_v1beta1(pizza: v1beta1.Pizza) -> internal.Pizza:
-    """The same, under other types."""
+    """Copy the fields; both types have the same."""
     return internal.Pizza(
         spec=internal.PizzaSpec(
             toppings=[internal.PizzaTopping(name=t.name, quantity=t.quantity) for t in pizza.spec.toppings]
@@ -39,7 +39,7 @@ def from_v1beta1(pizza: v1beta1.Pizza) -> internal.Pizza:
 
 
 def to_v1beta1(pizza: internal.Pizza) -> v1beta1.Pizza:
-    """The same, under other types."""
+    """Copy the fields; both types have the same."""
     return v1beta1.Pizza(
         spec=v1beta1.PizzaSpec(
             toppings=[v1beta1.PizzaTopping(name=t.name, quantity=t.quantity) for t in pizza.spec.toppings]

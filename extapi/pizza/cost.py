@@ -1,4 +1,4 @@
-"""Fills in ``status.cost``: a small controller, which may run twice or start anew at any time and comes to the same."""
+"""Fills in ``status.cost``: a small, idempotent controller that may run twice or restart at any time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ PIZZAS = (GROUP, "v1beta1", "pizzas")
 
 
 class CostController:
-    """Adds up what a pizza's toppings cost, whenever the pizza or a topping changes."""
+    """Adds up the cost of a pizza's toppings whenever the pizza or a topping changes."""
 
     async def run(self, context: Context) -> None:
-        """Follow pizzas and toppings; price each pizza that may have changed its cost."""
+        """Follow pizzas and toppings, and price every pizza whose cost may have changed."""
         queue = context.queue()
 
         def pizza_changed(_event: str, pizza: dict[str, Any]) -> None:
@@ -38,7 +38,7 @@ class CostController:
             try:
                 await context.patch_status(*PIZZAS, name, {"cost": cost}, namespace=namespace)
             except NotFound:
-                return  # eaten meanwhile
+                return  # eaten in the meantime
 
         await pizzas.wait_synced()
         await toppings.wait_synced()
@@ -57,6 +57,6 @@ def price(pizza: dict[str, Any], toppings: Informer) -> str | None:
 
 
 def shown(cost: Quantity) -> str:
-    """As a price is written: at least two digits after the point. Kubernetes' own form of 1.50 would be 1500m."""
+    """A price with at least two decimals. Kubernetes would write 1.50 as 1500m."""
     whole, nanos = divmod(cost.nanos, 10**9)
     return f"{whole}.{f'{nanos:09d}'.rstrip('0').ljust(2, '0')}"

@@ -1,4 +1,4 @@
-"""The hub: what a pizza is, whatever version a client speaks. Only conversion and rules see these types."""
+"""The hub: a pizza independent of versions. Only conversions and rules use these types."""
 
 from __future__ import annotations
 

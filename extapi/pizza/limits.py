@@ -1,7 +1,7 @@
-"""How large a pizza may be. A v1beta1 quantity becomes that many entries of a v1alpha1 list, so both need a bound."""
+"""The size limits of pizzas. A quantity in v1beta1 becomes that many list entries in v1alpha1, so both are bounded."""
 
 MAX_QUANTITY = 100
-"""Of one topping."""
+"""The largest quantity of one topping."""
 
 MAX_TOTAL = 500
-"""Of all toppings of a pizza together."""
+"""The largest sum of a pizza's quantities."""

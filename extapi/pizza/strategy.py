@@ -1,4 +1,4 @@
-"""The restaurant's rules that no schema can say."""
+"""The restaurant's rules that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ DEFAULT_TOPPINGS = ("tomato", "mozzarella", "salami")
 
 
 class PizzaStrategy(Strategy):
-    """A pizza is never bare, and never too large for the version that repeats names."""
+    """A pizza has at least one topping, and not too many for the version that repeats names."""
 
     def prepare(self, obj: internal.Pizza, old: internal.Pizza | None) -> None:
-        """An empty list is as good as a missing one; the schema's default only fills in the latter."""
+        """Treat an empty list like a missing one, which is all that the schema's default replaces."""
         del old
         if not obj.spec.toppings:
             obj.spec.toppings = [internal.PizzaTopping(name=name) for name in DEFAULT_TOPPINGS]
 
     def validate(self, obj: internal.Pizza, old: internal.Pizza | None) -> Iterable[FieldError]:
-        """Bound each quantity (v1alpha1 has no field that a schema could bound) and their sum."""
+        """Bound each quantity (in v1alpha1 there is no field that a schema could bound) and their sum."""
         del old
         for index, topping in enumerate(obj.spec.toppings):
             if topping.quantity > MAX_QUANTITY:
@@ -36,10 +36,10 @@ class PizzaStrategy(Strategy):
 
 
 class ToppingStrategy(Strategy):
-    """A topping costs something that can be added up."""
+    """The cost of a topping is a quantity, so that it can be added up."""
 
     def validate(self, obj: v1alpha1.Topping, old: v1alpha1.Topping | None) -> Iterable[FieldError]:
-        """The cost is a quantity, and not negative."""
+        """The cost must be a quantity that is not negative."""
         del old
         try:
             cost = Quantity.parse(obj.spec.cost)

@@ -1,4 +1,4 @@
-"""The first version: toppings are names, repeated for quantity; and the toppings themselves."""
+"""The first version: pizzas list names of toppings, repeated for quantity; and the toppings themselves."""
 
 from __future__ import annotations
 

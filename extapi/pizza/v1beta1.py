@@ -1,4 +1,4 @@
-"""The preferred version: each topping once, with its quantity."""
+"""The preferred version: pizzas list each topping once, with its quantity."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the verbs call: the rules of a stored kind, with retry on conflict, over cache and store (spec K)."""
+"""The resources that verbs act on: stored kinds, on cache and store (behaviour K), and virtual ones."""

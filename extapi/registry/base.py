@@ -1,7 +1,7 @@
-"""The seam between the verbs and what is served: a :class:`Resource` and the data that goes in and out.
+"""The seam between verbs and resources: the protocols of a :class:`Resource`, and the data that goes in and out.
 
-``registry/`` has the implementation for stored kinds; an author may bring one without storage. Discovery announces the
-verbs whose methods exist; patch is get and update, deletecollection is list and delete.
+``registry/`` implements them for stored and for virtual kinds. Discovery announces the verbs whose methods exist; patch
+needs get and update, deletecollection needs list and delete. Source: ``k8s.io/apiserver/pkg/registry/rest/rest.go``.
 """
 
 from __future__ import annotations
@@ -11,33 +11,39 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from extapi.admission.chain import AdmissionChain
-from extapi.api.native import Native
-from extapi.api.selectors import FieldSelector, LabelSelector
+from extapi.api.behaviour import Behaviour
+from extapi.api.selectors import FieldSelectorQuery, LabelSelectorQuery
 from extapi.api.types import Obj
 from extapi.api.user import User
+from extapi.codec.negotiation import Transform
+from extapi.codec.options import IncludeObject
 from extapi.codec.tables import Columns, RawCells
-from extapi.listener.call import Streaming
+from extapi.http.response import Streaming
 from extapi.schema.structural import Structural
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a request points: the version it speaks, and a namespace (empty: cluster scope, or all namespaces)."""
+class RequestScope:
+    """The version of a request, and its namespace (empty: cluster scope, or all namespaces)."""
 
     version: str
     namespace: str = ""
     user: User | None = None
-    """Who asks. Nothing that is stored depends on it."""
+    """The user of the request. Nothing that is stored depends on it."""
 
 
-class Rendering(Protocol):
-    """One object, ready to leave: its parts are made when first asked for."""
+class ObjectResult(Protocol):
+    """One object for an answer. Its encodings are made on first use."""
 
     revision: int
-    """0: the object was not stored (dry run)."""
+    """0 for an object that was not stored, as in a dry run."""
 
     def encoded(self) -> bytes:
-        """The object as compact JSON, without a newline. Raises the API error of a failed conversion."""
+        """The object as compact JSON, without a newline.
+
+        Raises:
+            ApiError: The object cannot be converted to the version.
+        """
         ...
 
     def decoded(self) -> Obj:
@@ -51,10 +57,10 @@ class Rendering(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to list or watch. Selectors are parsed; ``name`` comes from a field selector on metadata.name or from the path."""
+    """What to list or watch, with its selectors parsed."""
 
-    labels: LabelSelector
-    fields: FieldSelector
+    labels: LabelSelectorQuery
+    fields: FieldSelectorQuery
     limit: int = 0
     continue_: str = ""
     resource_version: str = ""
@@ -63,60 +69,60 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class WatchQuery:
-    """How to watch: what :class:`Query` selects, and the rules of spec F."""
+    """What to watch, and how (behaviour F4, F15)."""
 
     query: Query
     send_initial_events: bool | None = None
     bookmarks: bool = False
     seconds: float = 1800.0
-    """How long, before the stream ends cleanly."""
+    """Seconds after which the stream ends cleanly."""
 
 
-class Renderings(Protocol):
-    """Many objects, ready to leave."""
+class ObjectResults(Protocol):
+    """The objects of a list, for an answer."""
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of objects."""
         ...
 
-    def __iter__(self) -> Iterator[Rendering]:
-        """One by one."""
+    def __iter__(self) -> Iterator[ObjectResult]:
+        """The objects in order."""
         ...
 
     def encoded(self) -> list[bytes]:
-        """All of them as :meth:`Rendering.encoded` would; raises its errors before anything of the list has left."""
+        """All objects as compact JSON, so that nothing has left when one of them fails.
+
+        Raises:
+            ApiError: An object cannot be converted to the version.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """A list at one revision."""
+class ListResult:
+    """A list, or a page of one, at one revision."""
 
-    items: Renderings
+    items: ObjectResults
     revision: int
     continue_: str = ""
     remaining: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class WatchForm:
-    """The form in which a watch shows objects: as they are, as table rows, or as their metadata.
+class WatchEncoding:
+    """How the events of a watch show objects."""
 
-    ``include_object`` is the ``includeObject`` of tables: None, Metadata or Object.
-    """
-
-    kind: str = "object"
-    """object, table or metadata."""
-    group_version: str = ""
-    """Of the Table or PartialObjectMetadata: ``meta.k8s.io/v1`` or ``meta.k8s.io/v1beta1``."""
-    include_object: str = "Metadata"
+    transform: Transform | None = None
+    """As tables or as metadata; None: as they are."""
+    include: IncludeObject = "Metadata"
+    """What the row of a table shows of its object."""
     protobuf: bool = False
-    """Written in protobuf, not JSON; there are no tables of it."""
+    """Written in protobuf, not JSON; there are no tables in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preconditions:
-    """What must hold for a delete (``DeleteOptions.preconditions``); None: anything. An empty string counts as set."""
+    """Conditions of a delete (``DeleteOptions.preconditions``); None: there is none. An empty string is one."""
 
     uid: str | None = None
     resource_version: str | None = None
@@ -124,33 +130,36 @@ class Preconditions:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who writes and how, for the admission plugins inside the retry on conflict."""
+    """What admission plugins need to know of a write; they run inside the retry on conflict."""
 
     chain: AdmissionChain
     user: User
     dry_run: bool = False
     options: Obj = field(default_factory=dict)
-    """The request's options as an object, as plugins and webhooks see them."""
+    """The options of the request as an object, such as a CreateOptions."""
     warn: Callable[[str], None] = lambda _: None
     subresource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteRules:
-    """How to delete (``DeleteOptions``)."""
+    """The options of a delete that concern the registry (``DeleteOptions``)."""
 
     preconditions: Preconditions = Preconditions()
     propagation: str | None = None
-    """Foreground, Background, Orphan, or None: what the object's finalizers say."""
+    """Foreground, Background or Orphan; None: the object's finalizers decide."""
 
 
-Change = Callable[[Obj], Awaitable[Obj]]
-"""Makes the new object from the live one (in the request's version, with resourceVersion). It may run several times and
-must return a new dict, with resourceVersion as the client gave it: that is compared with the live one."""
+UpdateFunction = Callable[[Obj], Awaitable[Obj]]
+"""Makes the new object from the live one, which is in the request's version and has its resourceVersion.
+
+It is called again after each conflict. It returns a new dict with the client's resourceVersion, which is compared with the
+live one.
+"""
 
 
 class Resource(Protocol):
-    """What is served under one path. Everything a resource can do is one more protocol below; all raise API errors."""
+    """What is served at one path. Each verb is a further protocol below; all methods can raise an :class:`ApiError`."""
 
     group: str
     plural: str
@@ -158,96 +167,102 @@ class Resource(Protocol):
     list_kind: str
     namespaced: bool
     subresource: str
-    native: Native | None
-    """What the kind has of Kubernetes' own kinds; None: it behaves as a custom resource."""
+    behaviour: Behaviour
+    """How the kind differs from a custom resource."""
 
-    def api_version(self, at: Place) -> str:
-        """What a body must say for apiVersion, and an answer says."""
+    def api_version(self, scope: RequestScope) -> str:
+        """The apiVersion of bodies and answers."""
         ...
 
-    def selectable(self, at: Place) -> tuple[str, ...]:
-        """The fields that field selectors may name."""
+    def selectable(self, scope: RequestScope) -> tuple[str, ...]:
+        """The fields that field selectors can name."""
         ...
 
-    def accept(self, at: Place, obj: Obj) -> list[str]:
-        """Bring a decoded object into shape in place: metadata coerced, unknown fields pruned, defaults filled in.
+    def coerce_and_default(self, scope: RequestScope, obj: Obj) -> list[str]:
+        """Coerce metadata, prune unknown fields and fill in defaults, in place.
 
-        Returns the paths of what was pruned. Raises :class:`extapi.errors.BadRequest` for metadata of a wrong type.
+        Returns:
+            The paths of the pruned fields.
+
+        Raises:
+            BadRequest: Metadata has a wrong type.
         """
         ...
 
-    def columns(self, at: Place) -> Columns:
-        """The columns of tables."""
+    def columns(self, scope: RequestScope) -> Columns:
+        """The columns of the version's tables."""
         ...
 
 
 @runtime_checkable
-class Getter(Resource, Protocol):
-    """Answers ``get``."""
+class ResourceGetter(Resource, Protocol):
+    """Serves ``get``."""
 
-    async def get(self, at: Place, name: str, resource_version: str = "") -> Rendering:
-        """The object; see spec E24 and E25 for ``resource_version``."""
+    async def get(self, scope: RequestScope, name: str, resource_version: str = "") -> ObjectResult:
+        """The object, not older than ``resource_version`` (behaviour E24, E25)."""
         ...
 
 
 @runtime_checkable
-class Lister(Resource, Protocol):
-    """Answers ``list``."""
+class ResourceLister(Resource, Protocol):
+    """Serves ``list``."""
 
-    async def list(self, at: Place, query: Query) -> Listing:
-        """The objects (spec E26-E31)."""
+    async def list(self, scope: RequestScope, query: Query) -> ListResult:
+        """The objects (behaviour E26-E31)."""
         ...
 
 
 @runtime_checkable
-class Watcher(Resource, Protocol):
-    """Answers ``watch``."""
+class ResourceWatcher(Resource, Protocol):
+    """Serves ``watch``."""
 
-    async def watch(self, at: Place, query: WatchQuery, form: WatchForm) -> Streaming:
-        """A stream of events (spec F). What can be refused is refused before the stream begins."""
+    async def watch(self, scope: RequestScope, query: WatchQuery, encoding: WatchEncoding) -> Streaming:
+        """A stream of events (behaviour F). All refusals come before it begins."""
         ...
 
 
 @runtime_checkable
-class Creater(Resource, Protocol):
-    """Answers ``create``."""
+class ResourceCreater(Resource, Protocol):
+    """Serves ``create``."""
 
-    async def create(self, at: Place, obj: Obj, *, admit: Admission) -> Rendering:
-        """Store a new, accepted object (spec E9-E19)."""
+    async def create(self, scope: RequestScope, obj: Obj, *, admit: Admission) -> ObjectResult:
+        """Create a decoded object (behaviour E9-E19)."""
         ...
 
 
 @runtime_checkable
-class NamedCreater(Creater, Protocol):
-    """Answers ``create`` below an object: a subresource, such as the token of a service account."""
+class NamedResourceCreater(ResourceCreater, Protocol):
+    """Serves ``create`` of a subresource, such as the token of a service account."""
 
-    async def create_named(self, at: Place, name: str, obj: Obj, *, admit: Admission) -> Rendering:
-        """As :meth:`Creater.create`; ``name``: of the object in the path."""
+    async def create_named(self, scope: RequestScope, name: str, obj: Obj, *, admit: Admission) -> ObjectResult:
+        """As :meth:`ResourceCreater.create`, below the object called ``name``."""
         ...
 
 
 @runtime_checkable
-class Updater(Resource, Protocol):
-    """Answers ``update``, and with :class:`Getter` also ``patch``."""
+class ResourceUpdater(Resource, Protocol):
+    """Serves ``update``, and with :class:`ResourceGetter` also ``patch``."""
 
-    async def update(self, at: Place, name: str, change: Change, *, admit: Admission) -> Rendering:
-        """Replace the object by what ``change`` makes of it, again if it changed meanwhile (spec E37-E44, K2, K3)."""
+    async def update(self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission) -> ObjectResult:
+        """Replace the object by what ``change`` makes of it, again after each conflict (behaviour E37-E44, K2, K3)."""
         ...
 
 
 @runtime_checkable
 class Structured(Protocol):
-    """Has a schema by which strategic merge patches are applied."""
+    """Has a schema, which some types of patches need."""
 
-    def structural(self, at: Place) -> Structural:
+    def structural(self, scope: RequestScope) -> Structural:
         """The structural schema of the version."""
         ...
 
 
 @runtime_checkable
-class Deleter(Resource, Protocol):
-    """Answers ``delete``, and with :class:`Lister` also ``deletecollection``."""
+class ResourceDeleter(Resource, Protocol):
+    """Serves ``delete``, and with :class:`ResourceLister` also ``deletecollection``."""
 
-    async def delete(self, at: Place, name: str, rules: DeleteRules, *, admit: Admission) -> tuple[Rendering, bool]:
-        """The object as it was left, and whether it is gone (else it waits for its finalizers; spec E45-E52)."""
+    async def delete(
+        self, scope: RequestScope, name: str, rules: DeleteRules, *, admit: Admission
+    ) -> tuple[ObjectResult, bool]:
+        """The object as it was left, and whether it is gone; if not, it waits for its finalizers (behaviour E45-E52)."""
         ...

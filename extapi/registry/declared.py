@@ -1,7 +1,7 @@
-"""What a kind's declaration says beyond its types, judged by the schemas that these have become.
+"""Checks of a kind's declaration against the schemas of its versions.
 
-Columns and subresources that a version has no field for, and versions that lose something of each other. A version with a
-ready schema is judged as the one of a CRD: kube-apiserver refuses neither of the two there.
+Finds columns and subresources for which a version has no field, and versions that lose each other's data. A version with a
+ready schema is judged as one of a CRD, where kube-apiserver refuses neither.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from extapi.api.declaration import DeclarationError, Declarations
+from extapi.api.declaration import DeclarationError, ProblemCollector
 from extapi.api.definition import Kind
 from extapi.api.types import Object
 from extapi.codec.jsonpath import JSONPathError
@@ -22,12 +22,16 @@ from extapi.schema.compile import compile_type
 from extapi.schema.structural import Structural, from_openapi
 
 _MOST = 12
-"""Differences between two versions that are told."""
+"""Differences between two versions that are listed."""
 
 
 def compiled(kind: Kind) -> dict[str, Structural]:
-    """The schemas of a kind's versions. Raises :class:`DeclarationError` with all that is wrong with them, and by them."""
-    problems = Declarations()
+    """The schemas of a kind's versions.
+
+    Raises:
+        DeclarationError: A schema is wrong, or the declaration does not fit the schemas; with all mistakes.
+    """
+    problems = ProblemCollector()
     made = {
         name: problems.make(partial(_structural, f"kind {kind.name}: version {name}", version.type))
         for name, version in kind.versions.items()
@@ -40,12 +44,20 @@ def compiled(kind: Kind) -> dict[str, Structural]:
     return schemas
 
 
-def _structural(where: str, form: type[Object] | Mapping[str, Any]) -> Structural:
-    """The schema of a version's type. Raises :class:`DeclarationError`; ``where`` names kind and version of a ready one."""
-    if isinstance(form, type):
-        return compile_type(form)
+def _structural(where: str, declared: type[Object] | Mapping[str, Any]) -> Structural:
+    """The schema of a version's type.
+
+    Args:
+        where: The kind and version, for the errors of a ready schema.
+        declared: The type, or a ready schema.
+
+    Raises:
+        DeclarationError: The type cannot be compiled, or the schema is wrong.
+    """
+    if isinstance(declared, type):
+        return compile_type(declared)
     try:
-        structural = from_openapi(form)
+        structural = from_openapi(declared)
     except ValueError as error:
         raise DeclarationError.of(f"{where}: {line}" for line in str(error).splitlines()) from error
     problems = [f"{where}: {error.text()}" for error in check(structural)]
@@ -55,7 +67,7 @@ def _structural(where: str, form: type[Object] | Mapping[str, Any]) -> Structura
 
 
 def _columns(kind: Kind, version: str, structural: Structural) -> Iterator[str]:
-    """The columns that cannot be read, and of types those that could never show anything."""
+    """Columns that cannot be read; in versions with types also those that would always be empty."""
     for column in kind.columns_of(version) if kind.versions[version].served else ():
         where = f"kind {kind.name}: version {version}: column {column.name}"
         try:
@@ -69,7 +81,7 @@ def _columns(kind: Kind, version: str, structural: Structural) -> Iterator[str]:
 
 
 def _parts(kind: Kind, schemas: Mapping[str, Structural]) -> Iterator[str]:
-    """The subresources that are fields which no version has."""
+    """Subresources whose field is in no version."""
     for name, subresource in kind.subresources.items():
         field = subresource.field
         open_or_there = [schema.preserve_unknown or schema.child(field) is not None for schema in schemas.values()]
@@ -78,7 +90,7 @@ def _parts(kind: Kind, schemas: Mapping[str, Structural]) -> Iterator[str]:
 
 
 def _differences(kind: Kind, schemas: Mapping[str, Structural]) -> Iterator[str]:
-    """The types of a kind without a hub that differ from the stored one; ``schemas``: of the versions that could be compiled."""
+    """Versions of a kind without a hub whose types differ from the stored one; ``schemas``: those that could be compiled."""
     if kind.hub is not None or kind.storage not in schemas or not _typed(kind, kind.storage):
         return
     stored = schemas[kind.storage]

@@ -1,6 +1,7 @@
-"""Deleting an object of a stored kind: at once, or marked until nothing holds it any more (spec E45-E52).
+"""Deleting an object of a stored kind: at once, or marked until nothing blocks its deletion (behaviour E45-E52).
 
-Source: ``registry.Store.Delete`` and ``rest.BeforeDelete``. Grace periods are those of kinds without a graceful strategy: none.
+No kind has a grace period, as kinds without a graceful strategy have none. Source:
+``k8s.io/apiserver/pkg/registry/generic/registry/store.go`` Delete, ``pkg/registry/rest/delete.go`` BeforeDelete.
 """
 
 from __future__ import annotations
@@ -10,66 +11,71 @@ from dataclasses import replace
 from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import Conflict
-from extapi.registry.base import Admission, DeleteRules, Place, Preconditions
-from extapi.registry.rendering import FreshRendering
+from extapi.registry.base import Admission, DeleteRules, Preconditions, RequestScope
+from extapi.registry.results import DecodedResult
 from extapi.registry.served import ServedKind
-from extapi.registry.writing import Store, Write, with_revision
-from extapi.storage.base import Entry as Live
+from extapi.registry.store import Store, with_revision
+from extapi.registry.writing import Write
+from extapi.storage.base import KeyValue
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
-"""The finalizers by which the garbage collector learns what to do with dependents (spec E52)."""
+"""The finalizers that tell the garbage collector what to do with dependents (behaviour E52)."""
 
 
 async def delete(
-    store: Store, at: Place, name: str, rules: DeleteRules, admit: Admission
-) -> tuple[FreshRendering, bool]:
+    store: Store, scope: RequestScope, name: str, rules: DeleteRules, admit: Admission
+) -> tuple[DecodedResult, bool]:
     """The object as it was left, and whether it is gone."""
 
-    async def attempt(live: Live) -> tuple[FreshRendering, bool]:
-        return await _attempt(store, at, name, live, rules, admit)
+    async def attempt(live: KeyValue) -> tuple[DecodedResult, bool]:
+        return await _attempt(store, scope, name, live, rules, admit)
 
-    return await store.retried("delete", at, name, attempt)
+    return await store.retried("delete", scope, name, attempt)
 
 
 async def _attempt(
-    store: Store, at: Place, name: str, live: Live, rules: DeleteRules, admit: Admission
-) -> tuple[FreshRendering, bool]:
+    store: Store, scope: RequestScope, name: str, live: KeyValue, rules: DeleteRules, admit: Admission
+) -> tuple[DecodedResult, bool]:
     kind = store.kind
     try:
-        old = kind.from_stored(live.value, at.version)
+        old = kind.from_stored(live.value, scope.version)
     except Unfit:
-        # It does not fit the type of its own version any more, so that there is no other form of it to delete.
-        at = replace(at, version=kind.stored_in(live.value))
-        old = kind.from_stored(live.value, at.version)
+        # It no longer fits the type of its own version, so it cannot be converted: it is deleted in that version.
+        scope = replace(scope, version=kind.stored_in(live.value))
+        old = kind.from_stored(live.value, scope.version)
     old = with_revision(old, live.revision)
     check_preconditions(kind, name, old, rules.preconditions)
-    write = Write(kind, at, admit)
-    if "deletionTimestamp" in old["metadata"] and write.held(old):
-        # As the store of namespaces has it: what is held is neither asked about again nor changed by a second delete.
-        return FreshRendering(kind, at.version, old, live.revision), False
+    write = Write(kind, scope, admit)
+    if "deletionTimestamp" in old["metadata"] and write.is_blocked(old):
+        # As in the store of namespaces: a second delete neither asks admission again nor changes the object.
+        return DecodedResult(kind, scope.version, old, live.revision), False
     await write.deletable(name, old)
     left = _finalized(old, rules.propagation)
-    if not write.stays(left):
+    if not write.must_stay(left):
         revision = live.revision
         if not admit.dry_run:
-            revision = await store.commit("delete", live.key, None, expected=live.revision)
-        return FreshRendering(kind, at.version, with_revision(old, revision), revision), True
+            revision = await store.cache.commit("delete", live.key, None, expected=live.revision)
+        return DecodedResult(kind, scope.version, with_revision(old, revision), revision), True
     marked = _marked(store, write, name, left)
     try:
-        value = kind.to_stored(marked, at.version)
+        value = kind.to_stored(marked, scope.version)
     except Unfit:
-        value = kind.to_bytes(marked, at.version)  # it goes in the version that it is in
+        value = kind.to_bytes(marked, scope.version)  # it stays in its version
     if value == live.value:
-        return FreshRendering(kind, at.version, old, live.revision), False
+        return DecodedResult(kind, scope.version, old, live.revision), False
     revision = live.revision
     if not admit.dry_run:
-        revision = await store.commit("delete", live.key, value, expected=live.revision)
+        revision = await store.cache.commit("delete", live.key, value, expected=live.revision)
     return write.answer(marked, value, revision), False
 
 
 def check_preconditions(served: ServedKind, name: str, old: Obj, wanted: Preconditions) -> None:
-    """Raises :class:`Conflict`; it names the kind, not the resource (spec E50). Source: ``rest.BeforeDelete``."""
+    """Check the preconditions of a delete.
+
+    Raises:
+        Conflict: One does not hold. It names the kind, not the resource (behaviour E50).
+    """
     metadata = old["metadata"]
     kind, group = served.kind.name, served.group
     uid, revision = metadata.get("uid", ""), metadata.get("resourceVersion", "")
@@ -88,7 +94,7 @@ def check_preconditions(served: ServedKind, name: str, old: Obj, wanted: Precond
 
 
 def _finalized(old: Obj, propagation: str | None) -> Obj:
-    """The object after the propagation policy had its say about the finalizers; without a policy they stay as they are."""
+    """The object with the finalizers that the propagation policy asks for; without a policy they stay."""
     if propagation is None:
         return old
     metadata = dict(old["metadata"])
@@ -103,7 +109,7 @@ def _finalized(old: Obj, propagation: str | None) -> Obj:
 
 
 def _marked(store: Store, write: Write, name: str, old: Obj) -> Obj:
-    """The object as it waits for what holds it (spec E48); the time of an earlier mark stays (E49)."""
+    """The object marked for deletion; the time of an earlier mark stays (behaviour E48, E49)."""
     metadata = dict(old["metadata"])
     metadata.pop("resourceVersion")
     marked = {**old, "metadata": metadata}
@@ -113,4 +119,4 @@ def _marked(store: Store, write: Write, name: str, old: Obj) -> Obj:
     metadata["deletionGracePeriodSeconds"] = 0
     if metadata.get("generation", 0) > 0:
         metadata["generation"] += 1
-    return write.begun(name, marked)
+    return write.prepared_for_deletion(name, marked)

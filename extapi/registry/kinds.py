@@ -1,10 +1,10 @@
-"""All kinds of an API, compiled together, so that an author reads everything that is wrong with them at once."""
+"""All kinds of an API, compiled together: an author sees all mistakes at once."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from extapi.api.declaration import Declarations
+from extapi.api.declaration import ProblemCollector
 from extapi.api.definition import Api, Kind
 from extapi.registry.served import ServedKind
 from extapi.registry.shared import shared_kind
@@ -12,11 +12,13 @@ from extapi.registry.virtual import subresource_kind
 
 
 def serve_kinds(api: Api) -> list[ServedKind]:
-    """The kinds of all groups, in order. Raises :class:`extapi.api.declaration.DeclarationError` with a line for each mistake."""
-    declared = [
-        (kind, group.name, kind.native.stored if kind.native else None) for group in api.groups for kind in group.kinds
-    ]
-    problems = Declarations()
+    """The kinds of all groups, in order.
+
+    Raises:
+        DeclarationError: Some cannot be compiled; with a line per mistake.
+    """
+    declared = [(kind, group.name, kind.behaviour.storing.stored_as) for group in api.groups for kind in group.kinds]
+    problems = ProblemCollector()
     stored = [None if how else problems.make(partial(_served, kind, group)) for kind, group, how in declared]
     problems.check()
     bases = [kind for kind in stored if kind is not None]
@@ -29,9 +31,9 @@ def serve_kinds(api: Api) -> list[ServedKind]:
 
 
 def _served(kind: Kind, group: str) -> ServedKind:
-    """A kind, and what its subresources speak: the latter is looked at here and made where it is served."""
+    """A kind. The kinds of its subresources are compiled as well, for their mistakes."""
     served = ServedKind(kind, group)
-    problems = Declarations()
+    problems = ProblemCollector()
     for subresource in kind.subresources.values():
         problems.make(partial(subresource_kind, served, subresource))
     problems.check()

@@ -1,6 +1,6 @@
-"""Follows JSON paths through a schema instead of an object: where a column's path leads, and where it ends in nothing.
+"""Follows the JSON paths of columns through a schema, to find those that lead nowhere.
 
-What a schema leaves open (unknown fields, any keys, embedded resources) may hold anything. Knows no objects.
+What a schema leaves open (unknown fields, any keys, embedded resources) can hold anything. Must not know objects.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from extapi.api.definition import Column
+from extapi.api.column import Column
 from extapi.api.types import ObjectMeta
 from extapi.codec.jsonpath import JSONPath, Step
 from extapi.schema.compile import compile_part
@@ -25,13 +25,14 @@ _FITS: Final[Mapping[str, tuple[str, ...]]] = {
     "boolean": ("boolean",),
     "date": ("string",),
 }
-"""The types of values that a column of a type shows; a string column shows all."""
+"""The types of values that a column shows, by the column's type; a string column shows all."""
 
 
 def column_problem(column: Column, structural: Structural) -> str:
-    """Why a column would be empty for every object of this schema; the empty string: it need not be.
+    """Why a column is empty for every object of this schema; the empty string: it is not.
 
-    Raises :class:`extapi.codec.jsonpath.JSONPathError` for a path that is none.
+    Raises:
+        JSONPathError: The path cannot be read.
     """
     if column.cell is not None:
         return ""
@@ -55,7 +56,7 @@ def column_problem(column: Column, structural: Structural) -> str:
 
 
 def missing(names: Iterable[str], wanted: str) -> str:
-    """``there is no "wanted"``, with the name that was meant or those that there are."""
+    """``there is no "wanted"``, with the nearest name or all that exist."""
     known = list(names)
     near = difflib.get_close_matches(wanted, known, 1)
     if near:
@@ -79,7 +80,7 @@ def _lost(nodes: Sequence[Structural], step: Step) -> str:
 
 
 def _follow(node: Structural, step: Step) -> Iterator[Structural]:
-    """The schemas of what a step finds in values of ``node``."""
+    """The schemas of the values that a step finds in a value of ``node``."""
     if step.kind == "itself" or _open(node):
         yield node
     elif step.kind == "field":
@@ -116,12 +117,12 @@ def _children(node: Structural) -> Iterator[Structural]:
 
 
 def _open(node: Structural) -> bool:
-    """Whether a value may be anything."""
+    """Whether a value can be anything."""
     return not node.types
 
 
 def _whole(structural: Structural) -> Structural:
-    """The schema with what is implicit in a whole object, also beside rules on its name."""
+    """The schema with the implicit fields of a whole object, also where it has rules on its name."""
     implicit = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _metadata()}
     return dataclasses.replace(structural, properties={**structural.properties, **implicit})
 

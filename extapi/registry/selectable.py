@@ -1,6 +1,6 @@
-"""The fields of a kind that field selectors may ask for (``selectableFields`` of CRDs; spec E34).
+"""The fields of a kind that field selectors can name (``selectableFields`` of CRDs; behaviour E34).
 
-Reads their values from an object; which of them match is ``api/selectors``'s to say.
+Reads their values from objects. Matching is in :mod:`extapi.api.selectors`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from extapi.api.types import Obj
 from extapi.registry.schemapaths import missing
 from extapi.schema.structural import Structural
 
-COMMON = ("metadata.name", "metadata.namespace")
-"""What field selectors may name of every namespaced kind."""
 TYPES = ("boolean", "integer", "string")
+"""The types that a selectable field can have."""
 
 
 class Selectable:
     """The paths of one version."""
 
-    __slots__ = ("_made", "_paths")
+    __slots__ = ("_computed", "_paths")
 
     def __init__(self, kind: Kind, version: str) -> None:
-        self._made = {} if kind.native is None else dict(kind.native.selects)
+        self._computed = kind.behaviour.selecting.computed
         self._paths = {
             path.removeprefix("."): path.removeprefix(".").split(".") for path in kind.selectable_of(version)
         }
@@ -37,10 +36,10 @@ class Selectable:
         return tuple(self._paths)
 
     def values(self, obj: Obj) -> dict[str, str]:
-        """What the fields are in an object of this version, as text; what is missing is empty."""
+        """The values in an object of this version, as text; of a missing field the empty string."""
         found = {name: _text(obj, steps) for name, steps in self._paths.items()}
-        if self._made:
-            found |= {name: made(obj) for name, made in self._made.items()}
+        if self._computed:
+            found |= {name: compute(obj) for name, compute in self._computed.items()}
         return found
 
     def decoded(self, value: bytes) -> dict[str, str]:
@@ -49,15 +48,14 @@ class Selectable:
 
 
 def selectable(kind: Kind, version: str) -> tuple[str, ...]:
-    """All fields that selectors may name. Kinds of Kubernetes itself that have none of their own have both common ones."""
-    made = () if kind.native is None else tuple(kind.native.selects)
-    own = (*(path.removeprefix(".") for path in kind.selectable_of(version)), *made)
-    both = kind.scope is NAMESPACED or (kind.native is not None and not own)
-    return (*COMMON, *own) if both else ("metadata.name", *own)
+    """All fields that selectors can name: those of metadata first."""
+    selecting = kind.behaviour.selecting
+    own = (*(path.removeprefix(".") for path in kind.selectable_of(version)), *selecting.computed)
+    return (*selecting.common(own, namespaced=kind.scope is NAMESPACED), *own)
 
 
 def selectable_problems(kind: Kind, version: str, structural: Structural) -> Iterator[str]:
-    """The paths that lead nowhere in a version, or to what is neither text, number nor truth."""
+    """Paths that lead nowhere in a version, or to a type other than :data:`TYPES`."""
     for path in kind.selectable_of(version):
         why = _problem(structural, path.removeprefix(".").split("."))
         if why:

@@ -1,7 +1,7 @@
-"""A kind, compiled: what each of its versions needs to be read, checked, converted, stored and shown.
+"""A compiled kind: reads, checks, converts, stores and shows objects in each of its versions.
 
-Made once at start from an author's :class:`~extapi.api.definition.Kind`. Knows no request and no store; the rules of
-writing stand in ``create``, ``update`` and ``delete`` beside it.
+Made once at start from an author's :class:`~extapi.api.definition.Kind`. Must not know requests or stores; the rules of
+writing are in ``create``, ``update`` and ``delete``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from twisted.logger import Logger
 
 from extapi.api.definition import NAMESPACED, Kind
-from extapi.api.jsonvalue import NotJSONError, check
+from extapi.api.jsonvalue import NotJSONError, check_json
 from extapi.api.metadata import coerce
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
@@ -23,22 +23,20 @@ from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import BadRequest, FieldError, InternalError, Invalid
 from extapi.registry.declared import compiled
 from extapi.registry.selectable import Selectable
-from extapi.schema.program import Schema
+from extapi.schema.schema import Schema
 from extapi.schema.structural import Structural
-
-CORE = "core"
-"""What the core group is called in keys of the store. No other group can be: theirs have a dot."""
+from extapi.storage.keys import KeyLayout
 
 
 class ServedVersion:
-    """One version of a kind with its schema, which has been found to be right, and its columns."""
+    """One version of a kind, with its schema, which has been checked, and its columns."""
 
-    __slots__ = ("api_version", "columns", "name", "schema", "selectable", "shape", "structural", "warning")
+    __slots__ = ("api_version", "columns", "name", "representation", "schema", "selectable", "structural", "warning")
 
     def __init__(self, kind: Kind, group: str, name: str, structural: Structural) -> None:
         self.name = name
-        self.shape = name
-        """What the cache calls the form that objects have in this version."""
+        self.representation = name
+        """The name of this version's representation in the cache."""
         self.api_version = group_version(group, name)
         self.structural = structural
         self.schema = Schema(structural)
@@ -48,9 +46,10 @@ class ServedVersion:
 
 
 class ServedKind:
-    """A kind with all its versions. ``prefix`` is where its objects are in the store (spec K4).
+    """A kind with all its versions. ``layout``: of its objects' keys in the store (behaviour K4).
 
-    Raises :class:`DeclarationError` with all that is wrong with its versions, and between them.
+    Raises:
+        DeclarationError: Its versions are wrong, or do not fit together; with all mistakes.
     """
 
     _log = Logger()
@@ -61,9 +60,9 @@ class ServedKind:
         self.error_group = group
         """The group that refusals of an object's content name."""
         self.namespaced = kind.scope is NAMESPACED
-        self.virtual = kind.serves is not None
-        """Whether the kind answers itself, and nothing of it is stored."""
-        self.prefix = f"/registry/{group or CORE}/{kind.plural}/".encode()
+        self.virtual = kind.rest is not None
+        """Whether the kind has REST storage of its author, so that nothing of it is stored here."""
+        self.layout = KeyLayout(group, kind.plural, self.namespaced)
         schemas = compiled(kind)
         self.versions = {name: ServedVersion(kind, group, name, schemas[name]) for name in kind.versions}
         self.converter = HubConverter(kind, group)
@@ -72,41 +71,46 @@ class ServedKind:
         self.validates = strategy.validate is not Strategy.validate
         self.warns = strategy.warn is not Strategy.warn
 
-    def key(self, namespace: str, name: str) -> bytes:
-        """The store's key of an object."""
-        return self.prefix + (f"{namespace}/{name}" if self.namespaced else name).encode()
+    def coerce_and_default(self, obj: Obj, version: str) -> list[str]:
+        """Coerce metadata, prune unknown fields and fill in defaults of a client's object, in place (behaviour J19-J21).
 
-    def accept(self, obj: Obj, version: str) -> list[str]:
-        """Bring what a client sent into shape in place: coerce metadata, prune, default (spec J19-J21).
+        Returns:
+            The paths of unknown fields.
 
-        Returns the paths of unknown fields. Raises :class:`BadRequest` for metadata of a wrong type.
+        Raises:
+            BadRequest: Metadata has a wrong type.
         """
         try:
             obj["metadata"], unknown = coerce(obj.get("metadata"))
-            unknown += self.settle(obj, version)
+            unknown += self.prune_and_default(obj, version)
             return unknown + self.versions[version].schema.coerce_embedded(obj)
         except BadRequest as error:
             kind = self.kind.name
             raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
 
     def is_stored_as(self, version: str) -> bool:
-        """Whether an object of this version is stored as it is."""
+        """Whether an object of this version is stored without conversion."""
         return version == self.kind.storage
 
-    def settle(self, obj: Obj, version: str) -> list[str]:
-        """Prune and default in place, after something other than a client made or changed the object."""
-        return self.versions[version].schema.coerce(obj)
+    def prune_and_default(self, obj: Obj, version: str) -> list[str]:
+        """Prune and default an object, in place, that something other than a client has made or changed."""
+        return self.versions[version].schema.prune_and_default(obj)
 
     def complete(self, obj: Obj, version: str) -> None:
-        """Fill in, in place, what is as by default in an object that was a hub object until now, and left out therefore.
+        """Fill in, in place, the defaults that conversion from a hub object has left out.
 
-        Where there is no hub, hub objects are of the storage version's type, and another version may have other defaults.
+        Without a hub, these are the storage version's: hub objects are of its type, and other versions can have other defaults.
         """
         if self.kind.hub is None and self.converter.hub is not None and version != self.kind.storage:
             self.versions[self.kind.storage].schema.default(obj)
 
     def to_hub(self, obj: Obj, version: str) -> Any:
-        """The object in the form that an author's code is shown. Raises :class:`Unfit`, or another :class:`InternalError`."""
+        """The object as an author's code sees it.
+
+        Raises:
+            Unfit: Its fields do not fit their types.
+            InternalError: The author's conversion failed.
+        """
         try:
             return self.converter.to_hub(obj, version)
         except InternalError as error:
@@ -119,7 +123,7 @@ class ServedKind:
             raise self._blamed(error, obj, from_version) from error.__cause__
 
     def _blamed(self, error: InternalError, obj: Obj, version: str) -> InternalError:
-        """The error of an object that cannot be converted: if it breaks its schema that is why, and the schema says it best."""
+        """The error of a failed conversion. If the object breaks its schema, that is the reason, and the schema has the best text."""
         broken = self.rules(obj, None, version)
         if not broken:
             return error
@@ -127,32 +131,39 @@ class ServedKind:
         unfit.errors = broken
         return unfit
 
-    def _shape_converted(self, obj: Obj, version: str) -> None:
-        """Bring into shape, in place, what has just been converted to ``version``.
+    def _normalize_converted(self, obj: Obj, version: str) -> None:
+        """Prune, in place, an object that has just been converted to ``version``; after a conversion through a hub, default it.
 
-        An author's function leaves out what is as by default. Where there is none, what is missing stays so: a version's
-        defaults are for what clients write in it, and for what is stored in it. Source: ``schemaCoercingConverter`` of
-        ``apiextensions-apiserver/pkg/apiserver``; ``versioning.codec.Decode`` fills in defaults before it converts.
+        An author's function leaves out fields that have their default. Without a hub nothing was left out, and a version's
+        defaults are only for objects that clients write or that are stored in it.
+
+        Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` schemaCoercingConverter.
         """
         if self.kind.hub is not None:
-            self.settle(obj, version)
+            self.prune_and_default(obj, version)
         else:
             schema = self.versions[version].schema
             schema.prune(obj)
             schema.drop_nulls(obj)
 
     def to_stored(self, obj: Obj, version: str) -> bytes:
-        """The bytes for the store: converted to the storage version, without resourceVersion.
+        """The bytes for the store: in the storage version, without resourceVersion.
 
-        Raises :class:`Unfit`, or another :class:`InternalError` for what only an author's code can have made.
+        Raises:
+            Unfit: The object's fields do not fit their types.
+            InternalError: An author's code failed, or made what is no JSON.
         """
         stored = self._converted(obj, version, self.kind.storage)
         if version != self.kind.storage:
-            self._shape_converted(stored, self.kind.storage)
+            self._normalize_converted(stored, self.kind.storage)
         return self.to_bytes(stored, version)
 
     def to_bytes(self, stored: Obj, version: str) -> bytes:
-        """The bytes of an object in the version that it has; ``version``: in which it was, for errors."""
+        """The bytes of an object in its own version; ``version``: from which it was converted, for errors.
+
+        Raises:
+            InternalError: An author's code made what is no JSON.
+        """
         try:
             value = encode(stored)
             # An object cannot be nested deeper than it has brackets; few have as many.
@@ -164,19 +175,22 @@ class ServedKind:
         return value
 
     def check(self, obj: Obj, whose: str) -> None:
-        """Raises an :class:`InternalError` if an object that an author's code made or changed is not JSON for every client.
+        """Check that an object which an author's code made or changed is JSON for every client.
 
-        Comes before everything that works with the object: a single number that clients cannot read would make each list
-        of the kind unreadable to them. ``whose``: the code, for the message.
+        Comes before anything else is done with the object: one number that clients cannot read would make every list of
+        the kind unreadable. ``whose``: the code, for the message.
+
+        Raises:
+            InternalError: It is not.
         """
         try:
-            check(obj)
+            check_json(obj)
         except NotJSONError as error:
             raise self._unsound(whose, error) from None
 
     def _unsound(self, whose: str, error: NotJSONError) -> InternalError:
         unsound = InternalError.because(f"{whose} of {self.kind.name} made what is no JSON for clients: {error}")
-        self._log.error("{text}", text=unsound.message)  # here, as the cache keeps some for its readers
+        self._log.error("{text}", text=unsound.message)  # here, since the cache keeps some errors for its readers
         return unsound
 
     def stored_in(self, value: bytes) -> str:
@@ -184,23 +198,25 @@ class ServedKind:
         return _version_of(decode_stored(value))
 
     def from_stored(self, value: bytes, version: str) -> Obj:
-        """A stored object in ``version``: decoded, pruned and defaulted by today's schema, converted, brought into shape.
+        """A stored object in ``version``: decoded, pruned and defaulted by today's schema, then converted.
 
-        Raises :class:`Unfit`, or another :class:`InternalError` of the converter.
+        Raises:
+            Unfit: Its fields do not fit their types.
+            InternalError: The author's conversion failed.
         """
         obj: Obj = decode_stored(value)
         stored_in = _version_of(obj)
-        self.settle(obj, stored_in)
+        self.prune_and_default(obj, stored_in)
         if stored_in != version:
             obj = self._converted(obj, stored_in, version)
             self.check(obj, f"the conversion to {version}")
-            self._shape_converted(obj, version)
+            self._normalize_converted(obj, version)
         return obj
 
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
-        """The object in ``version`` as JSON, cut where its resourceVersion belongs: what the cache keeps.
+        """The object in ``version`` as JSON, in two parts around its resourceVersion, as the cache keeps it.
 
-        Source of the seam: :class:`extapi.watch.entry.Projector`.
+        See :class:`extapi.watch.cachedobject.Projector`.
         """
         return split_resource_version(encode(self.from_stored(value, version)))
 
@@ -209,7 +225,7 @@ class ServedKind:
         return self.raw_cells(msgspec.json.decode(value), version)
 
     def fields(self, value: bytes, version: str) -> dict[str, str]:
-        """The values of a projected object that field selectors may ask for, besides its name and namespace."""
+        """The values of a projected object's selectable fields, except its name and namespace."""
         return self.versions[version].selectable.decoded(value)
 
     def raw_cells(self, obj: Obj, version: str) -> RawCells:
@@ -217,7 +233,7 @@ class ServedKind:
         return self.versions[version].columns.raw_cells(obj)
 
     def rules(self, obj: Obj, old: Obj | None, version: str) -> list[FieldError]:
-        """All errors by the schema of the version; with ``old``, those that were there before are let pass (spec J26)."""
+        """All errors by the schema of the version; those that ``old`` has too pass (behaviour J26)."""
         return self.versions[version].schema.validate(obj, old)
 
     def knows(self, obj: Obj) -> bool:
@@ -226,9 +242,13 @@ class ServedKind:
         return obj["kind"] == self.kind.name and obj.get("apiVersion") in known
 
     def check_type(self, obj: Obj, version: str, name: str) -> None:
-        """Raises :class:`Invalid` for an object that is of another kind or version, which a patch can make of it.
+        """Check the kind and version of an object, which a patch can change.
 
-        This is told alone, since no other rule means such an object. Source: ``customresource.ValidateTypeMeta``.
+        No other error is reported with these, since the other rules are for objects of this kind.
+        Source: ``apiextensions-apiserver/pkg/registry/customresource/validator.go`` ValidateTypeMeta.
+
+        Raises:
+            Invalid: They are not those of the resource.
         """
         kind, api_version = obj["kind"], obj.get("apiVersion") or ""
         pairs = (("kind", kind, self.kind.name), ("apiVersion", api_version, self.versions[version].api_version))
@@ -245,7 +265,7 @@ def _version_of(obj: Obj) -> str:
 
 
 def _deprecation(kind: Kind, group: str, name: str) -> str:
-    """The text of the Warning header of a deprecated version, or the empty string (spec J43)."""
+    """The warning of a deprecated version, or the empty string (behaviour J43)."""
     deprecated = kind.versions[name].deprecated
     if not deprecated:
         return ""

@@ -1,45 +1,45 @@
 """A kind that is stored as another one: two groups, one storage.
 
-Each has types, rules and columns of its own, and what is written through one is read and watched through the other. In
-the store and in its cache there are only objects of the other kind. Source: ``events.k8s.io`` in Kubernetes, whose REST
-storage is that of the core group's events.
+Each has its own types, rules and columns, and what is written through one can be read and watched through the other. The
+store and its cache hold objects of the other kind only. Source: ``kubernetes/pkg/registry/events/rest/storage_events.go``,
+where ``events.k8s.io`` uses the storage of the core group's events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from extapi.api.behaviour import StoredAs
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind
-from extapi.api.native import Stored
 from extapi.api.types import Obj
 from extapi.codec.tables import RawCells
 from extapi.registry.served import ServedKind
 
 
 class SharedKind(ServedKind):
-    """A compiled kind that is stored as ``base``. ``how``: what ``kind`` says about that."""
+    """A compiled kind that is stored as ``base``; ``how``: between the two."""
 
-    def __init__(self, kind: Kind, group: str, how: Stored, base: ServedKind) -> None:
+    def __init__(self, kind: Kind, group: str, how: StoredAs, base: ServedKind) -> None:
         super().__init__(kind, group)
-        self.prefix = base.prefix
+        self.layout = base.layout
         self.error_group = base.group
         self._how = how
         self._base = base
         self._type = {"apiVersion": base.versions[base.kind.storage].api_version, "kind": base.kind.name}
         for version in self.versions.values():
-            version.shape = version.api_version
+            version.representation = version.api_version
 
     def is_stored_as(self, version: str) -> bool:
-        """See :class:`ServedKind`: no version is."""
+        """See :class:`ServedKind`. No version is."""
         del version
         return False
 
     def to_bytes(self, stored: Obj, version: str) -> bytes:
-        """See :class:`ServedKind`: as an object of the other kind."""
+        """See :class:`ServedKind`. It becomes an object of the other kind."""
         del version
         other = {**self._type, "metadata": stored["metadata"], **self._how.write(stored)}
-        self._base.settle(other, self._base.kind.storage)
+        self._base.prune_and_default(other, self._base.kind.storage)
         return self._base.to_bytes(other, self._base.kind.storage)
 
     def from_stored(self, value: bytes, version: str) -> Obj:
@@ -48,31 +48,35 @@ class SharedKind(ServedKind):
         stored = self.versions[self.kind.storage]
         own = {"apiVersion": stored.api_version, "kind": self.kind.name, "metadata": other["metadata"]}
         own |= self._how.read(other)
-        self.settle(own, stored.name)
+        self.prune_and_default(own, stored.name)
         if version != stored.name:
             own = self._converted(own, stored.name, version)
-            self._shape_converted(own, version)
+            self._normalize_converted(own, version)
         return own
 
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
-        """See :class:`ServedKind`; ``version``: as the cache calls it."""
+        """See :class:`ServedKind`; ``version``: the name of its representation in the cache."""
         return super().project(value, _bare(version))
 
     def cells(self, value: bytes, version: str) -> RawCells:
-        """See :class:`ServedKind`; ``version``: as the cache calls it."""
+        """See :class:`ServedKind`; ``version``: the name of its representation in the cache."""
         return super().cells(value, _bare(version))
 
     def fields(self, value: bytes, version: str) -> dict[str, str]:
-        """See :class:`ServedKind`; ``version``: as the cache calls it."""
+        """See :class:`ServedKind`; ``version``: the name of its representation in the cache."""
         return super().fields(value, _bare(version))
 
 
-def _bare(shape: str) -> str:
-    return shape.rpartition("/")[2]
+def _bare(representation: str) -> str:
+    return representation.rpartition("/")[2]
 
 
-def shared_kind(kind: Kind, group: str, how: Stored, bases: Iterable[ServedKind]) -> SharedKind:
-    """``kind``, compiled. Raises :class:`DeclarationError` where it is stored as a kind that is none of ``bases``."""
+def shared_kind(kind: Kind, group: str, how: StoredAs, bases: Iterable[ServedKind]) -> SharedKind:
+    """``kind``, compiled.
+
+    Raises:
+        DeclarationError: It is stored as a kind that is none of ``bases``.
+    """
     for base in bases:
         if (base.group, base.kind.name) == (how.group, how.kind) and not base.virtual:
             return SharedKind(kind, group, how, base)

@@ -1,6 +1,6 @@
-"""Which versions of each kind are in the store: a server that cannot convert one of them must not start.
+"""The versions of each kind that are in the store: a server that cannot convert one of them must not start.
 
-The store keeps a record a kind, under a key of its own; a CRD has the same in ``status.storedVersions`` (spec J3).
+The store keeps one record per kind, under its own key, as a CRD has ``status.storedVersions`` (behaviour J3).
 """
 
 from __future__ import annotations
@@ -8,21 +8,23 @@ from __future__ import annotations
 import msgspec
 
 from extapi.errors import qualified
-from extapi.registry.served import CORE, ServedKind
+from extapi.registry.served import ServedKind
 from extapi.storage.base import Backend, RevisionConflict
+from extapi.storage.keys import CORE
 
 PAGE = 1000
-"""Objects that are looked at in one go."""
+"""Objects per page."""
 
 
 class UnknownStoredVersion(Exception):
-    """Objects of a version that this server does not know are in the store. The text says what and how many."""
+    """The store holds objects of a version that this server does not know. The text says which and how many."""
 
 
 async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
-    """Record the storage version. Raises :class:`UnknownStoredVersion`.
+    """Record the storage version, and drop recorded versions in which no object is stored any more.
 
-    A version of the record that no object is stored in any more is taken off it.
+    Raises:
+        UnknownStoredVersion: Objects are stored in a version that the kind does not have.
     """
     key = f"/extapi/storedversions/{kind.group or CORE}/{kind.kind.plural}".encode()
     while True:
@@ -51,11 +53,11 @@ async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
 
 
 async def _counts(backend: Backend, kind: ServedKind) -> dict[str, int]:
-    """How many objects are stored in each version."""
+    """The number of objects stored in each version."""
     counts: dict[str, int] = {}
     after = b""
     while True:
-        page = await backend.page(kind.prefix, at=None, after=after, limit=PAGE)
+        page = await backend.page(kind.layout.prefix, at=None, after=after, limit=PAGE)
         for entry in page.entries:
             version = msgspec.json.decode(entry.value, type=_Typed).api_version.rpartition("/")[2]
             counts[version] = counts.get(version, 0) + 1
@@ -65,6 +67,6 @@ async def _counts(backend: Backend, kind: ServedKind) -> dict[str, int]:
 
 
 class _Typed(msgspec.Struct):
-    """Just the version of an object."""
+    """The version of an object, and nothing else of it."""
 
     api_version: str = msgspec.field(name="apiVersion")

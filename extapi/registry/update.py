@@ -1,6 +1,7 @@
-"""Changing an object of a stored kind, again and again until nobody came in between (spec E37-E44, K2, K3).
+"""Updating an object of a stored kind, again after each conflict (behaviour E37-E44, K2, K3).
 
-Source: ``registry.Store.Update`` and ``storage.Interface.GuaranteedUpdate``. PUT and PATCH differ in the change only.
+PUT and PATCH differ only in the function that makes the new object. Source:
+``k8s.io/apiserver/pkg/registry/generic/registry/store.go`` Update.
 """
 
 from __future__ import annotations
@@ -10,74 +11,81 @@ from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import FieldError, Invalid, StorageError
-from extapi.registry.base import Admission, Change, Place
-from extapi.registry.rendering import FreshRendering
+from extapi.registry.base import Admission, RequestScope, UpdateFunction
+from extapi.registry.results import DecodedResult
 from extapi.registry.served import ServedKind
-from extapi.registry.writing import Store, Write, with_revision
-from extapi.storage.base import Entry as Live
+from extapi.registry.store import Store, with_revision
+from extapi.registry.writing import Write
+from extapi.storage.base import KeyValue
 
 KEPT = ("creationTimestamp", "generation")
-"""Metadata that a client's update never changes (spec E41)."""
+"""Metadata that an update never changes (behaviour E41)."""
 
 
 async def update(
-    store: Store, at: Place, name: str, change: Change, admit: Admission, *, part: str = ""
-) -> FreshRendering:
-    """Let ``change`` make the new object and store it; ``part``: just this field of it, such as status (spec E73)."""
+    store: Store, scope: RequestScope, name: str, change: UpdateFunction, admit: Admission, *, part: str = ""
+) -> DecodedResult:
+    """Store the object that ``change`` makes; of a subresource only its field, ``part``, such as status (behaviour E73)."""
 
-    async def attempt(live: Live) -> FreshRendering:
-        return await _attempt(store, at, name, live, change, admit, part)
+    async def attempt(live: KeyValue) -> DecodedResult:
+        return await _attempt(store, scope, name, live, change, admit, part)
 
-    return await store.retried("update", at, name, attempt)
+    return await store.retried("update", scope, name, attempt)
 
 
 async def _attempt(
-    store: Store, at: Place, name: str, live: Live, change: Change, admit: Admission, part: str
-) -> FreshRendering:
-    """Change one live state. Raises RevisionConflict if it was not live any more."""
-    kind, version = store.kind, at.version
+    store: Store, scope: RequestScope, name: str, live: KeyValue, change: UpdateFunction, admit: Admission, part: str
+) -> DecodedResult:
+    """One attempt, on one state of the object.
+
+    Raises:
+        RevisionConflict: The state is no longer the live one.
+    """
+    kind, version = store.kind, scope.version
     old = with_revision(_opened(kind, name, live.value, version), live.revision)
-    write = Write(kind, at, admit)
+    write = Write(kind, scope, admit)
     obj = await change(old)
 
-    native = kind.kind.native
+    storing = kind.kind.behaviour.storing
 
     def keep(new: Obj) -> None:
         if part:
-            _carry_part(part, new, old, metadata=native is not None and native.part_metadata)
+            _carry_part(part, new, old, metadata=storing.subresource_metadata)
         else:
             _carry_over(kind.kind.status, new, old)
 
     if (obj["kind"], obj.get("apiVersion")) != (old["kind"], old["apiVersion"]):
         _check_revision(store, name, obj, live.revision)
-        if not part or not kind.knows(obj):  # a part is taken out of the object in any of its versions
+        if not part or not kind.knows(obj):  # a field can come in an object of any version
             kind.check_type(obj, version, name)
     keep(obj)
     obj = await write.mutated(Operation.UPDATE, obj, old, keep)
     _check_revision(store, name, obj, live.revision)
-    counted = part != "status" and (native is None or native.generation)
+    counted = part != "status" and storing.generation
     if counted and _spec_changed(obj, old, has_status=kind.kind.status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     await write.checked(Operation.UPDATE, obj, old)
     obj["metadata"].pop("resourceVersion")
     value = write.stored(obj)
     store.check_size(value, live.value)
-    if "deletionTimestamp" in obj["metadata"] and not write.stays(obj):
+    if "deletionTimestamp" in obj["metadata"] and not write.must_stay(obj):
         if not admit.dry_run:
-            await store.commit("delete", live.key, None, expected=live.revision)
-        return write.answer(
-            obj, value, live.revision
-        )  # the last one that it had; only watchers see that of the deletion
+            await store.cache.commit("delete", live.key, None, expected=live.revision)
+        return write.answer(obj, value, live.revision)  # the revision of the deletion is for watchers alone
     if admit.dry_run or value == live.value:
         return write.answer(obj, value, live.revision)
     if kind.is_stored_as(version):
         store.cache.expect(value, version)
-    revision = await store.commit("update", live.key, value, expected=live.revision)
+    revision = await store.cache.commit("update", live.key, value, expected=live.revision)
     return write.answer(obj, value, revision)
 
 
 def _opened(kind: ServedKind, name: str, value: bytes, version: str) -> Obj:
-    """The stored object in the request's version. Raises :class:`Invalid` if it does not fit its own version's type any more."""
+    """The stored object in the request's version.
+
+    Raises:
+        Invalid: It no longer fits the type of its own version.
+    """
     try:
         return kind.from_stored(value, version)
     except Unfit as unfit:
@@ -85,11 +93,12 @@ def _opened(kind: ServedKind, name: str, value: bytes, version: str) -> Obj:
 
 
 def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
-    """Take all but one field from the stored object (spec E73); ``metadata``: that is written as with the whole object.
+    """Take all but one field from the stored object (behaviour E73).
 
-    Otherwise it is taken from the stored object, whatever the request says of it. A uid that a PUT names was compared
-    before, as a precondition; that of a PATCH counts as little as its labels.
-    Source: ``statusStrategy.PrepareForUpdate`` of ``apiextensions-apiserver/pkg/registry/customresource``.
+    With ``metadata``, metadata is updated as by a write of the whole object. Else that of the request is ignored: a uid in
+    a PUT has been compared before, as a precondition; one in a PATCH is ignored too.
+
+    Source: ``apiextensions-apiserver/pkg/registry/customresource/status_strategy.go`` PrepareForUpdate.
     """
     before, after = old["metadata"], obj["metadata"]
     new = obj.get(part)
@@ -106,7 +115,7 @@ def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
 
 
 def _carry_over(has_status: bool, obj: Obj, old: Obj) -> None:
-    """Take from the stored object what this request must not change (spec E41, J27)."""
+    """Take from the stored object what this request cannot change (behaviour E41, J27)."""
     _carry_metadata(obj["metadata"], old["metadata"])
     if has_status:
         obj.pop("status", None)
@@ -115,12 +124,12 @@ def _carry_over(has_status: bool, obj: Obj, old: Obj) -> None:
 
 
 def _carry_metadata(after: Obj, before: Obj) -> None:
-    """The same for metadata."""
+    """Take from the stored metadata what no request can change."""
     for name in KEPT:
         after.pop(name, None)
         if name in before:
             after[name] = before[name]
-    if "deletionTimestamp" in before:  # before that, validation refuses a client's own
+    if "deletionTimestamp" in before:  # on a live object, validation refuses one
         after["deletionTimestamp"] = before["deletionTimestamp"]
     if "deletionGracePeriodSeconds" not in after and "deletionGracePeriodSeconds" in before:
         after["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
@@ -131,15 +140,14 @@ def _carry_metadata(after: Obj, before: Obj) -> None:
 
 
 def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:
-    """The resourceVersion in the body must be the live one (spec E40); without one, a native kind may take the live one."""
+    """The resourceVersion in the body must be the live one; some kinds need none (behaviour E40)."""
     text = obj["metadata"].get("resourceVersion", "")
     try:
         given = parse_uint(text) if text else 0
     except ValueError as why:
         raise StorageError(str(why)) from None
     if not given:
-        native = store.kind.kind.native
-        if native is not None and native.unconditional_update:
+        if store.kind.kind.behaviour.storing.unconditional_update:
             obj["metadata"]["resourceVersion"] = str(live)
             return
         error = FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
@@ -149,6 +157,6 @@ def _check_revision(store: Store, name: str, obj: Obj, live: int) -> None:
 
 
 def _spec_changed(obj: Obj, old: Obj, *, has_status: bool) -> bool:
-    """Whether anything but metadata (and status, where it has an endpoint of its own) differs (spec J27)."""
+    """Whether anything but metadata differs, and but status where that is a subresource (behaviour J27)."""
     ignored = {"metadata", "status"} if has_status else {"metadata"}
     return {k: v for k, v in obj.items() if k not in ignored} != {k: v for k, v in old.items() if k not in ignored}

@@ -1,42 +1,43 @@
-"""Watching a stored kind: which form, from which revision, with which events first (spec F4-F9, F20)."""
+"""Watching a stored kind: from which revision, with which events first, and how they are encoded (behaviour F4-F9, F20)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from extapi.api.behaviour import Serializer
 from extapi.api.types import Obj
-from extapi.client.clock import Clock
 from extapi.codec.options import parse_resource_version
-from extapi.codec.partial import partial
-from extapi.codec.protobuf import Messages
-from extapi.codec.protobufmeta import partial_bytes, status_bytes
+from extapi.codec.protobufmeta import status_bytes
 from extapi.codec.protobufwriting import event_frame
-from extapi.codec.strictjson import encode
-from extapi.codec.tables import Columns, row, row_object, table_head
 from extapi.errors import ApiError
-from extapi.listener.call import Streaming
-from extapi.registry.base import Place, WatchForm, WatchQuery
+from extapi.http.response import Streaming
+from extapi.registry.base import RequestScope, WatchEncoding, WatchQuery
 from extapi.registry.served import ServedVersion
-from extapi.registry.writing import Store
-from extapi.watch.entry import Entry
-from extapi.watch.rendering import JSONErrors, ObjectRenderer, Renderer, bookmark_metadata, frame
+from extapi.registry.store import Store
+from extapi.registry.transforms import MetadataTransform, TableTransform
+from extapi.watch.cachedobject import CachedObject
+from extapi.watch.encoding import EventEncoder, JSONErrorEncoder, ObjectEncoder, bookmark_metadata, frame
 from extapi.watch.selection import Selection
 
 
-async def watch(store: Store, at: Place, wanted: WatchQuery, form: WatchForm, selection: Selection) -> Streaming:
-    """The stream of a watch. Raises :class:`ApiError` for a resourceVersion that is none (spec F10)."""
+async def watch(
+    store: Store, scope: RequestScope, wanted: WatchQuery, encoding: WatchEncoding, selection: Selection
+) -> Streaming:
+    """The stream of a watch.
+
+    Raises:
+        ApiError: The resourceVersion is none (behaviour F10).
+    """
     revision = parse_resource_version(wanted.query.resource_version)
-    version = store.kind.versions[at.version]
-    # Without a word about them, initial events come as they always did, and nothing marks their end (spec F15).
+    version = store.kind.versions[scope.version]
+    # If the request does not mention them, initial events depend on the revision, and no bookmark ends them (behaviour F15).
     initial = wanted.send_initial_events is True or (wanted.send_initial_events is None and not revision)
     if revision is None:
         await store.cache.fresh("list")
     return store.cache.watch(
         selection,
-        (version.shape, form),
-        _renderer(store, version, form),
+        (version.representation, encoding),
+        _encoder(store, version, encoding),
         since=revision,
         initial=initial,
         bookmarks=wanted.bookmarks,
@@ -45,112 +46,104 @@ async def watch(store: Store, at: Place, wanted: WatchQuery, form: WatchForm, se
     )
 
 
-def _renderer(store: Store, version: ServedVersion, form: WatchForm) -> Renderer:
-    kind = store.kind
-    shape = version.shape
-    if form.kind == "table":
-        return TableRenderer(shape, version.api_version, kind.kind.name, version.columns, form, store.clock)
-    if form.kind == "metadata":
-        made = ProtobufMetadataRenderer if form.protobuf else MetadataRenderer
-        return made(shape, form)
-    native = kind.kind.native
-    if form.protobuf and native is not None:
-        return ProtobufRenderer(shape, version.api_version, kind.kind.name, native.protobuf)
-    return ObjectRenderer(shape, version.api_version, kind.kind.name)
+def _encoder(store: Store, version: ServedVersion, encoding: WatchEncoding) -> EventEncoder:
+    kind = store.kind.kind
+    representation, transform = version.representation, encoding.transform
+    if transform is None:
+        if encoding.protobuf and kind.behaviour.protobuf is not None:
+            return ProtobufEncoder(representation, version.api_version, kind.name, kind.behaviour.protobuf)
+        return ObjectEncoder(representation, version.api_version, kind.name)
+    if transform.kind == "Table":
+        tables = TableTransform(version.columns, store.clock, transform.version, encoding.include)
+        return TableEncoder(representation, version.api_version, kind.name, tables)
+    metadata = MetadataTransform(transform.version, encoding.protobuf)
+    return (ProtobufMetadataEncoder if encoding.protobuf else MetadataEncoder)(representation, metadata)
 
 
-class TableRenderer(JSONErrors):
-    """Each event is a Table of one row; the columns come with a watcher's first one only (spec F20)."""
+class TableEncoder(JSONErrorEncoder):
+    """Each event is a Table of one row."""
 
     distinct_first = True
 
-    def __init__(
-        self, version: str, api_version: str, kind: str, columns: Columns, form: WatchForm, clock: Clock
-    ) -> None:
-        self._version = version
+    def __init__(self, representation: str, api_version: str, kind: str, tables: TableTransform) -> None:
+        self._representation = representation
         self._type = {"kind": kind, "apiVersion": api_version}
-        self._columns = columns
-        self._include: Any = form.include_object
-        self._table = form.group_version.rpartition("/")[2]
-        self._clock = clock
+        self._tables = tables
 
-    def event(self, kind: str, entry: Entry, revision: int, *, first: bool = False) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`."""
-        shown = entry.encoded(self._version)
-        cells = self._columns.render(shown.raw_cells(), self._clock.seconds())
-        obj = None
-        if self._include != "None":
-            obj = row_object(msgspec.json.decode(shown.joined(revision)), self._include, version=self._table)
-        return frame(kind, self._one(row(cells, obj), revision, first=first))
+    def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
+        serialized = cached.serialized(self._representation)
+
+        def decoded() -> Obj:
+            obj: Obj = msgspec.json.decode(serialized.with_revision(revision))
+            return obj
+
+        return frame(event_type, self._tables.event(serialized.raw_cells(), decoded, revision, first=first))
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`; the row has no values (observed on 1.36.3)."""
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
         obj = {**self._type, "metadata": bookmark_metadata(revision, initial_end=initial_end)}
-        shown = row_object(obj, "Object" if self._include == "Object" else "Metadata", version=self._table)
-        return frame("BOOKMARK", self._one(row(self._columns.bookmark_cells(), shown), revision, first=first))
-
-    def _one(self, only: bytes, revision: int, *, first: bool) -> bytes:
-        definitions = self._columns.definitions if first else None
-        head = table_head(definitions, {"resourceVersion": str(revision)}, version=self._table)
-        return head + only + b"]}"
+        return frame("BOOKMARK", self._tables.bookmark(obj, revision, first=first))
 
 
-class MetadataRenderer(JSONErrors):
+class MetadataEncoder(JSONErrorEncoder):
     """Each event carries the object's metadata only."""
 
     distinct_first = False
 
-    def __init__(self, version: str, form: WatchForm) -> None:
-        self._version = version
-        self._meta = form.group_version.rpartition("/")[2]
+    def __init__(self, representation: str, transform: MetadataTransform) -> None:
+        self._representation = representation
+        self._transform = transform
 
-    def event(self, kind: str, entry: Entry, revision: int, *, first: bool = False) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`."""
+    def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
         del first
-        return self._event(kind, msgspec.json.decode(entry.encoded(self._version).joined(revision)))
+        return self._event(
+            event_type, msgspec.json.decode(cached.serialized(self._representation).with_revision(revision))
+        )
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`."""
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
         del first
         return self._event("BOOKMARK", {"metadata": bookmark_metadata(revision, initial_end=initial_end)})
 
-    def _event(self, kind: str, obj: Obj) -> bytes:
-        return frame(kind, encode(partial(obj, version=self._meta)))
+    def _event(self, event_type: str, obj: Obj) -> bytes:
+        return frame(event_type, self._transform.object(obj))
 
 
 class _ProtobufErrors:
-    """What the renderers in protobuf have in common."""
+    """The errors of all encoders in protobuf."""
 
     def error(self, error: ApiError) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`."""
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
         return event_frame("ERROR", status_bytes(error.status()))
 
 
-class ProtobufMetadataRenderer(_ProtobufErrors, MetadataRenderer):
+class ProtobufMetadataEncoder(_ProtobufErrors, MetadataEncoder):
     """The same in protobuf, whatever the kind."""
 
-    def _event(self, kind: str, obj: Obj) -> bytes:
-        return event_frame(kind, partial_bytes(obj, version=self._meta))
+    def _event(self, event_type: str, obj: Obj) -> bytes:
+        return event_frame(event_type, self._transform.object(obj))
 
 
-class ProtobufRenderer(_ProtobufErrors):
+class ProtobufEncoder(_ProtobufErrors):
     """The objects as they are, in protobuf."""
 
     distinct_first = False
 
-    def __init__(self, version: str, api_version: str, kind: str, messages: Messages) -> None:
-        self._version = version
+    def __init__(self, representation: str, api_version: str, kind: str, serializer: Serializer) -> None:
+        self._representation = representation
         self._type = {"kind": kind, "apiVersion": api_version}
-        self._messages = messages
+        self._serializer = serializer
 
-    def event(self, kind: str, entry: Entry, revision: int, *, first: bool = False) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`."""
+    def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
         del first
-        obj = msgspec.json.decode(entry.encoded(self._version).joined(revision))
-        return event_frame(kind, self._messages.enveloped(obj))
+        obj = msgspec.json.decode(cached.serialized(self._representation).with_revision(revision))
+        return event_frame(event_type, self._serializer.encode(obj))
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
-        """See :class:`extapi.watch.rendering.Renderer`."""
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
         del first
         obj = {**self._type, "metadata": bookmark_metadata(revision, initial_end=initial_end)}
-        return event_frame("BOOKMARK", self._messages.enveloped(obj))
+        return event_frame("BOOKMARK", self._serializer.encode(obj))

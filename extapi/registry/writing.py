@@ -1,141 +1,51 @@
-"""What create, update and delete share: the retry on conflict, admission, validation and the commit of one object.
+"""One attempt to write one object: admission, the author's strategy and validation, for create, update and delete.
 
-The order is that of ``registry.Store`` in k8s.io/apiserver (spec K1, K2): mutating admission, defaults again, the
-author's ``prepare``, validation by schema and by the author, warnings, validating admission, storage version, commit.
-But the schema judges an object before an author's code sees it, where Go's code has types that hold whatever was sent.
+The order is that of ``registry.Store`` in k8s.io/apiserver (behaviour K1, K2): mutating admission, defaults again, the
+author's ``prepare``, validation by schema and by the author, warnings, validating admission, storage version, commit. One
+thing differs: the schema validates an object before an author's code sees it, since Python's types are stricter than Go's.
 """
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from random import Random
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from twisted.internet.defer import CancelledError
 
 from extapi.admission.base import Operation, Review
-from extapi.api.metadata import finalizer_errors, finalizer_warnings, validate_object_meta
-from extapi.api.metadata_rules import NameRule
-from extapi.api.names import name_rule, object_name
+from extapi.api.metadata import finalizer_warnings
+from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.strategy import Strategy
-from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
-from extapi.client.clock import Clock
 from extapi.conversion.hub import Unfit
 from extapi.errors import (
     ApiError,
-    Conflict,
     FieldError,
     InternalError,
     Invalid,
-    NotFound,
-    RequestTooLarge,
-    ServerTimeout,
 )
-from extapi.registry.base import Admission, Place
-from extapi.registry.rendering import FreshRendering
+from extapi.registry.base import Admission, RequestScope
+from extapi.registry.results import DecodedResult
 from extapi.registry.served import ServedKind
-from extapi.storage.base import Backend, Entry, RevisionConflict, Unavailable
-from extapi.watch.cache import ResourceCache
-
-Outcome = TypeVar("Outcome")
-
-MAX_OBJECT = 6 * 1024 * 1024
-"""Bytes that an object takes in the store: twice what a body may have, as escapes and defaults need some.
-
-Bodies are bounded, but patches and conversions make objects larger, each time by as much. etcd's bound is 1.5 MiB.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """One stored kind with all that writing it takes."""
-
-    kind: ServedKind
-    cache: ResourceCache
-    backend: Backend
-    clock: Clock
-    random: Random
-    """Where generated names come from."""
-
-    def timestamp(self) -> str:
-        """Now, as ``metav1.Time`` writes it: UTC, whole seconds, ``Z``."""
-        return format_timestamp(self.clock.seconds())
-
-    def new_uid(self) -> str:
-        """A UUID version 4."""
-        return str(uuid.uuid4())
-
-    def conflict(self, name: str, why: str = Conflict.MODIFIED) -> Conflict:
-        """The 409 of a lost race, or of a precondition that does not hold."""
-        return Conflict.on(self.kind.kind.plural, self.kind.group, name, why)
-
-    async def live(self, operation: str, key: bytes) -> Entry | None:
-        """What is in the store now; what the store cannot do now becomes a ServerTimeout (spec K18)."""
-        try:
-            return await self.backend.get(key)
-        except Unavailable as error:
-            raise ServerTimeout.on(self.kind.kind.plural, self.kind.group, operation) from error
-
-    async def retried(
-        self, operation: str, at: Place, name: str, attempt: Callable[[Entry], Awaitable[Outcome]]
-    ) -> Outcome:
-        """What ``attempt`` makes of the live object, tried again until nobody came in between (spec K3).
-
-        The first attempt starts from the cache. If it fails there, and the store has something newer, it is repeated
-        with that. Raises :class:`NotFound`, and what the last attempt raised. Source: ``GuaranteedUpdate``.
-        """
-        key = self.kind.key(at.namespace, name)
-        cached = self.cache.peek(at.namespace, name)
-        fresh = cached is None
-        live = await self.live(operation, key) if cached is None else Entry(key, cached.value, cached.revision)
-        while live is not None:
-            try:
-                return await attempt(live)
-            except RevisionConflict as conflict:
-                live, fresh = conflict.live, True
-            except ApiError:
-                newest = None if fresh else await self.live(operation, key)
-                if fresh or (newest is not None and newest.revision == live.revision):
-                    raise
-                live, fresh = newest, True
-        raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
-
-    def check_size(self, value: bytes, before: bytes = b"") -> None:
-        """Raises :class:`RequestTooLarge` for an object that has grown beyond :data:`MAX_OBJECT`; ``before``: as it is stored now."""
-        if len(value) > max(MAX_OBJECT, len(before)):
-            raise RequestTooLarge(f"the object would take {len(value)} bytes, the limit is {MAX_OBJECT}")
-
-    async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
-        """Write to the store; what the store cannot do now becomes a ServerTimeout (spec K18).
-
-        Raises :class:`RevisionConflict` as the backend does.
-        """
-        try:
-            return await self.backend.commit(key, value, expected=expected)
-        except Unavailable as error:
-            raise ServerTimeout.on(self.kind.kind.plural, self.kind.group, operation) from error
+from extapi.registry.store import with_revision
 
 
 class Write:
-    """One attempt to write one object, in the request's version; the :class:`~extapi.admission.base.Viewer` of its reviews.
+    """One attempt to write one object, in the request's version; the :class:`~extapi.admission.base.CheckedConverter` of its reviews.
 
-    The schema comes first: an object that breaks it is shown to no author's code, and is answered with all that is wrong
-    with it, whatever that code would have said. An object that nobody asks for is judged once, after admission.
+    An object that breaks its schema is never shown to an author's code: the answer is the schema's errors. An object that no
+    code asks for is validated once, after admission.
     """
 
-    def __init__(self, kind: ServedKind, at: Place, admit: Admission) -> None:
+    def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission) -> None:
         self._kind = kind
-        self._name_rule = _name_rule(kind)
-        self._at = at
+        self._scope = scope
         self._admit = admit
-        self._judged: Obj | None = None
-        self._broken: list[FieldError] = []
-        """What the schema says against the object that was judged last."""
+        self._validated: Obj | None = None
+        self._schema_errors: list[FieldError] = []
+        """The schema's errors of the object that was validated last."""
         self._old: tuple[Obj, Obj] | None = None
-        """The stored object as it is shown, after the object beside which it is shown so."""
+        """The new object, and the stored object as it is shown beside it."""
         self._reviewed: Review | None = None
         """The last review of mutating admission."""
 
@@ -148,10 +58,10 @@ class Write:
             operation=operation,
             kind=self._kind.kind,
             converter=self._kind.converter,
-            viewer=self,
+            checked_converter=self,
             group=self._kind.group,
-            version=self._at.version,
-            namespace=self._at.namespace,
+            version=self._scope.version,
+            namespace=self._scope.namespace,
             name=name,
             subresource=self._admit.subresource,
             user=self._admit.user,
@@ -163,10 +73,18 @@ class Write:
         )
 
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
-        """The object after mutating admission and the author's ``prepare``; what each of them changed is brought into shape.
+        """The object after mutating admission and the author's ``prepare``, pruned and defaulted after each.
 
-        ``keep`` puts back in place what is not for plugins to change. It comes before ``prepare`` (spec K1, K2), which
-        may begin a status. Raises :class:`Invalid` for an object that would have to be shown and breaks its schema.
+        Args:
+            operation: CREATE or UPDATE.
+            obj: The new object.
+            old: The stored object.
+            keep: Restores, in place, what plugins cannot change. It runs before ``prepare``, which may set a first status
+                (behaviour K1, K2).
+
+        Raises:
+            Invalid: The object breaks its schema, and code asks for it.
+            ApiError: A plugin or the strategy refuses it.
         """
         name = self._name(obj)
 
@@ -181,45 +99,44 @@ class Write:
             review = await self._admit.chain.mutate(self._review(operation, name, obj, old), renewed)
             self._reviewed = review
             made = review.obj or obj
-            if self._kind.prepares and not self._admit.subresource:  # what writes a part does not touch the rest
+            if self._kind.prepares and not self._admit.subresource:  # a write of a part leaves the rest alone
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
                 made = self._changed(review, "prepare") or made
         except Exception as error:
-            self._excuse(error, obj, old)
+            self._raise_schema_errors(error, obj, old)
             raise
-        native = self._kind.kind.native
-        if native is not None and native.canonical is not None:
-            native.canonical(made)
+        self._kind.kind.behaviour.storing.canonicalize(made)
         return made
 
     def _changed(self, review: Review, whose: str) -> Obj | None:
-        """The object of the review in shape; None: nobody changed it. ``whose``: the code that may have changed it."""
+        """The changed object of the review, pruned and defaulted; None: it is unchanged. ``whose``: the code that ran."""
         result = review.result()
         if result is None or result is review.obj:
             return None
         self._kind.check(result, whose)
-        self._kind.complete(result, self._at.version)
-        self._kind.accept(result, self._at.version)
+        self._kind.complete(result, self._scope.version)
+        self._kind.coerce_and_default(result, self._scope.version)
         return result
 
     async def checked(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
         """Validate by metadata rules and schema, then by the strategy, warn, then ask validating admission.
 
-        Raises :class:`Invalid` with all errors of the former two, or of metadata and the strategy; or what a plugin
-        refuses with.
+        Raises:
+            Invalid: With all errors of metadata and schema; if there are none of the schema, of metadata and strategy.
+            ApiError: A plugin refuses the object.
         """
-        self.judge(obj, old)
+        self.check_schema(obj, old)
         review, name = self._reviewed, self._name(obj)
-        if review is None or review.obj is not obj or review.looked or review.name != name:
-            review = self._review(operation, name, obj, old)  # metadata has changed since somebody looked
+        if review is None or review.obj is not obj or review.accessed or review.name != name:
+            review = self._review(operation, name, obj, old)  # metadata has changed since the review was made
         try:
-            self._ask_strategy(review, obj, old)
+            self._validate_by_strategy(review, obj, old)
             await self._admit.chain.validate(review)
         except Exception as error:
-            self._excuse(error, obj, old)
+            self._raise_schema_errors(error, obj, old)
             raise
 
-    def _ask_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
+    def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
         kind = self._kind
         errors = self._metadata_errors(obj, old)
         if kind.validates:
@@ -232,68 +149,75 @@ class Write:
             for text in kind.kind.strategy.warn(review.object, review.old_object):
                 self._admit.warn(text)
 
-    def judge(self, obj: Obj, old: Obj | None) -> None:
-        """See :class:`extapi.admission.base.Viewer`; errors of metadata are told along. Values of ``old`` are let pass (J26)."""
-        if self._judged is not obj:
-            self._broken = self._kind.rules(obj, old, self._at.version)
-            self._judged = obj
-        if self._broken:
-            raise self._invalid(obj, self._metadata_errors(obj, old) + self._broken)
+    def check_schema(self, obj: Obj, old: Obj | None) -> None:
+        """See :class:`extapi.admission.base.CheckedConverter`. Metadata's errors are reported too; values of ``old`` pass (behaviour J26)."""
+        if self._validated is not obj:
+            self._schema_errors = self._kind.rules(obj, old, self._scope.version)
+            self._validated = obj
+        if self._schema_errors:
+            raise self._invalid(obj, self._metadata_errors(obj, old) + self._schema_errors)
 
-    def shown(self, obj: Obj, old: Obj | None) -> Any:
-        """See :class:`extapi.admission.base.Viewer`."""
-        self.judge(obj, old)
+    def to_hub(self, obj: Obj, old: Obj | None) -> Any:
+        """See :class:`extapi.admission.base.CheckedConverter`."""
+        self.check_schema(obj, old)
         try:
-            return self._kind.to_hub(obj, self._at.version)
+            return self._kind.to_hub(obj, self._scope.version)
         except Unfit as unfit:
             raise self._invalid(obj, unfit.errors) from None
 
-    def shown_old(self, old: Obj, obj: Obj | None) -> Any:
-        """See :class:`extapi.admission.base.Viewer`.
+    def old_to_hub(self, old: Obj, obj: Obj | None) -> Any:
+        """See :class:`extapi.admission.base.CheckedConverter`.
 
-        What breaks the schema of today is shown as the write has it: so a write that puts it right is let pass, and to a
-        rule that compares the two nothing has changed there.
+        Parts that break today's schema are shown as the write has them. So a write that repairs them passes, and to a rule
+        that compares the two objects they have not changed.
         """
-        to_hub, version = self._kind.to_hub, self._at.version
+        to_hub, version = self._kind.to_hub, self._scope.version
         if obj is None:
             return to_hub(old, version)
         if self._old is None or self._old[0] is not obj:
-            # A part that is the same in both is shown as it is in any case.
+            # Parts that are equal in both are shown as they are.
             sound = _without_metadata(old) == _without_metadata(obj) or not self._kind.rules(old, None, version)
-            self._old = obj, old if sound else self._mended(old, obj)
+            self._old = obj, old if sound else self._repaired(old, obj)
         try:
             return to_hub(self._old[1], version)
         except Unfit:
-            self._old = obj, self._mended(old, obj)
+            self._old = obj, self._repaired(old, obj)
             return to_hub(self._old[1], version)
 
-    def _mended(self, old: Obj, obj: Obj) -> Obj:
-        """The stored object with those of its parts from ``obj`` that are not sound in itself."""
-        self.shown(obj, old)  # raises for one that must not be shown either
-        converter, version = self._kind.converter, self._at.version
-        mended = dict(old)
+    def _repaired(self, old: Obj, obj: Obj) -> Obj:
+        """The stored object, with parts from ``obj`` in place of its invalid ones."""
+        self.to_hub(obj, old)  # raises if that cannot be shown either
+        converter, version = self._kind.converter, self._scope.version
+        repaired = dict(old)
         for part in {**old, **obj}.keys() - {"apiVersion", "kind", "metadata"}:
             tried = _with_part(obj, part, old)
             if not converter.fits(tried, version) or self._kind.rules(tried, None, version):
-                mended = _with_part(mended, part, obj)
-        return mended
+                repaired = _with_part(repaired, part, obj)
+        return repaired
 
     def stored(self, obj: Obj) -> bytes:
-        """The bytes for the store. Raises :class:`Invalid` for an object that cannot be converted as it does not fit its type."""
+        """The bytes for the store.
+
+        Raises:
+            Invalid: The object does not fit its type, so that it cannot be converted.
+        """
         try:
-            return self._kind.to_stored(obj, self._at.version)
+            return self._kind.to_stored(obj, self._scope.version)
         except Unfit as unfit:
             raise self._invalid(obj, unfit.errors) from None
 
-    def _excuse(self, error: Exception, obj: Obj, old: Obj | None) -> None:
-        """Raises :class:`Invalid` in place of an author's failure on an object that breaks rules which came after it was stored.
+    def _raise_schema_errors(self, error: Exception, obj: Obj, old: Obj | None) -> None:
+        """Replace a failure of an author's code by the schema's errors, if the object has any.
 
-        The schema lets such values pass as long as they stay (spec J26), but an author's code may rely on its rules.
+        An update may leave values that break rules newer than they are (behaviour J26), on which an author's code may rely.
+
+        Raises:
+            Invalid: The object breaks its schema, or does not fit its type.
         """
         refused = isinstance(error, ApiError) and not isinstance(error, InternalError)
         if refused or isinstance(error, CancelledError):
             return
-        late = self._kind.rules(obj, None, self._at.version) if old is not None else ()
+        late = self._kind.rules(obj, None, self._scope.version) if old is not None else ()
         errors = late or (error.errors if isinstance(error, Unfit) else ())
         if errors:
             raise self._invalid(obj, errors) from error
@@ -304,61 +228,55 @@ class Write:
         )  # the kind that the client wrote
 
     def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
-        kind = self._kind
-        native = kind.kind.native
+        storing = self._kind.kind.behaviour.storing
         return [
-            *validate_object_meta(obj, namespaced=kind.namespaced, old=old, name_rule=self._name_rule),
-            *(finalizer_errors(obj) if native is not None and native.finalizers else ()),
+            *validate_object_meta(obj, namespaced=self._kind.namespaced, old=old, name_rule=storing.names),
+            *storing.finalizer_errors(obj),
         ]
 
     async def deletable(self, name: str, old: Obj) -> None:
-        """Ask admission whether the object may go (spec I2: there is an old object and no new one)."""
+        """Ask admission about a delete, which has an old object and no new one (behaviour I2)."""
         review = self._review(Operation.DELETE, name, None, old)
         await self._admit.chain.mutate(review)
         await self._admit.chain.validate(review)
 
-    def begun(self, name: str, marked: Obj) -> Obj:
-        """The object that is marked for deletion, after the author's ``begin_deletion``, if it can be shown."""
+    def prepared_for_deletion(self, name: str, marked: Obj) -> Obj:
+        """An object that is marked for deletion, after the author's ``prepare_for_deletion`` if it can be shown."""
         strategy = self._kind.kind.strategy
-        if type(strategy).begin_deletion is Strategy.begin_deletion:
+        if type(strategy).prepare_for_deletion is Strategy.prepare_for_deletion:
             return marked
-        self._judged, self._broken = marked, []  # it is stored already, and has to go whatever rules came since
+        self._validated, self._schema_errors = marked, []  # stored objects can be deleted whatever rules came later
         review = self._review(Operation.DELETE, name, marked, None)
         try:
             shown = review.object
         except Invalid:
             return marked
-        strategy.begin_deletion(shown)
-        return self._changed(review, "begin_deletion") or marked
+        strategy.prepare_for_deletion(shown)
+        return self._changed(review, "prepare_for_deletion") or marked
 
-    def stays(self, obj: Obj) -> bool:
-        """Whether a deleted object stays: for its finalizers, or since it is held."""
-        return bool(obj["metadata"].get("finalizers")) or self.held(obj)
+    def must_stay(self, obj: Obj) -> bool:
+        """Whether a deleted object stays, because of its finalizers or the author's strategy."""
+        return bool(obj["metadata"].get("finalizers")) or self.is_blocked(obj)
 
-    def held(self, obj: Obj) -> bool:
-        """Whether the author's strategy holds a deleted object, whatever finalizers it has.
+    def is_blocked(self, obj: Obj) -> bool:
+        """Whether the author's strategy blocks the deletion.
 
-        What does not fit its type any more cannot be shown, and is not held: nobody could ever delete it otherwise.
+        It cannot be asked about an object that no longer fits its type: that one can be deleted.
         """
         strategy = self._kind.kind.strategy
-        if type(strategy).holds is Strategy.holds:
+        if type(strategy).blocks_deletion is Strategy.blocks_deletion:
             return False
         try:
-            shown = self._kind.to_hub(obj, self._at.version)
+            shown = self._kind.to_hub(obj, self._scope.version)
         except Unfit:
             return False
-        return strategy.holds(shown)
+        return strategy.blocks_deletion(shown)
 
-    def answer(self, obj: Obj, value: bytes, revision: int) -> FreshRendering:
-        """What was written, as a read in this version will show it."""
-        version = self._at.version
+    def answer(self, obj: Obj, value: bytes, revision: int) -> DecodedResult:
+        """What was written, as a read in this version shows it."""
+        version = self._scope.version
         shown = obj if self._kind.is_stored_as(version) else self._kind.from_stored(value, version)
-        return FreshRendering(self._kind, version, with_revision(shown, revision), revision)
-
-
-def _name_rule(kind: ServedKind) -> NameRule:
-    native = kind.kind.native
-    return object_name if native is None or native.names is None else name_rule(native.names)
+        return DecodedResult(self._kind, version, with_revision(shown, revision), revision)
 
 
 def _without_metadata(obj: Obj) -> Obj:
@@ -366,14 +284,6 @@ def _without_metadata(obj: Obj) -> Obj:
 
 
 def _with_part(obj: Obj, part: str, other: Obj) -> Obj:
-    """``obj`` with one of its members as ``other`` has it, or without it."""
+    """``obj`` with one member as in ``other``, or without it."""
     rest = {name: value for name, value in obj.items() if name != part}
     return {**rest, part: other[part]} if part in other else rest
-
-
-def with_revision(obj: Obj, revision: int) -> Obj:
-    """The object with its resourceVersion; 0 takes it away (a dry run of a create has none)."""
-    metadata: dict[str, Any] = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
-    if revision:
-        metadata["resourceVersion"] = str(revision)
-    return {**obj, "metadata": metadata}

@@ -1,1 +1,4 @@
-"""Structural schemas: compiled from types or manifests; they prune, default, validate, and become OpenAPI. PURE."""
+"""Structural schemas, from types or manifests: they prune, default and validate objects, and become OpenAPI.
+
+Pure: no I/O, no clock, no Twisted.
+"""

@@ -1,7 +1,9 @@
-"""Whether a schema is structural: every rule it breaks, at once (spec J12 to J18).
+"""Checks whether a schema is structural, and reports all errors at once (behaviour J12 to J18).
 
-Texts and paths are those of a CRD's validation, so that a schema written for a CRD is judged as kube-apiserver would.
-Source: ``apiextensions-apiserver/pkg/apiserver/schema`` (validation, complete) and ``pkg/apis/apiextensions/validation``.
+Texts and paths are those of the validation of CRDs: a schema that was written for a CRD is judged as by kube-apiserver.
+
+Source: ``apiextensions-apiserver/pkg/apiserver/schema`` (validation, complete) and
+``pkg/apis/apiextensions/validation``.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from extapi.api.jsonvalue import NotJSONError, check as check_json
+from extapi.api.jsonvalue import NotJSONError, check_json, json_copy
 from extapi.errors import FieldError
 from extapi.schema.check_lists import check_lists
-from extapi.schema.default import copier, defaulter, has_default
+from extapi.schema.default import defaulter, has_default
 from extapi.schema.pattern import matcher
 from extapi.schema.prune import pruner
 from extapi.schema.structural import MISSING, Structural, join
@@ -26,11 +28,16 @@ _UNSUPPORTED = ("$ref", "additionalItems", "definitions", "dependencies", "id", 
 
 
 def check(structural: Structural, path: str = "", *, every_default: bool = False) -> list[FieldError]:
-    """Every reason why the schema of a whole object is not structural, sorted; empty: it is.
+    """Check the schema of a whole object. CEL rules are errors too: they are not supported yet.
 
-    ``path`` is where the schema stands, such as ``spec.versions[0].schema.openAPIV3Schema``. CEL rules are an error too:
-    they are not supported yet. As in kube-apiserver defaults are looked at once all else is right; with ``every_default``
-    also before that, where the field with the default is right.
+    Args:
+        structural: The schema.
+        path: Where the schema stands, such as ``spec.versions[0].schema.openAPIV3Schema``.
+        every_default: Also check the defaults of fields that are right while others are wrong. Otherwise defaults are
+            checked only once all else is right, as in kube-apiserver.
+
+    Returns:
+        The errors, sorted; none if the schema is structural.
     """
     found = [
         *_node(structural, path, "root"),
@@ -40,12 +47,12 @@ def check(structural: Structural, path: str = "", *, every_default: bool = False
     if every_default or not found:
         wrong = tuple(error.path for error in found)
         found += _defaults(structural, path, wrong)
-    # The texts tell errors apart: values need not be hashable.
+    # Errors are compared by their texts: values need not be hashable.
     return [error for _, error in sorted({error.text(): error for error in found}.items())]
 
 
 def _node(node: Structural, path: str, level: str) -> Iterator[FieldError]:
-    """The rules of a node of the structure itself; ``level``: root, field or item."""
+    """The rules for a node of the structure; ``level`` is root, field or item."""
     if node.type == "array" and node.items is None and "items" not in node.unsupported:
         yield FieldError.required(join(path, "items"), "must be specified")
     if node.additional_properties is not None:
@@ -124,7 +131,7 @@ def _metadata(node: Structural, path: str, level: str) -> Iterator[FieldError]:
 
 
 def _values(node: Structural, path: str) -> Iterator[FieldError]:
-    """The rules of value validation, in the whole structure."""
+    """The rules for value validations, in the whole structure."""
     yield from _value(node, path)
     any_of, all_of = _int_or_string_patterns(node)
     for at, branch in node.branches():
@@ -145,13 +152,13 @@ def _inner(node: Structural, path: str) -> Iterator[tuple[str, Structural]]:
 
 
 def _int_or_string_patterns(node: Structural) -> tuple[bool, bool]:
-    """The two allowed ways to say int-or-string in junctors (spec J14): in anyOf, or in the anyOf of the first allOf."""
+    """Whether int-or-string is written in an allowed way (behaviour J14): in anyOf, or in anyOf of the first allOf."""
     pattern = (_INTEGER, _STRING)
     return node.any_of == pattern, bool(node.all_of) and node.all_of[0].any_of == pattern
 
 
 def _value(node: Structural, path: str) -> Iterator[FieldError]:
-    """What holds of every node, in and out of junctors."""
+    """The rules for every node, inside and outside of junctors (allOf, anyOf, oneOf, not)."""
     if node.type and node.type not in _TYPES:
         if node.type == "null":
             text = "type cannot be set to null, use nullable as an alternative"
@@ -176,12 +183,12 @@ def _value(node: Structural, path: str) -> Iterator[FieldError]:
         elif keyword in _UNSUPPORTED:
             text = f"{keyword} is not supported"
         else:
-            text = "is no keyword of a structural schema"
+            text = "is not a keyword of structural schemas"
         yield FieldError.forbidden(join(path, keyword), text)
 
 
 def _constants(node: Structural, path: str) -> Iterator[FieldError]:
-    """The constants that are no JSON for every client: a default such as NaN would be stored with every object."""
+    """Constants that are not JSON for every client: a default such as NaN would be stored with every object."""
     constants = {
         "default": node.default,
         "enum": list(node.enum),
@@ -200,7 +207,7 @@ def _constants(node: Structural, path: str) -> Iterator[FieldError]:
 
 
 def _branch(node: Structural, path: str, *, skip_any_of: bool = False) -> Iterator[FieldError]:
-    """A schema inside allOf, anyOf, oneOf or not: values only, nothing that shapes the structure (spec J13)."""
+    """A schema inside allOf, anyOf, oneOf or not: it may constrain values, but not define structure (behaviour J13)."""
     forbidden = {
         "type": (node.type, "empty"),
         "title": (node.title, "empty"),
@@ -231,13 +238,13 @@ def _branch(node: Structural, path: str, *, skip_any_of: bool = False) -> Iterat
 
 
 def _complete(node: Structural | None, branch: Structural, path: str, branch_path: str) -> Iterator[FieldError]:
-    """What a junctor mentions has to exist in the structure outside of it."""
+    """The fields that a junctor mentions must exist in the structure outside of it."""
     if node is None:
         yield FieldError.required(path, f"because it is defined in {branch_path}")
         return
     for at, inner in branch.branches():
         yield from _complete(node, inner, path, join(branch_path, at))
-    if node is branch:  # the structure itself: go on to its own nodes
+    if node is branch:  # the structure itself: continue with its own nodes
         for at, sub in _inner(node, path):
             yield from _complete(sub, sub, at, at)
         return
@@ -249,7 +256,10 @@ def _complete(node: Structural | None, branch: Structural, path: str, branch_pat
 
 
 def _defaults(structural: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[FieldError]:
-    """Defaults have to be known to the schema and valid by it (spec J18). ``wrong``: paths of schemas that judge nothing."""
+    """Defaults must have only known fields and be valid (behaviour J18).
+
+    ``wrong``: the paths of broken schemas, which cannot judge.
+    """
     for name in _META:
         top = structural.properties.get(name)
         if top is not None:
@@ -269,9 +279,9 @@ def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[Fiel
 def _default(node: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[FieldError]:
     if has_default(node) and not any(other.startswith(path) for other in wrong):
         at = join(path, "default")
-        # Judged as the only member of an object, as it will be when it is filled in.
+        # Checked as the only member of an object, as it will be when it is filled in.
         around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
-        obj: dict[str, Any] = {"default": copier(node.default)()}
+        obj: dict[str, Any] = {"default": json_copy(node.default)}
         if pruner(around)(obj):
             yield FieldError.invalid(at, node.default, "must not have unknown fields")
         defaulter(around)(obj)
@@ -282,9 +292,9 @@ def _default(node: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[Fi
 
 
 def _moved(error: FieldError, path: str) -> FieldError:
-    """An error about the object ``{"default": ...}``, told at the place of the default."""
+    """An error about the object ``{"default": ...}`` as an error about the default itself."""
     inner = error.path.removeprefix("default")
     quote = '"' if error.detail.startswith('"') else ""
     detail = error.detail.removeprefix(quote).removeprefix("default")
-    told = f"{quote}{path}{detail}" if detail != error.detail.removeprefix(quote) else error.detail
-    return dataclasses.replace(error, path=path + inner if error.path else "", detail=told)
+    moved = f"{quote}{path}{detail}" if detail != error.detail.removeprefix(quote) else error.detail
+    return dataclasses.replace(error, path=path + inner if error.path else "", detail=moved)

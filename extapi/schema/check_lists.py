@@ -1,4 +1,4 @@
-"""The rules of ``x-kubernetes-list-type``, ``-list-map-keys`` and ``-map-type`` in a schema (spec J17)."""
+"""Checks ``x-kubernetes-list-type``, ``-list-map-keys`` and ``-map-type`` in a schema (behaviour J17)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _IN_KEYS = "this property is in x-kubernetes-list-map-keys, so it"
 
 
 def check_lists(node: Structural, path: str) -> Iterator[FieldError]:
-    """What is wrong with the list and map types of one node."""
+    """The errors in the list and map types of one node."""
     yield from _map_type(node, path)
     at = join(path, "x-kubernetes-list-type")
     if node.list_type and node.type != "array":

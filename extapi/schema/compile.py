@@ -1,8 +1,8 @@
-"""An author's types become a structural schema: the same tree that a CRD manifest becomes.
+"""Compiles an author's types to a structural schema: the same tree that a CRD manifest is read into.
 
-Reads msgspec Structs with markers in ``Annotated``. What has no place in a structural schema is refused here, by the
-name of class and field, with what to write instead; never silently left out, and all that is wrong at once. Which marker
-goes on which type stands in :mod:`extapi.schema.marking`.
+Reads msgspec Structs with markers in ``Annotated``. What a structural schema cannot express is refused, with class and
+field and what to write instead; all mistakes are reported at once, and none is dropped silently. Which marker goes on
+which type is decided in :mod:`extapi.schema.marking`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 import msgspec
 
-from extapi.api.declaration import DeclarationError, Declarations, Problem
+from extapi.api.declaration import DeclarationError, Problem, ProblemCollector
 from extapi.api.markers import IntOrString, Marker, Rule
 from extapi.api.types import Object, ObjectMeta
 from extapi.errors import FieldError
@@ -51,22 +51,23 @@ _INSTEAD: Mapping[Any, str] = {
     set: "write Annotated[list[...], ListSet()]",
     frozenset: "write Annotated[list[...], ListSet()]",
     tuple: "write list[...]",
-    ObjectMeta: "metadata stands only at the root; write Annotated[dict[str, Any], EmbeddedResource(), PreserveUnknown()]",
+    ObjectMeta: "metadata is possible only at the root; write Annotated[dict[str, Any], EmbeddedResource(), PreserveUnknown()]",
     msgspec.Raw: "write Any, or dict[str, Any]",
-    type(None): "a field that is always null says nothing; leave it out",
+    type(None): "a field that is always null has no use; leave it out",
 }
 _OTHERWISE = "write str, int, float, bool, list[...], dict[str, ...], Literal[...] or a Struct"
 
 
 def compile_type(cls: type[Object]) -> Structural:
-    """The structural schema of a kind's type. apiVersion, kind and metadata are implicit and stay out, but for rules on names.
+    """The structural schema of a kind's type. apiVersion, kind and metadata are left out, except rules on names.
 
-    A field without a default is required. A Python default becomes the schema's ``default``, except None, empty
-    containers, and a default for ``status`` at the root: those make the field optional. The default of a Struct becomes
-    an object of what differs from its own defaults, mostly ``{}``, so that nested defaults are filled in.
+    A field without a default is required. A Python default becomes the schema's ``default``; None, empty containers and
+    a default for ``status`` at the root only make the field optional. The default of a Struct becomes an object of the
+    fields that differ from their own defaults, mostly ``{}``, so that nested defaults are filled in.
 
-    Raises :class:`DeclarationError` with a line for each field that has no schema, for each marker or default that does not
-    fit, and for each thing that :func:`extapi.schema.check.check` finds.
+    Raises:
+        DeclarationError: It has one line per field without a schema, per marker or default that does not fit, and per
+            error of :func:`extapi.schema.check.check`.
     """
     given: object = cls
     if not (isinstance(given, type) and issubclass(given, Object)):
@@ -79,7 +80,11 @@ def compile_type(cls: type[Object]) -> Structural:
 
 
 def compile_part(cls: type[msgspec.Struct]) -> Structural:
-    """The structural schema of a Struct by itself. Raises :class:`DeclarationError`."""
+    """The structural schema of a single Struct.
+
+    Raises:
+        DeclarationError: A field has no schema, or a marker or default does not fit.
+    """
     compiler = _Compiler()
     compiled = compiler.struct(cls)
     compiler.problems.check()
@@ -87,16 +92,16 @@ def compile_part(cls: type[msgspec.Struct]) -> Structural:
 
 
 class _Compiler:
-    """One compilation: knows which Structs are being read, since schemas cannot refer to themselves."""
+    """One compilation. It knows which Structs are being read, because schemas cannot refer to themselves."""
 
     def __init__(self) -> None:
         self._open: list[type] = []
         self._places: dict[str, tuple[type, str]] = {}
-        """The class and field that each part of the schema comes from, by the part's path."""
-        self.problems = Declarations()
+        """The class and field of each part of the schema, by path."""
+        self.problems = ProblemCollector()
 
     def struct(self, cls: type[msgspec.Struct], path: str = "", *, root: bool = False) -> Structural:
-        """The object schema of a Struct, which stands at ``path``. Fields that have none are told, and may be anything."""
+        """The schema of a Struct at ``path``. Fields without a schema are reported, and may be anything in it."""
         if cls in self._open:
             chain = " > ".join(item.__name__ for item in [*self._open[self._open.index(cls) :], cls])
             raise DeclarationError(f"{chain}: schemas cannot refer to themselves; write dict[str, Any] at some level")
@@ -119,7 +124,7 @@ class _Compiler:
         return Structural(type="object", description=_docstring(cls), properties=properties, required=tuple(required))
 
     def _metadata(self, cls: type, info: msgspec.structs.FieldInfo) -> Structural | None:
-        """What an author's annotation says of names; None: nothing, or nothing that can be said."""
+        """The rules on names in the annotation of ``metadata``; None if there are none, or they are wrong."""
         where = f"{cls.__name__}.{info.name}"
         try:
             return _metadata(info.type, where)
@@ -128,7 +133,10 @@ class _Compiler:
             return None
 
     def _field(self, cls: type, info: msgspec.structs.FieldInfo, path: str, *, root: bool) -> Structural:
-        """The schema of a field with its default. Of one that has none it is told, and the rest is still looked at."""
+        """The schema of a field, with its default.
+
+        A field that has none is reported, so that the rest is still read.
+        """
         where = f"{cls.__name__}.{info.name}"
         try:
             node = self.annotation(info.type, where, path)
@@ -141,7 +149,7 @@ class _Compiler:
         return node if default is MISSING else dataclasses.replace(node, default=default)
 
     def located(self, error: FieldError, root: type) -> Problem:
-        """An error about a part of the schema, told as one of the class and field that the part comes from."""
+        """An error about a part of the schema, as a problem of the class and field that the part comes from."""
         at = max((path for path in self._places if _is_below(error.path, path)), key=len, default="")
         if not at:
             return Problem(f"{root.__name__}: {error.text()}", root)
@@ -216,7 +224,10 @@ class _Compiler:
 
 
 def _metadata(hint: Any, where: str) -> Structural | None:
-    """What an author's annotation says of names; None: nothing. All other metadata is the server's."""
+    """The rules on names in the annotation of ``metadata``; None if there are none.
+
+    All else in metadata is the server's.
+    """
     if get_origin(hint) is not Annotated:
         return None
     markers = [marker for extra in get_args(hint)[1:] if (marker := _marker(extra, where)) is not None]
@@ -227,14 +238,14 @@ def _marker(extra: Any, where: str) -> Marker | None:
     if isinstance(extra, Rule):
         raise DeclarationError(f"{where}: CEL rules are not supported yet; write the check in Strategy.validate")
     if isinstance(extra, msgspec.Meta):
-        raise DeclarationError(f"{where}: msgspec.Meta is not read; write the markers of extapi, such as Minimum(1)")
+        raise DeclarationError(f"{where}: msgspec.Meta is not supported; write markers of extapi, such as Minimum(1)")
     if isinstance(extra, type) and issubclass(extra, Marker):
-        raise DeclarationError(f"{where}: {extra.__name__} stands without parentheses; write {extra.__name__}(...)")
+        raise DeclarationError(f"{where}: {extra.__name__} needs parentheses; write {extra.__name__}(...)")
     return extra if isinstance(extra, Marker) else None
 
 
 def _choice(values: Sequence[Any], where: str) -> Structural:
-    """``enum`` of constants of one type."""
+    """The schema of an ``enum`` of constants."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) == 1 and (kind := kinds.pop()) in {str, int}:
         node = _SCALARS[kind]
@@ -243,7 +254,7 @@ def _choice(values: Sequence[Any], where: str) -> Structural:
 
 
 def _default(info: msgspec.structs.FieldInfo, node: Structural, where: str) -> Any:
-    """The wire form of a field's default, or MISSING."""
+    """A field's default as JSON, or MISSING."""
     try:
         made = _own(info)
     except Exception as error:  # an author's function
@@ -261,7 +272,7 @@ def _default(info: msgspec.structs.FieldInfo, node: Structural, where: str) -> A
 
 
 def _fields(cls: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """The fields with their annotations as types. What cannot be read of them is told field by field."""
+    """The fields with their annotations as types. Those that cannot be evaluated are reported one by one."""
     try:
         return msgspec.structs.fields(cls)
     except Exception as error:
@@ -270,7 +281,7 @@ def _fields(cls: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
 
 
 def _unreadable(cls: type) -> Iterator[Problem]:
-    """The annotations that cannot be evaluated, each by itself: msgspec says what is wrong, and not where."""
+    """The annotations that cannot be evaluated: msgspec says what is wrong, but not where."""
     for base in cls.__mro__:
         annotations = inspect.get_annotations(base)
         module = getattr(sys.modules.get(base.__module__), "__dict__", {})
@@ -294,7 +305,7 @@ def _unreadable(cls: type) -> Iterator[Problem]:
 
 def _hiding(name: str) -> str:
     return (
-        f"{name} is a field here and no type; define the type {name} at the top of the module, or call the field {name}_ and "
+        f"{name} is a field here, not a type; define the type {name} at the top of the module, or call the field {name}_ and "
         f'write msgspec.field(name="{name}")'
     )
 
@@ -312,7 +323,7 @@ def _is_below(path: str, above: str) -> bool:
 
 
 def _wire(made: msgspec.Struct) -> dict[str, Any]:
-    """A Struct as JSON data without what its fields' own defaults fill in anyway."""
+    """A Struct as JSON, without the fields that defaults fill in anyway."""
     plain = msgspec.to_builtins(made)
     return {
         info.encode_name: plain[info.encode_name]
@@ -322,7 +333,7 @@ def _wire(made: msgspec.Struct) -> dict[str, Any]:
 
 
 def _docstring(cls: type) -> str:
-    """The class's own docstring. Those that Enum and msgspec make up do not count."""
+    """The class's own docstring; those that Enum and msgspec generate do not count."""
     text = cls.__dict__.get("__doc__") or ""
     return inspect.cleandoc(text)
 

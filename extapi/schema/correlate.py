@@ -1,15 +1,17 @@
-"""Which old value a new one stands for on update, and whether it changed (spec J26).
+"""Finds the old value that belongs to a new one on update, and says whether it changed (behaviour J26).
 
-Members of objects correlate by name, items of map lists by their keys; other lists only as a whole. Source:
-``k8s.io/apiserver/pkg/cel/common`` CorrelatedObject.
+Members of objects correlate by name, items of map lists by their keys, other lists only as a whole.
+
+Source: ``k8s.io/apiserver/pkg/cel/common`` CorrelatedObject.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from extapi.api.jsonvalue import json_equal
 from extapi.schema.listtype import freeze, key_of
-from extapi.schema.structural import MISSING, Structural, json_equal
+from extapi.schema.structural import MISSING, Structural
 
 
 def old_member(old: Any, key: str) -> Any:
@@ -18,7 +20,7 @@ def old_member(old: Any, key: str) -> Any:
 
 
 class Correlation:
-    """Finds old items of map lists. Made for one comparison: it keeps an index of each old list it has seen."""
+    """Finds old items of map lists. It serves one comparison and keeps an index of each old list that it has seen."""
 
     __slots__ = ("_indexes",)
 
@@ -26,7 +28,7 @@ class Correlation:
         self._indexes: dict[int, dict[Any, Any]] = {}
 
     def old_item(self, node: Structural, item: Any, old: Any) -> Any:
-        """The old item with the same keys, or MISSING; only map lists have such, and only items with all keys."""
+        """The old item with the same keys, or MISSING. Only map lists have such items."""
         if node.list_type != "map" or not isinstance(old, list) or not isinstance(item, dict):
             return MISSING
         keys = node.list_map_keys
@@ -39,7 +41,7 @@ class Correlation:
         return index.get(freeze(key_of(item, keys)), MISSING)
 
     def unchanged(self, node: Structural | None, new: Any, old: Any) -> bool:
-        """Whether two values are the same; the order of a map list does not matter.
+        """Whether two values are the same, apart from the order of map lists.
 
         An object with members that the schema does not know counts as changed, as in Go.
         """

@@ -1,7 +1,9 @@
-"""Defaulting: what is missing is filled in, nulls that mean nothing are dropped (spec J19, J21).
+"""Defaulting: missing fields are filled in, meaningless nulls are dropped (behaviour J19, J21).
 
-Compiled to closures that walk only where the schema has defaults or a null could stand. Never looks at ``metadata``:
-schemas of whole objects do not describe it. Source: ``apiextensions-apiserver/pkg/apiserver/schema/defaulting``.
+A schema is compiled to closures, which walk only where it has defaults or a null may stand. ``metadata`` is never
+touched: the schemas of whole objects do not describe it.
+
+Source: ``apiextensions-apiserver/pkg/apiserver/schema/defaulting``.
 """
 
 from __future__ import annotations
@@ -9,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from extapi.api.jsonvalue import json_copier
 from extapi.schema.structural import MISSING, Structural
 
 Fill = Callable[[Any], None]
-"""Fills one dict or list in place."""
+"""Fills defaults into one dict or list, in place."""
 
 
 def default(obj: dict[str, Any], structural: Structural) -> None:
     """Drop nulls that are neither allowed nor have a default, then fill in defaults, in place.
 
-    Compiles anew each time: servers use :class:`extapi.schema.program.Schema`.
+    Compiles the schema on each call: servers use :class:`extapi.schema.schema.Schema`.
     """
     defaulter(structural)(obj)
 
@@ -29,15 +32,15 @@ def defaulter(structural: Structural) -> Fill:
 
 
 def null_dropper(structural: Structural) -> Fill:
-    """The first half of :func:`default` alone, compiled: nulls that are neither allowed nor have a default are dropped.
+    """The first half of :func:`default`, compiled: drops nulls that are neither allowed nor have a default.
 
-    Source: ``PruneNonNullableNullsWithoutDefaults``; nulls that have a default stay.
+    Source: ``PruneNonNullableNullsWithoutDefaults``.
     """
     return _object(structural, _never)
 
 
 Fills = Callable[[Structural], bool]
-"""Whether what is missing is filled in with the node's default."""
+"""Whether a missing value is filled in with the node's default."""
 
 
 def _never(_node: Structural) -> bool:
@@ -45,7 +48,7 @@ def _never(_node: Structural) -> bool:
 
 
 def _fill(node: Structural, fills: Fills) -> Fill | None:
-    """What to do in the value of a node; None for scalars and where nothing is known."""
+    """The function that fills the value of a node; None if there is nothing to do."""
     into_object = _object(node, fills) if node.properties or node.additional is not None else None
     into_list = _list(node, fills) if node.items is not None else None
     if into_object is None:
@@ -61,7 +64,7 @@ def _fill(node: Structural, fills: Fills) -> Fill | None:
 
 
 def _object(node: Structural, fills: Fills) -> Fill:
-    defaults = [(key, copier(sub.default)) for key, sub in node.properties.items() if fills(sub)]
+    defaults = [(key, json_copier(sub.default)) for key, sub in node.properties.items() if fills(sub)]
     inside = [(key, go_on) for key, sub in node.properties.items() if (go_on := _fill(sub, fills)) is not None]
     others = node.additional
     fill_others = None if others is None else _fill(others, fills)
@@ -87,13 +90,13 @@ def _object(node: Structural, fills: Fills) -> Fill:
 
 
 def _nulls(value: dict[str, Any], node: Structural, fills: Fills) -> None:
-    """Each null that is not allowed: replaced by its default, or gone if it has none."""
+    """Replace each null that is not allowed by its default, or drop it if it has none."""
     for key in [key for key, sub in value.items() if sub is None]:
         sub = node.child(key)
         if sub is None or sub.nullable:
             continue
         if fills(sub):
-            value[key] = copier(sub.default)()
+            value[key] = json_copier(sub.default)()
         elif not has_default(sub):
             del value[key]
 
@@ -101,7 +104,7 @@ def _nulls(value: dict[str, Any], node: Structural, fills: Fills) -> None:
 def _list(node: Structural, fills: Fills) -> Fill:
     items = node.items
     inside = None if items is None else _fill(items, fills)
-    null = copier(items.default) if items is not None and fills(items) and not items.nullable else None
+    null = json_copier(items.default) if items is not None and fills(items) and not items.nullable else None
 
     def fill(value: Any) -> None:
         if value.__class__ is not list:
@@ -117,16 +120,5 @@ def _list(node: Structural, fills: Fills) -> Fill:
 
 
 def has_default(node: Structural) -> bool:
-    """Whether the node has a default; ``default: null`` is none, as in Go."""
+    """Whether the node has a default; ``default: null`` does not count, as in Go."""
     return node.default is not MISSING and node.default is not None
-
-
-def copier(value: Any) -> Callable[[], Any]:
-    """A function that makes a new copy of a JSON value each time."""
-    if isinstance(value, dict):
-        members = [(key, copier(sub)) for key, sub in value.items()]
-        return lambda: {key: make() for key, make in members}
-    if isinstance(value, list):
-        makers = [copier(sub) for sub in value]
-        return lambda: [make() for make in makers]
-    return lambda: value

@@ -1,7 +1,9 @@
-"""Whole objects inside objects (``x-kubernetes-embedded-resource``): apiVersion, kind and metadata have to make sense.
+"""Objects embedded in objects (``x-kubernetes-embedded-resource``): their apiVersion, kind and metadata.
 
-Source: ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta`` (coerce, validation). Whether the kind of such an object
-has a namespace is not known: one that is there has to be a namespace's name, and names have to fit into a path.
+The server does not know whether the kind of an embedded object is namespaced: a namespace that is present must be a
+valid name, and names must fit into a URL path.
+
+Source: ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta`` (coerce, validation).
 """
 
 from __future__ import annotations
@@ -18,15 +20,19 @@ from extapi.schema.structural import Structural, join, join_key
 
 
 def holds_embedded(node: Structural) -> bool:
-    """Whether there are embedded objects anywhere below."""
+    """Whether the schema has embedded objects anywhere."""
     inner = [*node.properties.values(), *(sub for sub in (node.items, node.additional) if sub is not None)]
     return node.embedded_resource or any(holds_embedded(sub) for sub in inner)
 
 
 def coerce_embedded(value: Any, node: Structural | None, path: str = "") -> list[str]:
-    """Bring the metadata of every embedded object in ``value`` into shape, in place (spec J19); the paths of unknown fields.
+    """Coerce the metadata of every embedded object in ``value``, in place (behaviour J19).
 
-    Raises :class:`BadRequest` for metadata, an apiVersion or a kind of a wrong type.
+    Returns:
+        The paths of unknown fields, which were dropped.
+
+    Raises:
+        BadRequest: An apiVersion, a kind or metadata has the wrong type.
     """
     unknown: list[str] = []
     if node is None:
@@ -86,8 +92,8 @@ def _identity(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
         elif key == "apiVersion" and value.count("/") > 1:
             yield FieldError.invalid(at, value, f"unexpected GroupVersion string: {value}")
         elif key == "kind" and (problems := dns1035_label(lower(value))):
-            told = f"may have mixed case, but should otherwise match: {','.join(problems)}"
-            yield FieldError.invalid(at, value, told)
+            detail = f"may have mixed case, but should otherwise match: {','.join(problems)}"
+            yield FieldError.invalid(at, value, detail)
 
 
 def _metadata(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
@@ -95,7 +101,7 @@ def _metadata(obj: dict[str, Any], path: str) -> Iterator[FieldError]:
         return
     try:
         metadata, _ = coerce(obj["metadata"])
-    except BadRequest as error:  # made by a default, a conversion or a plugin: what clients send was coerced before
+    except BadRequest as error:  # of a default, a conversion or a plugin: what clients send was coerced before
         yield FieldError.invalid(join(path, "metadata"), obj["metadata"], error.message)
         return
     named = {**metadata, "name": metadata.get("name") or "fakename"}

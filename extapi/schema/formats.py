@@ -1,7 +1,7 @@
-"""String formats that are enforced: the names and what they accept (spec J23).
+"""The string formats that are enforced, by name, and what they accept (behaviour J23).
 
-They follow ``k8s.io/kube-openapi/pkg/validation/strfmt`` also where it is lenient (``01.2.3.4`` is an ipv4 address,
-``1 hour`` a duration). Unknown formats are published and not enforced. Nothing here knows schemas.
+They follow ``k8s.io/kube-openapi/pkg/validation/strfmt`` even where it is lenient (``01.2.3.4`` is an ipv4 address,
+``1 hour`` a duration). Unknown formats are published but not enforced. Nothing here knows schemas.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 from extapi.api.duration import parse_duration, run
 from extapi.api.names import LABEL_LENGTH, SUBDOMAIN_LENGTH, is_dns_label, is_dns_subdomain
-from extapi.api.strconv import has_form, only_digits, parse_int, parse_uint
+from extapi.api.strconv import has_pattern, only_digits, parse_int, parse_uint
 from extapi.schema.mailbox import is_mailbox
 from extapi.schema.pattern import matcher
 from extapi.schema.uri import is_uri
@@ -33,7 +33,7 @@ _BASE64 = f"{ascii_letters}{digits}+/".encode()
 _NO_SPACE_OR_DASH = str.maketrans("", "", f"{_SPACE}-")
 _NO_DIGITS = bytes(set(range(256)) - set(digits.encode()))
 _IN_LABEL = frozenset(f"{ascii_letters}{digits}-$+<=>^`|~")
-"""ASCII in the labels of host names: letters, digits, the dash, and what Unicode calls symbols."""
+"""The ASCII characters of host name labels: letters, digits, the dash, and Unicode's symbols."""
 _IN_UNIT = frozenset(f"{ascii_letters}\u00b5")
 _UNITS = {"ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk"}
 _UNIT_PREFIXES = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
@@ -44,7 +44,7 @@ _MOST_GROUPS = 9
 """More than an IPv6 address has."""
 _UUID_LENGTH = 36
 _UUID_DASHES = frozenset((8, 12, 16, 20))
-"""Digits that stand before a dash."""
+"""How many digits stand before each dash."""
 
 
 def _is_hex(text: str, length: int) -> bool:
@@ -52,7 +52,10 @@ def _is_hex(text: str, length: int) -> bool:
 
 
 def _uuid(version: str = "", variant: str = "") -> Callable[[str], bool]:
-    """Hexadecimal digits in five groups, with a dash between two of them or without; what the third and the fourth begin with."""
+    """Hexadecimal digits in five groups, with or without dashes between them.
+
+    ``version`` is the first digit of the third group, ``variant`` has the allowed ones of the fourth.
+    """
 
     def check(text: str) -> bool:
         if len(text) > _UUID_LENGTH:
@@ -75,7 +78,7 @@ def _bson_object_id(text: str) -> bool:
 
 
 def _mac(text: str) -> bool:
-    """Bytes with colons or dashes between them, pairs of bytes with dots, or digits alone (``net.ParseMAC``)."""
+    """Bytes separated by colons or dashes, pairs of bytes separated by dots, or digits alone (``net.ParseMAC``)."""
     if len(text) > _LONGEST_MAC:
         return False
     if text[2:3] in {":", "-"}:
@@ -88,7 +91,7 @@ def _mac(text: str) -> bool:
 
 
 def _ssn(text: str) -> bool:
-    return any(has_form(text, form) for form in (b"000-00-0000", b"000 00 0000", b"000-00 0000", b"000 00-0000"))
+    return any(has_pattern(text, form) for form in (b"000-00-0000", b"000 00 0000", b"000-00 0000", b"000 00-0000"))
 
 
 def _hex_color(text: str) -> bool:
@@ -106,13 +109,13 @@ def _rgb_color(text: str) -> bool:
 
 
 def _sloppy(address: str) -> str:
-    """An address without leading zeros, which older Go accepted."""
+    """The address without the leading zeros that older Go accepted."""
     groups = [group.split(".", 4) for group in address.split(":", _MOST_GROUPS)]
     return ":".join(".".join(number.lstrip("0") or number[:1] for number in group) for group in groups)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    if "%" in text or len(text) > _LONGEST_IP:  # zones are Python's: net.ParseIP has none
+    if "%" in text or len(text) > _LONGEST_IP:  # Python reads zones, net.ParseIP does not
         return None
     try:
         return ipaddress.ip_address(text)
@@ -144,11 +147,11 @@ def _cidr(text: str) -> bool:
 
 
 def _date(text: str) -> bool:
-    if not has_form(text, b"0000-00-00"):
+    if not has_pattern(text, b"0000-00-00"):
         return False
     year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
     try:
-        # Go knows a year 0, Python does not; 2000 is a leap year as it is.
+        # Go has a year 0, Python has none; 2000 is a leap year too.
         dt.date(year or 2000, month, day)
     except ValueError:
         return False
@@ -163,16 +166,16 @@ def _date_time(text: str) -> bool:
 
 def _is_clock(text: str) -> bool:
     """``hh:mm:ss``."""
-    return has_form(text, b"00:00:00") and text[:2] <= "23" and text[3:5] <= "59" and text[6:] <= "59"
+    return has_pattern(text, b"00:00:00") and text[:2] <= "23" and text[3:5] <= "59" and text[6:] <= "59"
 
 
 def _is_zoned(text: str) -> bool:
-    """A fraction of a second, which any character may stand before, and a zone."""
+    """A fraction of a second after any one character, and a zone."""
     if text.endswith("z"):
         fraction = text[:-1]
     else:
         fraction, zone = text[:-6], text[-6:]
-        if not has_form(zone, b"+00:00") and not has_form(zone, b"-00:00"):
+        if not has_pattern(zone, b"+00:00") and not has_pattern(zone, b"-00:00"):
             return False
     return not fraction or (fraction[0] != "\n" and only_digits(fraction[1:]))
 
@@ -186,7 +189,7 @@ def _duration(text: str) -> bool:
 
 
 def _loose_duration(text: str) -> bool:
-    """Numbers with units behind them, whatever stands around: one of the units has to be known."""
+    """Numbers with units, and anything between them; at least one unit must be known."""
     known, at, end = False, 0, len(text)
     while at < end:
         number, at = run(text, at, _DIGITS)
@@ -212,12 +215,12 @@ def _byte(text: str) -> bool:
 
 
 def _host_name(text: str) -> bool:
-    """RFC 1034 labels, letters and symbols of any script; a single label, or several before a top level of letters."""
+    """RFC 1034 labels, with letters and symbols of any script: one label, or several and a top level of letters."""
     if len(text) > 255 or len(text.encode("utf-8", "surrogatepass")) > 255:
         return False
     *labels, top = text.split(".")
     if not labels:
-        # One label may have a dash only as its second character: so the pattern has it.
+        # A single label may have a dash only as its second character: so Go's pattern says.
         return _fits_label(top) and "-" not in top[:1] + top[2:]
     if not all(_fits_label(label) and label[0] != "-" != label[-1] for label in labels):
         return False
@@ -229,12 +232,12 @@ def _fits_label(text: str) -> bool:
 
 
 class _Characters:
-    """Which characters a host name may have: by tables of Unicode 15.0, as Go's are, whatever those of Python are."""
+    """The characters of host names, by Unicode 15.0 as in Go, whatever version Python has."""
 
     def __init__(self) -> None:
         self._of_labels = matcher(r"^[-a-zA-Z0-9\p{S}\p{L}]+$")
         self._letters = matcher(r"^[a-zA-Z\p{L}]+$")
-        # RE2 knows Unicode 15.1, which has added these.
+        # RE2 has Unicode 15.1, which added these.
         self._newer = matcher(r"[\x{2FFC}-\x{2FFF}\x{31EF}\x{2EBF0}-\x{2EE5D}]")
 
     def of_labels(self, text: str) -> bool:
@@ -252,7 +255,7 @@ class _Characters:
 
 @cache
 def _characters() -> _Characters:
-    """Compiled for the first host name."""
+    """Compiled when the first host name is checked."""
     return _Characters()
 
 
@@ -283,7 +286,7 @@ def _credit_card(text: str) -> bool:
 
 @cache
 def _is_card_number() -> Callable[[str], bool]:
-    """Compiled for the first card: most servers see none."""
+    """Compiled when the first card is checked: most servers see none."""
     return matcher(_CREDIT_CARD)
 
 
@@ -318,12 +321,12 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
 
 
 def string_format(name: str) -> Callable[[str], bool] | None:
-    """The check of a format by its name, dashes ignored; None: such a format is not enforced."""
+    """The check of a format by its name, ignoring dashes; None if the format is not enforced."""
     return FORMATS.get(name.replace("-", ""))
 
 
 def enforced(types: tuple[str, ...], name: str) -> str:
-    """The format as far as values of ``types`` are held to it; empty where it is not enforced for them."""
+    """The format, if it is enforced for values of ``types``; otherwise empty."""
     only = types[0] if len(types) == 1 else ""
     if only in {"", "string"}:
         return name if string_format(name) else ""

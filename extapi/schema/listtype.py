@@ -1,4 +1,4 @@
-"""Lists that are sets or maps: no value, or no combination of keys, may occur twice (spec J25).
+"""Lists that are sets or maps: no value, or no combination of key values, may occur twice (behaviour J25).
 
 Source: ``apiextensions-apiserver/pkg/apiserver/schema/listtype``.
 """
@@ -13,7 +13,7 @@ from extapi.schema.structural import Structural, join, join_key
 
 
 def validate_lists(value: Any, node: Structural | None, path: str = "") -> Iterator[FieldError]:
-    """One error for each value that occurs more than once, at its second place; an item of a map list must be an object."""
+    """One error per value that occurs more than once, at its second occurrence; items of map lists must be objects."""
     if node is None:
         return
     if isinstance(value, list):
@@ -32,7 +32,7 @@ def validate_lists(value: Any, node: Structural | None, path: str = "") -> Itera
 
 
 def key_of(item: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-    """The part of a map list's item that tells it apart. Keys that are absent stay absent: they are equal to each other."""
+    """The keys of an item of a map list. Absent keys stay absent, and are equal to each other."""
     return {key: item[key] for key in keys if key in item} if isinstance(item, dict) else {}
 
 
@@ -55,7 +55,7 @@ def _duplicates(values: list[Any], printed: list[Any], path: str) -> Iterator[Fi
 
 
 def freeze(value: Any) -> Any:
-    """A hashable stand-in of a JSON value: two are equal when the values are, and True is not 1."""
+    """A hashable stand-in for a JSON value: two are equal if the values are, and True is not 1."""
     if isinstance(value, dict):
         return ("object", frozenset((key, freeze(sub)) for key, sub in value.items()))
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Mail addresses as ``net/mail.ParseAddress`` takes them: RFC 5322 with comments and groups, and what Go makes of it.
+"""Mail addresses as ``net/mail.ParseAddress`` accepts them: RFC 5322 with comments and groups, as Go reads it.
 
-Reads from left to right, and at most twice: what is not ``local@domain`` is read once more, as a name with
-``<local@domain>`` behind it. Knows no schemas.
+Reads from left to right, at most twice: what is not ``local@domain`` is read again as a name followed by
+``<local@domain>``. Knows no schemas.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _ENDS_QUOTED = _CONTROL | frozenset('\\"')
 _KNOWN_CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
 _BREAKS = str.maketrans("", "", "\r\n\t")
 _LONGEST_IP = 45
-"""Characters of an IP address, an IPv4 address within an IPv6 address among them."""
+"""Characters of the longest IP address: an IPv6 address that ends with an IPv4 address."""
 
 
 def is_mailbox(text: str) -> bool:
-    """Whether it is one address, with or without a display name, or a group of one."""
+    """Whether the text is one address, with or without a display name, or a group of one."""
     local, found, domain = text.partition("@")
     if found and _is_plain(local) and _is_plain(domain):  # nearly all of them
         return True
@@ -36,28 +36,35 @@ def is_mailbox(text: str) -> bool:
 
 
 def _is_plain(atom: str) -> bool:
-    """Whether it is ASCII that needs no reading."""
+    """Whether the text is a plain ASCII atom, which needs no parser."""
     return atom.isascii() and not atom.encode().translate(None, _IN_ATOM) and _is_dotted(atom)
 
 
 def _is_dotted(atom: str) -> bool:
-    """Whether there is something before, behind and between all dots."""
+    """Whether no dot is at an end or next to another."""
     return bool(atom) and atom[0] != "." != atom[-1] and ".." not in atom
 
 
 class _NoAddress(Exception):
-    """What is read is no address."""
+    """The text is not an address."""
 
 
 class _Reader:
-    """``at``: what stands before it has been read."""
+    """A parser.
+
+    What stands before ``_at`` has been read; each method raises :class:`_NoAddress` for what it cannot read.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
 
     def single(self) -> bool:
-        """Whether all of the text is one address. Raises :class:`_NoAddress`."""
+        """Whether the whole text is one address.
+
+        Raises:
+            _NoAddress: It is none.
+        """
         count = self._address(groups=True)
         self._skip_comments()
         return count == 1 and self._peek() == ""
@@ -80,7 +87,7 @@ class _Reader:
             self._at += 1
 
     def _address(self, *, groups: bool) -> int:
-        """Read one address, or a group; how many addresses that is."""
+        """Read an address or a group; return the number of addresses."""
         self._skip_space()
         start = self._at
         try:
@@ -136,7 +143,7 @@ class _Reader:
             raise _NoAddress
 
     def _atom(self) -> str:
-        """What is neither special nor white; dots may stand anywhere in it."""
+        """Read a run of characters that are neither special nor white space; dots may stand anywhere."""
         text, start = self._text, self._at
         at, end = start, len(text)
         while at < end and text[at] not in _ENDS_ATOM:
@@ -147,7 +154,7 @@ class _Reader:
         return text[start:at]
 
     def _quoted(self) -> bool:
-        """Read a quoted string; whether there is anything in it."""
+        """Read a quoted string; return whether it has any content."""
         text, start = self._text, self._at + 1
         at, end = start, len(text)
         while at < end:
@@ -156,14 +163,14 @@ class _Reader:
                 if char == '"':
                     self._at = at + 1
                     return at > start
-                at += 1  # a backslash: what it escapes comes next
+                at += 1  # a backslash: the character that it escapes comes next
                 if char != "\\" or text[at : at + 1] in _CONTROL:
                     raise _NoAddress
             at += 1
         raise _NoAddress
 
     def _literal(self) -> None:
-        """An IP address in brackets, the first of which has been read."""
+        """Read an IP address and the closing bracket; the opening one has been read."""
         end = self._text.find("]", self._at)
         if not 0 <= end - self._at <= _LONGEST_IP or "%" in self._text[self._at : end]:
             raise _NoAddress
@@ -174,10 +181,10 @@ class _Reader:
         self._at = end + 1
 
     def _phrase(self) -> None:
-        """A display name: words, of which the first has to be right. A wrong one after it ends the phrase.
+        """Read a display name: words, of which the first must be valid. A later word that is not ends the phrase.
 
-        Encoded words are held back until another word comes or the phrase ends, so that those next to each other become one.
-        Until then they do not count, and no comment may follow; and one without text never counts.
+        Adjacent encoded words become one, so Go holds them back until another word comes or the phrase ends. Until then
+        they do not count as words and no comment may follow. An encoded word without text never counts.
         """
         words, held = 0, False
         while True:
@@ -197,7 +204,7 @@ class _Reader:
                 words += 1
 
     def _word(self) -> _Encoded | None:
-        """Read a word of a display name, and whether it is an encoded one; None if it is wrong. Then it may have been read."""
+        """Read a word of a display name; None if it is not valid, in which case it may have been consumed."""
         try:
             if self._peek() == '"':
                 self._quoted()
@@ -214,7 +221,7 @@ class _Reader:
             self._skip_space()
 
     def _comment(self) -> str:
-        """Read a comment, whose first parenthesis has been read; what stands in it. Comments nest."""
+        """Read a comment after its opening parenthesis; return its text. Comments nest."""
         text, at, depth = self._text, self._at, 1
         found: list[str] = []
         while at < len(text):
@@ -235,10 +242,10 @@ class _Reader:
 
 
 class _Encoded(NamedTuple):
-    """What is to be known of a word by RFC 2047."""
+    """A word in terms of RFC 2047."""
 
     inside: bool
-    """Whether it is an encoded word; any other is just text."""
+    """Whether it is an encoded word."""
     known: bool = True
     """Whether Go knows its charset."""
     text: bool = True
@@ -249,7 +256,7 @@ _PLAIN = _Encoded(inside=False)
 
 
 def _encoded(word: str) -> _Encoded:
-    """What an atom is to ``mime.WordDecoder``."""
+    """An atom as ``mime.WordDecoder`` reads it."""
     if len(word) < 8 or not word.startswith("=?") or not word.endswith("?=") or word.count("?") != 4:
         return _PLAIN
     charset, encoding, text = word[2:-2].split("?")
@@ -269,7 +276,7 @@ def _is_base64(text: str) -> bool:
 
 
 def _is_quoted_printable(text: str) -> bool:
-    """Each ``=`` has two hexadecimal digits after it, and all is printable ASCII or a line break or tab."""
+    """Whether two hexadecimal digits follow each ``=``, and all is printable ASCII, line breaks or tabs."""
     if not text.isascii() or not text.translate(_BREAKS).isprintable():
         return False
     _, *escapes = text.split("=")

@@ -1,7 +1,7 @@
-"""What each marker does to a schema, and on which types it may stand.
+"""Translates markers into schema keywords, and checks that they stand on types that they fit.
 
-Inside ``allOf``, ``anyOf``, ``oneOf`` and ``not`` only what validates values may stand, and only about members that the
-structure has outside of them (API concept "Specifying a structural schema").
+Inside ``allOf``, ``anyOf``, ``oneOf`` and ``not``, only markers that validate values are allowed, and only about
+members that the structure has outside of them (API concept "Specifying a structural schema").
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _FIELDS: Final[Mapping[type[m.Marker], tuple[tuple[str, ...], str, str]]] = {
     m.Description: ((), "description", "text"),
     m.Default: ((), "default", "value"),
 }
-"""Markers that set one field: on which types (empty: all), which field, and where their value stands."""
+"""Markers that set one field of a schema: the types (empty: all), the field, and the marker's own field with the
+value."""
 
 _TYPES: Final[Mapping[type[m.Marker], tuple[str, ...]]] = {
     m.Minimum: _NUMBERS,
@@ -73,16 +74,25 @@ _ALTERNATIVES: Final[Mapping[type[m.Marker], str]] = {
 _NAMES: Final = frozenset({"name", "generateName"})
 _ONLY_INSIDE: Final = (m.Property, m.Items)
 _OF_STRUCTURE: Final = frozenset(_SETS.keys() | {m.Description, m.Default}) - {m.Minimum, m.Maximum, m.Required}
-"""Markers that say something of the structure: no value breaks them."""
+"""Markers about the structure, which no value can break."""
 
 
 def mark(node: Structural, marker: m.Marker, where: str) -> Structural:
-    """``node`` with what ``marker`` says. Raises :class:`DeclarationError` where it does not belong; ``where``: Class.field."""
+    """``node`` with the marker applied.
+
+    Args:
+        node: The schema of the annotated type.
+        marker: The marker.
+        where: The class and field, as ``Class.field``, for errors.
+
+    Raises:
+        DeclarationError: The marker does not fit the type.
+    """
     kind = type(marker)
     if isinstance(marker, _ONLY_INSIDE):
         name = kind.__name__
         raise DeclarationError(
-            f"{where}: {name} stands alone; write AllOf({name}(...)), or mark the field that it is about"
+            f"{where}: {name} cannot stand alone; write AllOf({name}(...)), or mark the field that it is about"
         )
     _check_type(node.types, marker, where)
     if kind is m.PreserveUnknown and node.additional_properties is not None:
@@ -91,15 +101,16 @@ def mark(node: Structural, marker: m.Marker, where: str) -> Structural:
 
 
 def mark_metadata(markers: Iterable[m.Marker], where: str) -> Structural:
-    """The schema of ``metadata`` at the root: rules on ``name`` and ``generateName``, of which alone a schema may speak.
+    """The schema of ``metadata`` at the root: rules on ``name`` and ``generateName``, and no others.
 
-    Raises :class:`DeclarationError` for any other marker.
+    Raises:
+        DeclarationError: There is a marker of another kind.
     """
     properties: dict[str, Structural] = {}
     for marker in markers:
         if not isinstance(marker, m.Property) or marker.name not in _NAMES:
             raise DeclarationError(
-                f"{where}: a schema says nothing of metadata but the names; write Property('name', ...) or "
+                f"{where}: a schema can constrain only the names in metadata; write Property('name', ...) or "
                 "Property('generateName', ...), and other rules in Strategy.validate"
             )
         node = properties.get(marker.name, Structural(type="string"))
@@ -110,12 +121,12 @@ def mark_metadata(markers: Iterable[m.Marker], where: str) -> Structural:
 
 
 def _branch(node: Structural, markers: Iterable[m.Marker], where: str) -> Structural:
-    """The schema that ``markers`` make inside a junctor; ``node`` is the structure outside of it, which has the types."""
+    """The schema of ``markers`` inside a junctor; ``node`` is the structure outside of it, which has the types."""
     made = Structural()
     for marker in markers:
         kind = type(marker)
         if kind in _OF_STRUCTURE:
-            raise DeclarationError(f"{where}: {kind.__name__} cannot stand inside; write it beside")
+            raise DeclarationError(f"{where}: {kind.__name__} is not allowed inside; put it beside")
         if node.types:
             _check_type(node.types, marker, where)
         made = dataclasses.replace(made, **_changes(made, node, marker, where))
@@ -123,7 +134,7 @@ def _branch(node: Structural, markers: Iterable[m.Marker], where: str) -> Struct
 
 
 def _changes(made: Structural, node: Structural, marker: m.Marker, where: str) -> dict[str, Any]:
-    """The fields of ``made`` that ``marker`` sets. Outside of junctors ``made`` is ``node``."""
+    """The fields of ``made`` that ``marker`` sets, with their values. Outside of junctors ``made`` is ``node``."""
     kind = type(marker)
     if kind in _FIELDS:
         _, name, source = _FIELDS[kind]
@@ -141,7 +152,7 @@ def _changes(made: Structural, node: Structural, marker: m.Marker, where: str) -
         if before and name != "all_of":
             raise DeclarationError(f"{inside} occurs twice; write AllOf({kind.__name__}(...), {kind.__name__}(...))")
         if not marker.branches:
-            raise DeclarationError(f"{inside} is empty; write what has to hold")
+            raise DeclarationError(f"{inside} is empty; write the markers that must hold")
         return {name: (*before, *(_branch(node, _together(branch, inside), inside) for branch in marker.branches))}
     if isinstance(marker, m.Not):
         if made.not_ is not None:
@@ -157,7 +168,7 @@ def _changes(made: Structural, node: Structural, marker: m.Marker, where: str) -
         if node.items is None:
             raise DeclarationError(f"{inside} needs a list whose items have a type")
         return {"items": _branch(node.items, marker.markers, inside)}
-    raise DeclarationError(f"{inside} is no marker of extapi")
+    raise DeclarationError(f"{inside} is not a marker of extapi")
 
 
 def _together(branch: m.Branch, where: str) -> Iterable[m.Marker]:
@@ -165,7 +176,7 @@ def _together(branch: m.Branch, where: str) -> Iterable[m.Marker]:
     for marker in markers:
         if not isinstance(marker, m.Marker):
             raise DeclarationError(
-                f"{where} takes markers, and {marker!r} is none; write Required(...), Pattern(...), ..."
+                f"{where} takes markers, and {marker!r} is not one; write Required(...), Pattern(...), ..."
             )
     return markers
 
@@ -174,20 +185,20 @@ def _check_type(types: tuple[str, ...], marker: m.Marker, where: str) -> None:
     kind = type(marker)
     wanted = _FIELDS[kind][0] if kind in _FIELDS else _TYPES.get(kind, ())
     if wanted and not set(types) & set(wanted):
-        told = ", ".join(_PYTHON[name] for name in wanted)
+        python = ", ".join(_PYTHON[name] for name in wanted)
         raise DeclarationError(
-            f"{where}: {kind.__name__} is for {told}; move it to the part of the annotation that it is about"
+            f"{where}: {kind.__name__} is for {python}; move it to the part of the annotation that it is about"
         )
 
 
 def _check_members(node: Structural, marker: m.Marker, names: Iterable[str], where: str) -> None:
-    """What a Struct has no field for can be neither required nor described."""
+    """Members that a Struct has no field for can be neither required nor constrained."""
     if isinstance(marker, m.Required) and (node.additional_properties is not None or node.preserve_unknown):
         return
     for name in names:
         if name not in node.properties:
-            told = f"its fields are {', '.join(node.properties)} on the wire" if node.properties else "it has no fields"
-            raise DeclarationError(f"{where}: {type(marker).__name__}: there is no field {name!r}; {told}")
+            known = f"its fields are {', '.join(node.properties)} in JSON" if node.properties else "it has no fields"
+            raise DeclarationError(f"{where}: {type(marker).__name__}: there is no field {name!r}; {known}")
 
 
 def _joined(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""JSON numbers as Go sees them: which are int64, which floats stand for integers, and how they are printed."""
+"""JSON numbers as Go's validation sees them: their type, which floats count as integers, and how bounds are printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_EXACT = float(2**53 - 1)
 
 
 def json_type(value: Any) -> str:
-    """The JSON type as messages name it. An integer beyond int64 is a number: Go reads it as a float."""
+    """The JSON type as messages name it. An integer beyond int64 is a "number", because Go reads it as a float."""
     name = _NAMES.get(value.__class__, "object")
     return "number" if name == "integer" and value not in INT64 else name
 
@@ -31,7 +31,10 @@ _NAMES: Final = {
 
 
 def is_whole(value: float) -> bool:
-    """Whether a float is an integer to JSON schema, as ``swag.IsFloat64AJSONInteger`` decides: it may exceed one by a little."""
+    """Whether JSON schema takes a float for an integer; it may be slightly more than one.
+
+    Source: ``swag.IsFloat64AJSONInteger``.
+    """
     number = float(value)
     if not -_MAX_EXACT <= number <= _MAX_EXACT:
         return False
@@ -40,7 +43,7 @@ def is_whole(value: float) -> bool:
 
 
 def is_multiple(value: float, factor: float) -> bool:
-    """Whether ``value`` is a multiple of ``factor``: exact for integers, with the tolerance of floats otherwise."""
+    """Whether ``value`` is a multiple of ``factor``; exact for integers, with a tolerance for floats."""
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
     return _is_nearly_whole(1 / factor * value if factor < 1 else value / factor)
@@ -53,7 +56,7 @@ def _is_nearly_whole(number: float) -> bool:
 
 
 def printed(number: float, *, like: Any = 0.0) -> str:
-    """A bound as Go's ``%v`` prints it: as an integer where the value ``like`` is one, as a float otherwise."""
+    """A bound as Go's ``%v`` prints it: as an integer if the value ``like`` is one, otherwise as a float."""
     if isinstance(like, int) and float(number).is_integer():
         return str(int(number))
     return go_float(number)

@@ -1,4 +1,4 @@
-"""Regular expressions in Go's syntax, in linear time."""
+"""Regular expressions in Go's syntax (RE2), matched in linear time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import re2
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether ``pattern`` is found anywhere in a text. Raises ``ValueError`` with RE2's reason."""
+    """A function that says whether ``pattern`` matches anywhere in a text.
+
+    Raises:
+        ValueError: The pattern is not valid; the message is RE2's.
+    """
     options = re2.Options()
     options.log_errors = False
     try:
@@ -20,7 +24,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     def matches(text: str) -> bool:
         try:
             return search(text) is not None
-        except UnicodeEncodeError:  # lone surrogates: Go's decoder has U+FFFD in their place
+        except UnicodeEncodeError:  # lone surrogates, which Go's decoder replaces by U+FFFD
             return search(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")) is not None
 
     return matches

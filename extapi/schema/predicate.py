@@ -1,7 +1,7 @@
-"""The fast question "does this object break any rule of the schema?", compiled to closures.
+"""The fast path of validation: whether an object breaks any rule of the schema, compiled to closures.
 
-A True is final. A False may be a false alarm in rare cases (an integral float where an integer is asked for):
-:mod:`extapi.schema.validate` then looks closely and words the errors. This is what nearly all writes pay for.
+True is final. False may rarely be a false alarm (an integral float in place of an integer): then
+:mod:`extapi.schema.validate` walks the object and words the errors. Nearly all writes pay only for this.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from extapi.api.jsonvalue import INT64
+from extapi.api.jsonvalue import INT64, json_equal
 from extapi.schema.formats import enforced, string_format
 from extapi.schema.number import INT32
 from extapi.schema.pattern import matcher
-from extapi.schema.structural import Structural, json_equal
+from extapi.schema.structural import Structural
 
 Accepts = Callable[[Any], bool]
 Exact = Callable[[Structural], Accepts]
-"""Makes the exact question of a branch: inside ``oneOf`` and ``not`` a false alarm would turn into a wrong yes."""
+"""Makes the exact check of a branch: inside ``oneOf`` and ``not``, a false alarm would become a wrong True."""
 
 
 def predicate(node: Structural, exact: Exact) -> Accepts:
-    """Whether a value certainly breaks no rule of ``node``."""
+    """A function that says whether a value certainly breaks no rule of ``node``."""
     checks = [check for check in (_typed(node, exact), _enum(node), *_junctors(node, exact)) if check is not None]
     accepts = checks[0] if len(checks) == 1 else _all(checks)
     if not node.types or node.nullable:
@@ -32,7 +32,7 @@ def predicate(node: Structural, exact: Exact) -> Accepts:
 
 def _all(checks: list[Accepts]) -> Accepts:
     def accepts(value: Any) -> bool:
-        for check in checks:  # noqa: SIM110  a generator in all() costs twice as much
+        for check in checks:  # noqa: SIM110  a generator in all() takes twice the time
             if not check(value):
                 return False
         return True
@@ -41,7 +41,7 @@ def _all(checks: list[Accepts]) -> Accepts:
 
 
 def _typed(node: Structural, exact: Exact) -> Accepts:
-    """The rules of the value's own type."""
+    """The rules for the value's own type."""
     if node.types == ("string",):
         return _string(node)
     if node.types == ("boolean",):
@@ -73,8 +73,8 @@ def _string(node: Structural) -> Accepts:
     low, high = node.min_length, node.max_length
     matches = matcher(node.pattern) if node.pattern else None
     name = enforced(node.types, node.format)
-    form = string_format(name) if name else None
-    if low is None and high is None and matches is None and form is None:
+    fits = string_format(name) if name else None
+    if low is None and high is None and matches is None and fits is None:
         return lambda value: value.__class__ is str
 
     def accepts(value: Any) -> bool:
@@ -82,13 +82,13 @@ def _string(node: Structural) -> Accepts:
             return False
         if (low is not None and len(value) < low) or (high is not None and len(value) > high):
             return False
-        return (matches is None or matches(value)) and (form is None or form(value))
+        return (matches is None or matches(value)) and (fits is None or fits(value))
 
     return accepts
 
 
 def _number(node: Structural) -> Accepts:
-    """Integers in range; floats only where numbers are asked for and no rule on them stands."""
+    """Accepts integers in range, and floats only where the type is number and nothing restricts them."""
     span = INT32 if enforced(node.types, node.format) == "int32" else INT64
     low, high = span[0], span[-1]
     floats = node.types == ("number",) and enforced(node.types, node.format) != "float"
@@ -111,7 +111,7 @@ def _number(node: Structural) -> Accepts:
 
 def _object(node: Structural, exact: Exact) -> Accepts:
     if node.embedded_resource:
-        return lambda _value: False  # rare, and its apiVersion and kind have rules of their own
+        return lambda _value: False  # rare, and apiVersion, kind and metadata have more rules
     known: Mapping[str, Accepts] = {key: predicate(sub, exact) for key, sub in node.properties.items()}
     others = None if node.additional is None else predicate(node.additional, exact)
     closed = node.additional_properties is False
@@ -159,7 +159,7 @@ def _array(node: Structural, exact: Exact) -> Accepts:
 
 
 def _unique(node: Structural) -> Accepts | None:
-    """Whether a set or map list holds nothing twice; what cannot be told cheaply is a no."""
+    """Whether a set or map list has no duplicates; False if that takes more than a look."""
     if node.list_type == "set":
         return _distinct
     if node.list_type != "map":

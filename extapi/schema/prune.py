@@ -1,8 +1,10 @@
-"""Pruning: what the schema does not name is removed, and named for the client (spec J20).
+"""Pruning: fields that the schema does not name are removed, and reported to the client (behaviour J20).
 
-Two passes: a compiled question "is there anything to remove?", which is all that most objects need, and only if there
-is, a walk that removes and keeps track of paths. ``metadata``, ``apiVersion`` and ``kind`` of whole objects are not
-touched: they are not the schema's. Source: ``apiextensions-apiserver/pkg/apiserver/schema/pruning``.
+There are two passes: compiled closures say whether there is anything to remove, which is all that most objects need;
+only then a walk removes fields and records their paths. ``metadata``, ``apiVersion`` and ``kind`` of whole objects are
+not touched.
+
+Source: ``apiextensions-apiserver/pkg/apiserver/schema/pruning``.
 """
 
 from __future__ import annotations
@@ -17,19 +19,19 @@ _META = frozenset({"apiVersion", "kind", "metadata"})
 _CONTAINERS = (dict, list)
 
 Clean = Callable[[Any], bool]
-"""Whether a dict or list holds nothing that would be pruned."""
+"""Whether a dict or list has nothing to prune."""
 
 
 def prune(obj: dict[str, Any], structural: Structural) -> list[str]:
-    """Remove from a whole object, in place, what the schema does not know; the sorted paths of what was removed.
+    """Remove unknown fields from a whole object, in place; return their sorted paths.
 
-    Compiles anew each time: servers use :class:`extapi.schema.program.Schema`.
+    Compiles the schema on each call: servers use :class:`extapi.schema.schema.Schema`.
     """
     return pruner(structural)(obj)
 
 
 def pruner(structural: Structural) -> Callable[[dict[str, Any]], list[str]]:
-    """:func:`prune` for one schema, compiled. Of the paths there are at most :data:`~extapi.errors.MOST_ERRORS`."""
+    """:func:`prune` for one schema, compiled. It returns at most :data:`~extapi.errors.MOST_ERRORS` paths."""
     clean = _clean(structural, root=True)
 
     def run(obj: dict[str, Any]) -> list[str]:
@@ -43,7 +45,10 @@ def pruner(structural: Structural) -> Callable[[dict[str, Any]], list[str]]:
 
 
 def _clean(node: Structural | None, *, root: bool = False) -> Clean:
-    """The question for one node. A node without properties (a scalar's) is not clean with a non-empty dict."""
+    """The check of one node.
+
+    A dict that is not empty is not clean where the node has no properties, such as a scalar's.
+    """
     if node is None:
         return _clean_nothing
     meta = _META if root or node.embedded_resource else frozenset()
@@ -71,7 +76,7 @@ def _clean(node: Structural | None, *, root: bool = False) -> Clean:
 
 
 def _clean_kept(node: Structural) -> Clean:
-    """The items of a list under preserve-unknown: what is unknown in them is kept too."""
+    """The check of the items of a list that preserves unknown fields: in the items they are kept too."""
     return _always if node.items is None else _clean_item_kept(node.items)
 
 
@@ -92,7 +97,7 @@ def _refuse(_value: Any) -> bool:
 
 
 def _clean_nothing(value: Any) -> bool:
-    """Where no schema is: dicts lose all, lists are searched for dicts."""
+    """The check where there is no schema: dicts lose all members, lists are searched for dicts."""
     if value.__class__ is dict:
         return not value
     return all(item.__class__ not in _CONTAINERS or _clean_nothing(item) for item in value)
@@ -107,7 +112,7 @@ def _prune(
     root: bool = False,
     keep: bool = False,
 ) -> None:
-    """Prune ``value``; ``keep``: an outer list preserves unknown fields, so the items do too."""
+    """Prune ``value``; with ``keep``, an outer list preserves unknown fields, and so do its items."""
     keep = keep or (node is not None and bool(node.preserve_unknown))
     if isinstance(value, list):
         items = None if node is None else node.items

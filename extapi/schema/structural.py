@@ -1,7 +1,7 @@
-"""The structural schema: a frozen tree of what a CRD's ``openAPIV3Schema`` may say.
+"""The structural schema: a frozen tree with everything that the ``openAPIV3Schema`` of a CRD can say.
 
-:func:`from_openapi` reads the wire form and refuses only what has the wrong shape; whether the tree is *structural* is
-the question of :mod:`extapi.schema.check`. Nothing here looks at objects.
+:func:`from_openapi` reads the JSON and refuses only keywords with values of the wrong type; :mod:`extapi.schema.check`
+says whether the tree is *structural*. Nothing here looks at objects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from extapi.fielderrors import LONGEST_PATH
 
 MAX_DEPTH: Final = 100
-"""How deep schemas may nest; far more than real ones do, and far less than Python's stack."""
+"""How deeply schemas may nest: far more than real ones do, and far less than Python's stack allows."""
 
 
 class _Missing:
@@ -71,7 +71,7 @@ class Structural:
     not_: Structural | None = None
 
     preserve_unknown: bool | None = None
-    """``x-kubernetes-preserve-unknown-fields``; an explicit False is kept, since it is an error (spec J16)."""
+    """``x-kubernetes-preserve-unknown-fields``; an explicit False is kept, since it is an error (behaviour J16)."""
     embedded_resource: bool = False
     int_or_string: bool = False
     list_type: str = ""
@@ -81,23 +81,23 @@ class Structural:
     """``x-kubernetes-validations``: CEL rules, as they were written."""
 
     patch_strategy: str = ""
-    """``x-kubernetes-patch-strategy`` of a list. It is published and never read: no CRD may have it."""
+    """``x-kubernetes-patch-strategy`` of a list. It is published but never read: CRDs may not have it."""
     patch_merge_key: str = ""
     """``x-kubernetes-patch-merge-key``, likewise."""
 
     unsupported: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords that no structural schema has, for :mod:`extapi.schema.check` to name."""
+    """Keywords that structural schemas do not have; :mod:`extapi.schema.check` reports them."""
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The JSON types that a value may have; empty: any."""
+        """The JSON types that a value may have; empty for any."""
         if self.int_or_string:
             return ("integer", "string")
         return (self.type,) if self.type else ()
 
     @property
     def additional(self) -> Structural | None:
-        """The schema of the values of other keys, where there is one."""
+        """The schema of the values of other keys, if there is one."""
         found = self.additional_properties
         return found if isinstance(found, Structural) else None
 
@@ -115,7 +115,7 @@ class Structural:
                 yield f"{keyword}[{index}]", branch
 
     def to_openapi(self) -> dict[str, Any]:
-        """The wire form: the keywords in a fixed order, those that say nothing left out."""
+        """The schema as JSON: keywords in a fixed order, without those that say nothing."""
         out: dict[str, Any] = {}
         for keyword, name in KEYWORDS.items():
             value = getattr(self, name)
@@ -175,7 +175,7 @@ KEYWORDS: Final[Mapping[str, str]] = {
     "x-kubernetes-map-type": "map_type",
     "x-kubernetes-validations": "validations",
 }
-"""Each keyword of the wire form and its field here."""
+"""The keywords and the fields that hold them."""
 
 _ANY = {"default", "example"}
 _NESTED = {"properties", "additional_properties", "items", "all_of", "any_of", "one_of", "not_"}
@@ -194,10 +194,15 @@ _NUMBERS = {"minimum", "maximum", "multiple_of"}
 
 
 def from_openapi(schema: Mapping[str, Any], path: str = "") -> Structural:
-    """The tree of a wire form.
+    """Read a schema from JSON.
 
-    Raises ``ValueError`` with one line for each keyword whose value has the wrong type, and for nesting deeper than
-    :data:`MAX_DEPTH`. ``path`` is where the schema stands, for these lines.
+    Args:
+        schema: The ``openAPIV3Schema``.
+        path: Where it stands, for errors.
+
+    Raises:
+        ValueError: It has one line per keyword with a value of the wrong type, or says that schemas nest deeper than
+            :data:`MAX_DEPTH`.
     """
     problems: list[str] = []
     found = _read(schema, path, 0, problems)
@@ -220,10 +225,10 @@ def _read(schema: Any, path: str, depth: int, problems: list[str]) -> Structural
         if name is None or (name == "items" and isinstance(value, list)):
             unsupported[keyword] = value
         elif value is None and name not in _ANY:
-            continue  # as Go's decoder does: null is the same as not there
+            continue  # null means absent, as for Go's decoder
         elif name in _NESTED:
             fields[name] = _nested(name, value, join(path, keyword), depth + 1, problems)
-        elif (wanted := _shape(name, value)) != "":
+        elif (wanted := _expected(name, value)) != "":
             problems.append(f"{join(path, keyword)}: must be {wanted}")
         else:
             fields[name] = tuple(value) if name in _TUPLES else value
@@ -246,8 +251,8 @@ def _nested(name: str, value: Any, path: str, depth: int, problems: list[str]) -
     return _read(value, path, depth, problems)
 
 
-def _shape(name: str, value: Any) -> str:
-    """What ``value`` should have been; empty when it is that."""
+def _expected(name: str, value: Any) -> str:
+    """The type that ``value`` should have; empty if it has it."""
     if name in _ANY:
         return ""
     if name in _STRINGS:
@@ -279,28 +284,17 @@ def _written(value: Any) -> Any:
 
 
 def join(path: str, name: str) -> str:
-    """``path.name``, or just the name at the top."""
+    """``path.name``, or only the name at the top."""
     return _bounded(f"{path}.{name}" if path else name)
 
 
 def join_key(path: str, key: str) -> str:
-    """``path[key]``: a member that the schema does not name."""
+    """``path[key]``, for a member that the schema does not name."""
     return _bounded(f"{path}[{key}]")
 
 
 def _bounded(path: str) -> str:
     return path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}..."
-
-
-def json_equal(a: Any, b: Any) -> bool:
-    """Whether two JSON values are the same; unlike ``==``, True is not 1."""
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, dict) and isinstance(b, dict):
-        return len(a) == len(b) and all(key in b and json_equal(value, b[key]) for key, value in a.items())
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(json_equal(x, y) for x, y in zip(a, b, strict=True))
-    return bool(a == b)
 
 
 __all__ = [
@@ -311,6 +305,5 @@ __all__ = [
     "from_openapi",
     "join",
     "join_key",
-    "json_equal",
     "replace",
 ]

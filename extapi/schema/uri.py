@@ -1,6 +1,6 @@
-"""URIs as ``net/url.ParseRequestURI`` takes them: absolute, or an absolute path.
+"""URIs as ``net/url.ParseRequestURI`` accepts them: absolute, or an absolute path.
 
-Splits and compares, and normalises nothing: ``urllib.parse`` normalises hosts that are not ASCII, which takes it quadratic
+Splits and compares, and normalizes nothing: ``urllib.parse`` normalizes hosts that are not ASCII, which takes quadratic
 time. Knows no schemas.
 """
 
@@ -16,14 +16,14 @@ _CONTROL = frozenset(map(chr, (*range(0x20), 0x7F)))
 _IN_SCHEME = f"{ascii_letters}{digits}+-."
 _IN_USER = f"{ascii_letters}{digits}-._~!$&'()*+,;=:@%"
 _IN_HOST = frozenset(f"{ascii_letters}{digits}-_.~!$&'()*+,;=:[]<>\"".encode())
-"""ASCII that a host may hold as it is; other bytes of ASCII not even escaped, but for ``%``."""
+"""ASCII characters of hosts. Others are not allowed even when escaped, except ``%``."""
 _STRICT = frozenset({"http", "https"})
-"""Schemes whose hosts hold no colon but the one before the port."""
+"""Schemes whose hosts have no colon but the one before the port."""
 _LONGEST_IP = 45
 
 
 def is_uri(text: str) -> bool:
-    """Whether it is an absolute URI or an absolute path."""
+    """Whether the text is an absolute URI or an absolute path."""
     if not text or not _CONTROL.isdisjoint(text):
         return False
     if text == "*":
@@ -43,7 +43,10 @@ def is_uri(text: str) -> bool:
 
 
 def _scheme(text: str) -> tuple[str | None, str]:
-    """The scheme, and what follows the colon; no scheme: "", and None for a colon without one."""
+    """The scheme and what follows the colon.
+
+    The scheme is "" if there is none, and None for a colon without a scheme.
+    """
     rest = text.lstrip(_IN_SCHEME)
     scheme = text[: len(text) - len(rest)]
     if scheme and scheme[0] not in ascii_letters:
@@ -89,7 +92,7 @@ def _is_ipv6(address: bytes) -> bool:
 
 
 def _is_zone(zone: str) -> bool:
-    """A zone may escape whatever a host may hold unescaped, and the space and ``%``."""
+    """A zone may escape the characters that a host has unescaped, and space and ``%``."""
     start, *escapes = zone.encode("utf-8", "surrogatepass").split(b"%")
     plain = b"".join((start, *(each[2:] for each in escapes)))
     found = _unescaped("".join(f"%{each[:2].decode('latin-1')}" for each in escapes))
@@ -97,7 +100,7 @@ def _is_zone(zone: str) -> bool:
 
 
 def _is_plain(text: bytes) -> bool:
-    """Whether all ASCII in it may stand in a host."""
+    """Whether all ASCII characters are allowed in hosts."""
     return _IN_HOST.issuperset(byte for byte in text if byte < 0x80)
 
 
@@ -106,7 +109,7 @@ def _is_port(text: str) -> bool:
 
 
 def _host(text: str) -> bytes | None:
-    """A host, unescaped; None: it holds what no host may. Only what is not ASCII may be escaped, and ``%`` itself."""
+    """A host without its escapes; None if it is not valid. Only ``%`` and what is not ASCII may be escaped."""
     pieces = text.encode("utf-8", "surrogatepass").split(b"%")
     for index, piece in enumerate(pieces):
         if index and piece[:1] not in _HIGH and piece[:2] != b"25":
@@ -117,7 +120,7 @@ def _host(text: str) -> bytes | None:
 
 
 _HIGH = frozenset((b"8", b"9", b"a", b"b", b"c", b"d", b"e", b"f", b"A", b"B", b"C", b"D", b"E", b"F"))
-"""First digits of escapes of bytes that are not ASCII."""
+"""The first digits of escapes of non-ASCII bytes."""
 
 
 def _unescaped(text: str) -> bytes | None:

@@ -1,7 +1,9 @@
-"""Validation by a structural schema: every broken rule at once, worded as kube-apiserver words it (spec J22, J25, J26).
+"""Validation by a structural schema: all errors at once, worded as by kube-apiserver (behaviour J22, J25, J26).
 
-The close look behind :mod:`extapi.schema.predicate`: it walks schema and object together, knows paths, and drops what an
-update did not touch. Source of texts and order: ``k8s.io/kube-openapi/pkg/validation`` (validate, errors) and
+This is the slow path behind :mod:`extapi.schema.predicate`: it walks schema and object together, knows paths, and drops
+the errors of values that an update did not change.
+
+Source (texts and order): ``k8s.io/kube-openapi/pkg/validation`` (validate, errors) and
 ``apiextensions-apiserver/pkg/apiserver/validation``.
 """
 
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from extapi.api.jsonvalue import INT64, go_json
+from extapi.api.jsonvalue import INT64, go_json, json_equal
 from extapi.errors import MOST_ERRORS, FieldError, FieldErrorType, go_quote
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
@@ -21,21 +23,25 @@ from extapi.schema.listtype import validate_lists
 from extapi.schema.number import INT32, MAX_FLOAT32, is_multiple, is_whole, json_type, printed
 from extapi.schema.pattern import matcher
 from extapi.schema.predicate import predicate
-from extapi.schema.structural import MISSING, Structural, join, json_equal
+from extapi.schema.structural import MISSING, Structural, join
 
 Validate = Callable[[dict[str, Any], dict[str, Any] | None], list[FieldError]]
 
 
 def validate(obj: dict[str, Any], structural: Structural, old: dict[str, Any] | None = None) -> list[FieldError]:
-    """Every rule that a whole object breaks; with ``old``, unchanged values are let pass (spec J26).
+    """The errors of a whole object; with ``old``, unchanged values have none (behaviour J26).
 
-    Compiles anew each time: servers use :class:`extapi.schema.program.Schema`.
+    Compiles the schema on each call: servers use :class:`extapi.schema.schema.Schema`.
     """
     return validator(structural)(obj, old)
 
 
 def validator(structural: Structural) -> Validate:
-    """:func:`validate` for one schema, compiled. Raises ``ValueError`` for a pattern that does not compile."""
+    """:func:`validate` for one schema, compiled.
+
+    Raises:
+        ValueError: A pattern does not compile.
+    """
     patterns: dict[str, Callable[[str], bool]] = {}
 
     def exact(node: Structural) -> Callable[[Any], bool]:
@@ -62,7 +68,7 @@ def validator(structural: Structural) -> Validate:
 
 @dataclass(slots=True)
 class _Found:
-    """Errors, each kept once, and how many rules were met: by that the best of several branches is told."""
+    """Errors, each once, and the number of rules that were met, which tells the best of several branches."""
 
     errors: dict[tuple[FieldErrorType, str, str], FieldError] = field(default_factory=dict)
     matches: int = 0
@@ -77,7 +83,7 @@ class _Found:
 
 
 class _Walk:
-    """One walk through a schema and an object. ``patterns`` keeps what is compiled for the next one."""
+    """One walk through a schema and an object. ``patterns`` caches compiled patterns for the next walk."""
 
     __slots__ = ("_correlation", "_patterns")
 
@@ -86,14 +92,14 @@ class _Walk:
         self._correlation = Correlation()
 
     def check(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
-        """:meth:`apply`, but a value equal to its old one has no errors."""
+        """Like :meth:`apply`, but a value equal to its old one has no errors."""
         found = self.apply(node, value, path, old)
         if found.errors and old is not MISSING and self._correlation.unchanged(node, value, old):
             return _Found()
         return found
 
     def apply(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
-        """All rules of ``node`` on ``value``; ``old`` is the value before, or MISSING."""
+        """Apply all rules of ``node`` to ``value``; ``old`` is the old value, or MISSING."""
         found = _Found()
         kind = json_type(value)
         wrong = _wrong_type(node, kind, value, path)
@@ -125,8 +131,8 @@ class _Walk:
         elif node.pattern and not self._matches(node.pattern, value):
             found.add(_invalid(path, value, f"should match '{node.pattern}'"))
         name = enforced(node.types, node.format)
-        form = string_format(name) if name else None
-        if form is not None and not form(value):
+        fits = string_format(name) if name else None
+        if fits is not None and not fits(value):
             found.add(_type_invalid(path, name, value))
 
     def _matches(self, pattern: str, value: str) -> bool:
@@ -176,7 +182,7 @@ class _Walk:
         return self.check(node, value, join(path, key), before)
 
     def _branches(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
-        """``anyOf``, ``oneOf``, ``allOf`` and ``not``: their errors stand at no field (path ``<nil>``)."""
+        """Apply ``anyOf``, ``oneOf``, ``allOf`` and ``not``. Their errors have no path (``<nil>``)."""
         found = _Found(matches=1)
         if node.any_of:
             results = [self.apply(branch, value, path, old) for branch in node.any_of]
@@ -208,7 +214,7 @@ class _Walk:
 
 
 def _best(results: list[_Found]) -> _Found:
-    """The branch that met most rules, the first of equals: its errors say most."""
+    """The branch that met most rules, or the first of several: its errors are the most useful."""
     return max(results, key=lambda result: result.matches)
 
 
@@ -229,7 +235,7 @@ def _wrong_type(node: Structural, kind: str, value: Any, path: str) -> FieldErro
     ):
         return None
     if name and kind not in {"string", "array"}:
-        # Go names the formats of its own numbers here, and has none for the rest.
+        # Go names the formats of its number types here; other types have none.
         return _type_invalid(path, name, {"integer": "int64", "number": "float64"}.get(kind, ""))
     return _type_invalid(path, ",".join(types), kind) if types else None
 
@@ -254,7 +260,7 @@ def _number(node: Structural, kind: str, value: float, path: str, found: _Found)
 
 def _in_range(types: tuple[str, ...], name: str, value: float) -> bool:
     if types == ("integer",):
-        # Judged by what Go writes: the float below the least int64 that is nearest to it reads as that int64.
+        # Judged by what Go writes: a float just below the least int64 is written as that int64.
         text = go_json(value)
         return text.lstrip("-").isdecimal() and int(text) in (INT32 if name == "int32" else INT64)
     return name != "float" or abs(value) <= MAX_FLOAT32

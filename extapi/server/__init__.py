@@ -1,1 +1,1 @@
-"""The whole put together: the chain of stages, options, discovery, health, start and stop."""
+"""The server put together: the chain of stages, options, discovery, health, start and stop."""

@@ -1,31 +1,31 @@
-"""The way of a request, in one place: each stage is handed its successor, in kube-apiserver's order (spec H1).
+"""The way of a request, in one place: each stage calls its successor, in kube-apiserver's order (behaviour H1).
 
-The listener hands in a :class:`~extapi.listener.call.Call`; what comes back is the answer. Read from the bottom up.
+The listener passes a :class:`~extapi.http.request.Request` to the first stage and sends the
+:class:`~extapi.http.response.Response` that it returns. Read from the bottom up.
 """
 
 from __future__ import annotations
 
-from extapi.authentication.base import Authenticator
-from extapi.authentication.settings import Settings
+from extapi.authentication.authenticator import Authenticator
 from extapi.authentication.stage import Authentication
-from extapi.authorization.base import Authorizer
+from extapi.authentication.trust import TrustSettings
+from extapi.authorization.authorizer import Authorizer
 from extapi.authorization.impersonation import Impersonation
 from extapi.authorization.stage import Authorization
-from extapi.listener.call import Handler
-from extapi.listener.service import Describe
+from extapi.http.response import Handler
+from extapi.listener.state import Describe
 from extapi.server.compression import Compression
-from extapi.server.failure import Failures
+from extapi.server.failure import Failures, Warnings
 from extapi.server.inflight import InFlight
 from extapi.server.reauthorization import Reauthorization, accept
 from extapi.server.shutdown import Shutdown
-from extapi.server.warnings import Warnings
 
 
 def build_chain(
     router: Handler,
     *,
     authenticator: Authenticator,
-    settings: Settings,
+    settings: TrustSettings,
     authorizer: Authorizer,
     reauthorization: Reauthorization,
     shutdown: Shutdown,
@@ -34,13 +34,26 @@ def build_chain(
     writes: int,
     describe: Describe | None = None,
 ) -> Handler:
-    """All stages after the listener. ``settings``: whose headers authentication takes off a request."""
+    """All stages between listener and router.
+
+    Args:
+        router: Handles authorized requests.
+        authenticator: Finds the user.
+        settings: Names the headers that authentication deletes.
+        authorizer: Decides what the user may do.
+        reauthorization: Judges long-running requests again.
+        shutdown: Refuses requests while the server stops.
+        compression: Compresses large responses.
+        reads: The most read requests in flight; 0 for no bound.
+        writes: The most write requests in flight; 0 for no bound.
+        describe: Describes an author's exception to the client; for development only.
+    """
     handler: Handler = router  # 5. what to do
     handler = Authorization(handler, authorizer)  # 4. may they
     handler = InFlight(handler, reads=reads, writes=writes)  # 3. is there room
-    handler = Impersonation(handler, authorizer)  # 2. who, where another is asked for
+    handler = Impersonation(handler, authorizer)  # 2. who, if another user is requested
     handler = Authentication(handler, authenticator, settings)  # 2. who
-    # What is still open later is asked 2 and 4 again.
+    # Stages 2 and 4 judge long-running requests again.
     allowed = Impersonation(Authorization(accept, authorizer), authorizer)
     handler = reauthorization.stage(
         handler,

@@ -1,4 +1,4 @@
-"""``extapi serve``: an API of your own, served as the flags say, until SIGTERM."""
+"""``extapi serve``: serves an API as the flags say, until SIGTERM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
 
 
 def _flags(command: Any) -> Any:
-    """Every flag of :data:`FLAGS` as an option of ``command``."""
+    """Add every flag of :data:`FLAGS` to ``command`` as an option."""
     for flag in reversed(FLAGS):
         if flag.boolean:
             option = click.option(
@@ -36,10 +36,10 @@ def _flags(command: Any) -> Any:
 
 
 class _Serve(click.Command):
-    """Takes ``--flag`` and ``--flag=false`` where a flag is boolean, as Go does; a word after it is no value of it."""
+    """Accepts boolean flags as Go does: ``--flag`` or ``--flag=false``. The next word is never their value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What click is told where no value is given."""
+        """Give ``--flag`` the value that click requires."""
         return super().parse_args(ctx, [f"{each}=true" if each in _BOOLEAN else each for each in args])
 
 
@@ -66,26 +66,26 @@ def serve(target: str, **raw: Any) -> None:
 
 
 def _run(api: Api, options: ServerOptions, target: str) -> int:
-    """Start the process. Imports stand here, so that ``--help`` and mistakes answer at once."""
+    """Run the process. Imports are in here so that ``--help`` and mistakes take no time."""
     import structlog  # noqa: PLC0415
 
     from extapi.client.credentials import CredentialsError, NotInCluster  # noqa: PLC0415
-    from extapi.listener.service import OnFinished  # noqa: PLC0415
-    from extapi.server.lifecycle import Process  # noqa: PLC0415
+    from extapi.listener.state import OnFinished  # noqa: PLC0415
+    from extapi.server.process import ServerProcess  # noqa: PLC0415
     from extapi.server.reactor import run_process  # noqa: PLC0415
 
     describe = None
     if options.development:
-        from extapi.server.development import AuthorsCode, pass_over_breakpoints  # noqa: PLC0415
+        from extapi.server.development import AuthorsCode, skip_breakpoints  # noqa: PLC0415
 
         describe = AuthorsCode.of(target).describe
-        pass_over_breakpoints()
+        skip_breakpoints()
 
-    def process(reactor: Any, access_log: OnFinished) -> Process:
+    def process(reactor: Any, access_log: OnFinished) -> ServerProcess:
         for notice in options.notices():
             structlog.get_logger("extapi.server").warning(notice)
         try:
-            return Process(api, options, reactor, access_log, describe=describe)
+            return ServerProcess(api, options, reactor, access_log, describe=describe)
         except NotInCluster as error:
             raise CredentialsError(
                 f"{error}: give --kubeconfig, or run in a pod. To try the API without a cluster: extapi dev {target}"

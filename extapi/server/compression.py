@@ -1,4 +1,4 @@
-"""Large answers are compressed where the client accepts gzip (spec G10): small ones at once, the others in a thread."""
+"""Compresses large responses if the client accepts gzip, the largest ones in a thread (behaviour G10)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,37 @@ from typing import Any
 from isal import isal_zlib
 from twisted.internet.threads import deferToThreadPool
 
-from extapi.listener.call import Call, Handler, Response
+from extapi.http.request import Request
+from extapi.http.response import Handler, Response
 
 THRESHOLD = 128 * 1024
-"""Bytes from which on compressing pays."""
+"""Smaller responses, in bytes, are not compressed."""
 
 INLINE = 256 * 1024
-"""Bytes up to which the reactor's thread compresses by itself (under a millisecond)."""
+"""Larger responses, in bytes, are compressed in a thread; this much takes less than a millisecond."""
 
 LEVEL = 1
-"""The fastest of ISA-L: 80-685 us for 370 KB, where zlib takes 1,260-3,500."""
+"""The fastest level of ISA-L: 80-685 us for 370 KB, where zlib takes 1,260-3,500 us."""
 
 
 class Compression:
-    """``reactor`` and ``pool`` run what is too large to be done at once; without them everything is."""
+    """Compresses responses.
+
+    Args:
+        reactor: The reactor.
+        pool: A thread pool for large responses; without one, everything is compressed in the reactor's thread.
+    """
 
     def __init__(self, reactor: Any = None, pool: Any = None) -> None:
         self._reactor = reactor
         self._pool = pool
 
     def stage(self, successor: Handler) -> Handler:
-        """A stage that compresses its successor's answer if that is large and finished."""
+        """A stage that compresses its successor's response if it is large and not a stream."""
 
-        async def compress(call: Call) -> Response:
-            response = await successor(call)
-            if "accept-encoding" in call.headers and _wanted(call):
+        async def compress(request: Request) -> Response:
+            response = await successor(request)
+            if "accept-encoding" in request.headers and _wanted(request):
                 await self._compress(response)
             return response
 
@@ -55,9 +61,9 @@ class Compression:
         response.length = sum(map(len, packed))
 
 
-def _wanted(call: Call) -> bool:
-    """Whether one of the encodings is exactly ``gzip``; weights are not looked at, as in kube-apiserver."""
-    return any(token.strip() == "gzip" for value in call.headers["accept-encoding"] for token in value.split(","))
+def _wanted(request: Request) -> bool:
+    """Whether one of the encodings is exactly ``gzip``; weights are ignored, as in kube-apiserver."""
+    return any(token.strip() == "gzip" for value in request.headers["accept-encoding"] for token in value.split(","))
 
 
 def _gzip(pieces: Iterable[bytes]) -> list[bytes]:

@@ -1,7 +1,4 @@
-"""What an author's code gets from the server: the served API, the cluster, informers, events, and time.
-
-Controllers run beside the server once it serves; an admission plugin with ``start`` is started before.
-"""
+"""What controllers and admission plugins get from the server: the served API, the cluster, informers, events, and time."""
 
 from __future__ import annotations
 
@@ -9,21 +6,21 @@ import socket
 from random import Random
 
 from extapi.api.user import User
-from extapi.client.clock import Clock, sleep
 from extapi.client.dynamic import DynamicClient
 from extapi.client.kube import Client
 from extapi.client.recorder import EventRecorder
 from extapi.client.workqueue import WorkQueue
+from extapi.clock import Clock, sleep
 from extapi.server.loopback import LoopbackTransport
 
-NO_CLUSTER = "this server has no cluster: context.cluster and context.recorder are there where one is given to it"
+NO_CLUSTER = "this server has no cluster, so context.cluster and context.recorder cannot be used"
 
 
 class Context(DynamicClient):
-    """The surroundings of an author's code, and a client for what this server serves.
+    """What a controller or an admission plugin gets from the server, and a client for what the server serves.
 
-    As a client it acts as the loopback user, who may do everything, and goes through the whole chain: conversion, schema,
-    admission. :attr:`cluster` has the same methods for all other kinds.
+    As a client it acts as a user who may do everything. Its requests pass the whole chain: conversion, schema, admission.
+    :attr:`cluster` has the same methods, for all other kinds.
     """
 
     def __init__(
@@ -36,9 +33,9 @@ class Context(DynamicClient):
         self._recorders: dict[str, EventRecorder] = {}
 
     def own(self) -> Context:
-        """The same surroundings for somebody with informers of their own, which end with :meth:`stop`.
+        """A context with its own informers, which :meth:`stop` ends.
 
-        Recorders are shared: a controller that is started again goes on with its series of events.
+        It shares the recorders, so that a controller which is started again continues its series of events.
         """
         context = Context(self._transport, self._clock, self._random)
         context._cluster = None if self._cluster is None else self._cluster.own()
@@ -47,9 +44,10 @@ class Context(DynamicClient):
 
     @property
     def cluster(self) -> DynamicClient:
-        """Every kind of the cluster, with the rights of the server's own account: those of ``Api(needs=[...])``.
+        """A client for every kind of the cluster, with the rights that ``Api(needs=[...])`` declares.
 
-        Raises RuntimeError where the server has no cluster.
+        Raises:
+            RuntimeError: The server has no cluster.
         """
         if self._cluster is None:
             raise RuntimeError(NO_CLUSTER)
@@ -57,23 +55,28 @@ class Context(DynamicClient):
 
     @property
     def clock(self) -> Clock:
-        """What time it is."""
+        """The server's clock."""
         return self._clock
 
     def acting_as(self, user: User) -> DynamicClient:
-        """A client for what this server serves that acts as somebody else, with just the rights that they have."""
+        """A client for what this server serves that acts as ``user``, with the rights of that user."""
         client = DynamicClient(Client(self._transport.acting_as(user)), self._clock, self._jitter)
         client._informers = self._informers  # noqa: SLF001 - of a base class: they end with these
         return client
 
     def queue(self) -> WorkQueue:
-        """A queue of work for one controller."""
+        """A new work queue, for one controller."""
         return WorkQueue(self._clock)
 
     def recorder(self, component: str) -> EventRecorder:
-        """Records events in the cluster as ``component``, such as ``example.com/cooker``; the same one each time.
+        """The recorder that records events in the cluster as ``component``; one per component.
 
-        Raises ValueError for a component that is no qualified name, RuntimeError where the server has no cluster.
+        Args:
+            component: A qualified name, such as ``example.com/cooker``.
+
+        Raises:
+            ValueError: The component is no qualified name.
+            RuntimeError: The server has no cluster.
         """
         if component not in self._recorders:
             instance = f"{component}-{socket.gethostname()}"
@@ -83,7 +86,7 @@ class Context(DynamicClient):
         return self._recorders[component]
 
     async def sleep(self, seconds: float) -> None:
-        """Wait without holding up the server."""
+        """Wait without blocking the server."""
         await sleep(self._clock, seconds)
 
     def stop(self) -> None:

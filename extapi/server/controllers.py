@@ -1,6 +1,6 @@
-"""Controllers: what an author has running beside the server, started once it serves and again when it fails.
+"""Controllers: authors' code that runs beside the server, and is started again when it fails.
 
-What they get from the server stands in :mod:`extapi.server.context`.
+:mod:`extapi.server.context` is what they get from the server.
 """
 
 from __future__ import annotations
@@ -15,19 +15,25 @@ from twisted.python.failure import Failure
 from extapi.server.context import Context
 
 FIRST_DELAY, LAST_DELAY = 0.5, 60.0
-"""Seconds before a controller that failed runs again, and at most; one that worked for longer than that begins anew."""
+"""Seconds before a controller that failed is started again: the first time, and at most.
+
+After a run of more than the latter, the delay begins at the former again.
+"""
 
 
 class Controller(Protocol):
-    """Runs beside the server, as long as it does. If it raises, that is logged and it is started again, later each time."""
+    """Runs beside the server.
+
+    If it raises or returns, that is logged and it is started again, after a delay that grows each time.
+    """
 
     async def run(self, context: Context) -> None:
-        """Work until cancelled."""
+        """Work until cancelled. Called once the server serves, and again after each failure."""
         ...
 
 
 class Controllers:
-    """Starts controllers, keeps them running, stops them."""
+    """Starts controllers, restarts them, and stops them."""
 
     _log = Logger()
 
@@ -37,7 +43,7 @@ class Controllers:
         self._running: list[Deferred[None]] = []
 
     def start(self) -> None:
-        """Start all of them."""
+        """Start all controllers."""
         for controller in self._controllers:
             running = Deferred.fromCoroutine(self._keep(controller))
             running.addErrback(_cancelled)
@@ -57,7 +63,7 @@ class Controllers:
             except Exception as raised:  # noqa: BLE001 - a controller is an author's code: whatever it raises, the server goes on
                 error = raised
             finally:
-                context.stop()  # else what it followed would stay, with all its objects
+                context.stop()  # otherwise its informers would stay, with all their objects
             if self._context.clock.seconds() - began > LAST_DELAY:
                 delay, short_lives = FIRST_DELAY, 0
             short_lives += 1
@@ -66,7 +72,7 @@ class Controllers:
             delay = min(delay * 2, LAST_DELAY)
 
     def _tell(self, controller: Controller, error: Exception | None, delay: float, times: int) -> None:
-        """Log why a controller is started again: that it has returned is a mistake as well, and a quiet one."""
+        """Log why a controller is started again. To return is a mistake as well."""
         details: dict[str, Any] = {
             "component": f"controller {_name(controller)}",
             "controller": _name(controller),
@@ -75,7 +81,7 @@ class Controllers:
         }
         if error is None:
             self._log.warn(
-                "controller {controller} ended{often}: its run() returned, and should go on until it is cancelled; it is "
+                "controller {controller} ended{often}: its run() returned, but should run until it is cancelled; it is "
                 "started again in {delay} s",
                 **details,
             )
@@ -86,7 +92,7 @@ class Controllers:
             )
 
     def stop(self) -> None:
-        """Cancel all of them; the informers of plugins end as well."""
+        """Cancel all controllers; end the informers of plugins, too."""
         for running in self._running:
             running.cancel()
         self._context.close()

@@ -1,6 +1,6 @@
-"""Who decides: authentication and authorization delegated to the cluster, as the flags say (spec A, B).
+"""Authentication and authorization delegated to the cluster, as the flags say (behaviour A, B).
 
-Opens the connections to kube-apiserver and puts the authenticators and authorizers into their order.
+Makes the clients that reach kube-apiserver, and puts authenticators and authorizers in order.
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from extapi.authentication.base import Authenticator
+from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
+from extapi.authentication.bundle import BundleFile
+from extapi.authentication.clientcertificate import ClientCertificate
 from extapi.authentication.configmap import AuthenticationConfigMap
-from extapi.authentication.files import BundleFile
 from extapi.authentication.loopback import Loopback
 from extapi.authentication.requestheader import RequestHeader
-from extapi.authentication.settings import HeaderNames, Settings
 from extapi.authentication.tokenreview import TokenReviewer
-from extapi.authentication.union import Union as AuthenticatorUnion
-from extapi.authentication.x509 import ClientCertificate
-from extapi.authorization.base import Authorizer
-from extapi.authorization.groups import AlwaysAllowGroups
-from extapi.authorization.paths import AlwaysAllowPaths
+from extapi.authentication.trust import HeaderNames, TrustSettings
+from extapi.authorization.alwaysallow import AlwaysAllowGroups, AlwaysAllowPaths
+from extapi.authorization.authorizer import Authorizer, UnionAuthorizer
 from extapi.authorization.subjectaccessreview import SubjectAccessReviewer
-from extapi.authorization.union import Union as AuthorizerUnion
 from extapi.client.credentials import Credentials, CredentialsError, in_cluster
 from extapi.client.http import HttpTransport
 from extapi.client.kube import Client
@@ -38,8 +35,8 @@ from extapi.server.rights import AuthorsClient, ClusterClient
 USER_AGENT = "extapi"
 
 
-class Cluster:
-    """The clients for one server: one connection pool for each distinct kubeconfig."""
+class ClusterAccess:
+    """The clients of one server that reach the cluster, with one connection pool per kubeconfig."""
 
     def __init__(self, reactor: Any, options: ServerOptions) -> None:
         self._reactor = reactor
@@ -47,14 +44,23 @@ class Cluster:
         self._transports: dict[Path | None, HttpTransport] = {}
 
     def client(self, path: Path | None, what: str) -> Client:
-        """The client of a kubeconfig; of ``--kubeconfig`` or the pod where ``path`` is None.
+        """A client for the server itself.
 
-        Raises :class:`CredentialsError`; the text names ``what`` the credentials are for.
+        Args:
+            path: A kubeconfig; None for that of ``--kubeconfig``, or the pod's own credentials.
+            what: What the credentials are for, for messages.
+
+        Raises:
+            CredentialsError: There are no usable credentials.
         """
         return ClusterClient(self._transport(path or self._options.kubeconfig, what), user_agent=USER_AGENT)
 
     def for_authors(self) -> Client:
-        """The client of ``--kubeconfig`` or the pod for an author's code: within a rate. Raises :class:`CredentialsError`."""
+        """The client for authors' code, with the credentials of ``--kubeconfig`` or the pod, and a limited rate.
+
+        Raises:
+            CredentialsError: There are no usable credentials.
+        """
         transport = self._transport(self._options.kubeconfig, "kubeconfig")
         return AuthorsClient(RateLimitedTransport(transport, self._reactor), user_agent=USER_AGENT)
 
@@ -73,17 +79,21 @@ class Cluster:
         return in_cluster(self._reactor, os.environ)
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for transport in self._transports.values():
             await transport.close()
 
 
-class Delegation:
-    """Authentication and authorization of one server. ``secret`` is that of in-process calls."""
+class DelegatedAuth:
+    """Authenticator, authorizer and trust of one server; ``secret`` is that of in-process requests.
 
-    def __init__(self, reactor: Any, options: ServerOptions, cluster: Cluster, *, random: Random) -> None:
+    Raises:
+        CredentialsError: There are no usable credentials for the cluster.
+    """
+
+    def __init__(self, reactor: Any, options: ServerOptions, cluster: ClusterAccess, *, random: Random) -> None:
         self.secret = secrets.token_hex(32)
-        self.settings = Settings()
+        self.settings = TrustSettings()
         self._options = options
         self._files = self._bundle_files(reactor, options)
         self._configmap: AuthenticationConfigMap | None = None
@@ -100,7 +110,7 @@ class Delegation:
         tokens = TokenReviewer(
             client, clock=reactor, secret=secrets.token_bytes(32), jitter=random.random, ttl=options.token_ttl
         )
-        self.authenticator: Authenticator = AuthenticatorUnion(
+        self.authenticator: Authenticator = UnionAuthenticator(
             [
                 Loopback(self.secret),
                 RequestHeader(self.settings, reactor),
@@ -109,7 +119,7 @@ class Delegation:
                 WebsocketBearer(tokens),
             ]
         )
-        self.authorizer: Authorizer = AuthorizerUnion(
+        self.authorizer: Authorizer = UnionAuthorizer(
             [
                 AlwaysAllowGroups(),
                 AlwaysAllowPaths(options.always_allow_paths),
@@ -124,7 +134,7 @@ class Delegation:
         )
 
     def _bundle_files(self, reactor: Any, options: ServerOptions) -> list[BundleFile]:
-        """CAs that flags name; then no ConfigMap decides on them (spec A9)."""
+        """The CAs that flags name; the ConfigMap does not change these (behaviour A9)."""
         wanted: list[tuple[Path | None, Callable[[bytes], object]]] = [
             (options.client_ca_file, self.settings.trust_clients),
             (options.requestheader.ca_file, self.settings.trust_proxies),
@@ -143,7 +153,12 @@ class Delegation:
         return [BundleFile(path, apply, reactor) for path, apply in wanted if path is not None]
 
     async def start(self) -> None:
-        """Read what is trusted, then follow it. Raises BundleError or LookupFailed: a server must not start blind."""
+        """Read what is trusted, then follow its changes.
+
+        Raises:
+            BundleError: A file cannot be read or used.
+            LookupFailed: The ConfigMap cannot be read.
+        """
         for file in self._files:
             file.load()
             file.start()
@@ -152,7 +167,7 @@ class Delegation:
             self._configmap.start()
 
     def stop(self) -> None:
-        """Follow nothing any more."""
+        """Stop following."""
         for file in self._files:
             file.stop()
         if self._configmap is not None:

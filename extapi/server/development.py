@@ -1,7 +1,7 @@
-"""``--development``: what a server tells the author of its code, and nobody else.
+"""``--development``: what a server tells the author of the code that it runs.
 
-Which frames of a traceback are the author's and which are those of the libraries around them, and what becomes of a
-``breakpoint()`` where nobody can type. Knows paths and frames, and nothing of the API.
+Tells an author's frames of a traceback from those of libraries, and handles ``breakpoint()`` without a terminal. Knows
+paths and frames, not the API.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ _log = Logger()
 
 @dataclass(frozen=True)
 class AuthorsCode:
-    """``places``: files, and directories that end in a separator, that are an author's wherever they lie."""
+    """Which files are an author's."""
 
-    places: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Files and directories (with a separator at the end) that are an author's even if they lie among the libraries."""
 
     @classmethod
     def of(cls, target: str) -> AuthorsCode:
-        """The code behind ``MODULE:NAME``, which has been imported: its package may be installed beside the libraries."""
+        """The code of ``MODULE:NAME``, which has been imported; its package may be installed beside the libraries."""
         module = target.partition(":")[0]
         top = module.partition(".")[0]
-        # What we bring along as an example is to be shown as an author's code is, and the rest of us is not.
-        return cls(tuple(_places(sys.modules.get(module if top == "extapi" else top))))
+        # The examples within extapi are shown as an author's code; the rest of extapi is not.
+        return cls(tuple(_paths(sys.modules.get(module if top == "extapi" else top))))
 
     def owns(self, path: str) -> bool:
-        """Whether a file is an author's: in one of the places, or in none that belongs to a library."""
-        if any(path == place or (place.endswith(os.sep) and path.startswith(place)) for place in self.places):
+        """Whether a file is an author's: below :attr:`paths`, or outside of all libraries."""
+        if any(path == own or (own.endswith(os.sep) and path.startswith(own)) for own in self.paths):
             return True
         return Path(path).is_absolute() and library(path) is None
 
     def describe(self, error: BaseException) -> str:
-        """The error in one line, with the last of the author's frames that it came through."""
+        """The error in one line, with the innermost of the author's frames in its traceback."""
         text = " ".join(f"{type(error).__name__}: {error}".split())
         if len(text) > LONGEST:
             text = f"{text[:LONGEST]}..."
@@ -58,9 +59,9 @@ class AuthorsCode:
 
 
 def library(path: str) -> str | None:
-    """The library that a file belongs to: ``extapi``, ``twisted``, ``Python`` and so on; None for any other file."""
+    """The library that a file belongs to, such as ``extapi``, ``twisted`` or ``Python``; None if it belongs to none."""
     if path.startswith("<"):
-        return "Python"  # a module that is frozen into the interpreter, or made at run time
+        return "Python"  # a frozen module, or one made at run time
     if path.startswith(_OURS + os.sep):
         return "extapi"
     for part in _LIBRARIES:
@@ -73,13 +74,13 @@ def library(path: str) -> str | None:
 
 
 def short(path: str) -> str:
-    """A path as it is best read: relative to the working directory if it is below."""
+    """A path as people read it: relative to the working directory if it is below."""
     here = str(Path.cwd()) + os.sep
     return path.removeprefix(here) if here != os.sep * 2 else path
 
 
-def _places(module: Any) -> Iterable[str]:
-    """A package is a directory, a module a file."""
+def _paths(module: Any) -> Iterable[str]:
+    """The directories of a package, or the file of a module."""
     packages = getattr(module, "__path__", None)
     if packages is not None:
         return [str(Path(path).absolute()) + os.sep for path in packages]
@@ -93,10 +94,10 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
         traceback = traceback.tb_next
 
 
-def pass_over_breakpoints() -> None:
-    """Have ``breakpoint()`` log where it stands and go on, if standard input is ``/dev/null``: a debugger would fail there.
+def skip_breakpoints() -> None:
+    """Make ``breakpoint()`` log its line and continue if standard input is ``/dev/null``, where a debugger would fail.
 
-    ``PYTHONBREAKPOINT`` counts as ever: whoever sets it has another debugger, which may need no terminal.
+    Changes nothing if ``PYTHONBREAKPOINT`` is set: that debugger may need no terminal.
     """
     nowhere = Path(os.devnull).stat()
     try:
@@ -104,13 +105,13 @@ def pass_over_breakpoints() -> None:
     except OSError:
         return
     if (given.st_dev, given.st_ino) == (nowhere.st_dev, nowhere.st_ino) and "PYTHONBREAKPOINT" not in os.environ:
-        sys.breakpointhook = _pass_over
+        sys.breakpointhook = _skip
 
 
-def _pass_over(*_arguments: Any, **_keywords: Any) -> None:
+def _skip(*_arguments: Any, **_keywords: Any) -> None:
     frame = sys._getframe(1)  # noqa: SLF001 - as breakpoint() itself finds its caller
     _log.warn(
-        "breakpoint() in {file}, line {line}, is passed over, since nobody can type here: debug with extapi dev --foreground",
+        "breakpoint() in {file}, line {line}, is skipped, as there is no terminal: debug with extapi dev --foreground",
         file=short(frame.f_code.co_filename),
         line=frame.f_lineno,
     )

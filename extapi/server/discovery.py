@@ -1,6 +1,6 @@
-"""Discovery: what is served, as clients and kube-aggregator ask for it (spec C3, C7-C17, D11-D13).
+"""Discovery: what is served, as clients and kube-aggregator request it (behaviour C3, C7-C17, D11-D13).
 
-All documents are made once, at start, from the installed endpoints: an answer never waits for storage or a review.
+All documents are made once, at start, from the installed endpoints; a response never waits for storage or a review.
 """
 
 from __future__ import annotations
@@ -10,37 +10,14 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from extapi.api.definition import Group, Kind, Scope
 from extapi.api.versions import group_version
-from extapi.codec.protobufdiscovery import discovery_bytes
-from extapi.codec.strictjson import encode
+from extapi.server.documents import Document
 from extapi.server.endpoints import Endpoint, Endpoints
 
-_CUSTOM = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 
-
-class Document:
-    """A finished answer: its bytes, and the ETag by which clients keep it (spec C13)."""
-
-    __slots__ = ("_protobuf", "body", "etag")
-
-    def __init__(self, content: Any) -> None:
-        """``content``: data that becomes JSON, or bytes as they are."""
-        self.body = content if isinstance(content, bytes) else encode(content) + b"\n"
-        self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
-        self._protobuf = b""
-
-    def protobuf(self) -> bytes:
-        """A document of discovery in protobuf; made when it is first asked for."""
-        if not self._protobuf:
-            self._protobuf = discovery_bytes(msgspec.json.decode(self.body))
-        return self._protobuf
-
-
-class Discovery:
-    """All discovery documents of a server. The core group stands apart: it is found at ``/api``, the others at ``/apis``."""
+class DiscoveryDocuments:
+    """All discovery documents of a server. The core group is at ``/api``, all others are at ``/apis``."""
 
     def __init__(self, groups: Sequence[Group], endpoints: Endpoints) -> None:
         named = [group for group in groups if group.name]
@@ -55,15 +32,15 @@ class Discovery:
             for version in group.versions_by_priority()
         }
         self.core_versions = [version for group in core for version in group.versions_by_priority()]
-        """What ``/api`` lists; empty where the core group is not served."""
+        """What ``/api`` lists; empty if the core group is not served."""
         self.aggregated = _aggregated(named, endpoints)
-        """By version of the document, for ``/apis``."""
+        """The documents of aggregated discovery at ``/apis``, by their version."""
         self.core_aggregated = _aggregated(core, endpoints)
         """The same for ``/api``."""
 
 
 def core_document(versions: Sequence[str], address: str) -> Document:
-    """What ``/api`` answers; ``address`` is where the client reached the server (``metav1.APIVersions``)."""
+    """The document at ``/api`` (``metav1.APIVersions``); ``address`` is that under which the client reached the server."""
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
     return Document({"kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": addresses})
 
@@ -94,8 +71,8 @@ def _served(group: Group, version: str) -> list[Kind]:
 
 
 def _verbs(kind: Kind, endpoint: Endpoint) -> list[str]:
-    """Sorted, but for the order in which ``apiextensions-apiserver`` (``customresource_discovery_controller.go``) lists them."""
-    return endpoint.verbs if kind.native is not None else [verb for verb in _CUSTOM if verb in endpoint.handlers]
+    """The verbs, in the order in which kube-apiserver lists them for this kind."""
+    return [verb for verb in kind.behaviour.routing.discovery_order if verb in endpoint.handlers]
 
 
 def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str, Any]:
@@ -112,7 +89,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
             entry["shortNames"] = list(kind.short_names)
         if kind.categories:
             entry["categories"] = list(kind.categories)
-        if kind.serves is None and kind.versions[kind.storage].served:
+        if kind.rest is None and kind.versions[kind.storage].served:
             entry["storageVersionHash"] = _storage_version_hash(group, kind)
         resources.append(entry)
         for name, endpoint in _subresources(group.name, version, kind.plural, endpoints):
@@ -127,7 +104,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
                     "verbs": _verbs(kind, endpoint),
                 }
             )
-    # The core group's list has no apiVersion (observed on 1.36.3): its clients are older than that member.
+    # The core group's list has no apiVersion (observed on 1.36.3).
     typed = {"kind": "APIResourceList", "apiVersion": "v1"} if group.name else {"kind": "APIResourceList"}
     return {**typed, "groupVersion": group_version(group.name, version), "resources": resources}
 
@@ -176,13 +153,13 @@ def _resource_discovery(group: Group, version: str, kind: Kind, endpoints: Endpo
 
 
 def _storage_version_hash(group: Group, kind: Kind) -> str:
-    how = kind.native and kind.native.stored
-    if how:
-        return storage_version_hash(how.group, kind.storage, how.kind)
+    other = kind.behaviour.storing.stored_as
+    if other:
+        return storage_version_hash(other.group, kind.storage, other.kind)
     return storage_version_hash(group.name, kind.storage, kind.name)
 
 
 def storage_version_hash(group: str, version: str, kind: str) -> str:
-    """By this, clients see that two versions share one store (spec C12)."""
+    """The hash by which clients see that two resources share one storage (behaviour C12)."""
     digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
     return base64.standard_b64encode(digest[:8]).decode()

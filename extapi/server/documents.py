@@ -1,88 +1,135 @@
-"""Answers that are finished documents: discovery and OpenAPI, with ETag and 304 (spec C13, C14, C18-C20).
+"""Responses that are finished documents: discovery and OpenAPI, with ETag and 304 (behaviour C13, C14, C18-C20).
 
-Never a redirect: kube-apiserver turns one into 502, so a stale ``?hash=`` gets the current document (spec C20).
+Never a redirect: kube-apiserver turns one into 502, so a stale ``?hash=`` gets the current document (behaviour C20).
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from extapi.codec.negotiation import SWAGGER_PROTOBUF, Format, negotiate, negotiate_discovery, negotiate_openapi
-from extapi.listener.call import PIECE, Call, Response
-from extapi.server.discovery import Document
+from extapi.codec.protobufdiscovery import discovery_bytes
+from extapi.codec.strictjson import encode
+from extapi.http.request import Request
+from extapi.http.response import PIECE, Response
 
 _CACHED = (("Cache-Control", "public"),)
 
 
-def document(
-    call: Call,
-    content: Document,
-    content_type: str,
-    *,
-    form: Format = "json",
-    etag: bool = False,
-    headers: tuple[tuple[str, str], ...] = (),
-) -> Response:
-    """The document, or 304 if the client has it already (``If-None-Match`` is compared byte by byte).
+class Document:
+    """A finished document: its bytes, and the ETag by which clients cache it (behaviour C13).
 
-    ``form``: JSON, or protobuf for a document of discovery; both have one ETag, as in kube-apiserver.
+    Args:
+        content: Data to encode as JSON, or bytes.
     """
-    sent = [("Content-Type", content_type), *headers]
-    if etag:
-        sent += [("Vary", "Accept"), ("ETag", content.etag)]
-        if call.header("if-none-match") == content.etag:
-            return Response(304, sent)
-    body = content.protobuf() if form == "protobuf" else content.body
-    if len(body) <= PIECE:
-        return Response(200, sent, body)
-    pieces = (body[at : at + PIECE] for at in range(0, len(body), PIECE))
-    return Response(200, sent, pieces, length=len(body))
+
+    __slots__ = ("_protobuf", "body", "etag")
+
+    def __init__(self, content: Any) -> None:
+        self.body = content if isinstance(content, bytes) else encode(content) + b"\n"
+        self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
+        self._protobuf = b""
+
+    def response(
+        self,
+        request: Request,
+        content_type: str,
+        *,
+        encoding: Format = "json",
+        etag: bool = False,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Response:
+        """The document, or 304 if the client has it (``If-None-Match`` is compared byte by byte).
+
+        Args:
+            request: The request.
+            content_type: The value of Content-Type.
+            encoding: ``json``, or ``protobuf`` for discovery; as in kube-apiserver, the ETag is the same.
+            etag: Whether to send the ETag.
+            headers: Further headers.
+        """
+        sent = [("Content-Type", content_type), *headers]
+        if etag:
+            sent += [("Vary", "Accept"), ("ETag", self.etag)]
+            if request.header("if-none-match") == self.etag:
+                return Response(304, sent)
+        body = self._as_protobuf() if encoding == "protobuf" else self.body
+        if len(body) <= PIECE:
+            return Response(200, sent, body)
+        pieces = (body[at : at + PIECE] for at in range(0, len(body), PIECE))
+        return Response(200, sent, pieces, length=len(body))
+
+    def _as_protobuf(self) -> bytes:
+        """A discovery document in protobuf, encoded on first use."""
+        if not self._protobuf:
+            self._protobuf = discovery_bytes(msgspec.json.decode(self.body))
+        return self._protobuf
 
 
-def groups_document(call: Call, plain: Document, aggregated: Mapping[str, Document]) -> Response:
-    """The answer for ``/api`` and ``/apis``; ``aggregated``: by version. Raises :class:`extapi.errors.NotAcceptable`."""
-    form = negotiate_discovery(call.header("accept"))
-    if not form.version:
-        return plain_document(call, plain)
-    content = aggregated[form.version]
-    return document(call, content, form.content_type, form=form.format, etag=True, headers=_CACHED)
-
-
-def plain_document(call: Call, content: Document) -> Response:
-    """A document that is not aggregated, as the client wants it. Raises :class:`extapi.errors.NotAcceptable`."""
-    form = negotiate(
-        call.header("accept"),
-        pretty=call.first("pretty"),
-        user_agent=call.header("user-agent"),
-        transforms=frozenset(),
-        protobuf=True,
-    )
-    if form.pretty:
-        return Response(200, [("Content-Type", form.content_type)], msgspec.json.format(content.body, indent=2))
-    if form.format == "yaml":
-        from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
-
-        return Response(200, [("Content-Type", form.content_type)], encode_yaml(msgspec.json.decode(content.body)))
-    return document(call, content, form.content_type, form=form.format)
-
-
-class Swagger:
-    """OpenAPI v2: in JSON, and in protobuf, which is made when it is first asked for (kubectl reads nothing else)."""
+class SwaggerDocument:
+    """OpenAPI v2, in JSON and in protobuf; kubectl reads only the latter, which is encoded on first use."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._json = Document(content)
         self._protobuf: Document | None = None
 
-    def answer(self, call: Call) -> Response:
-        """The document in the form that the client accepts. Raises :class:`extapi.errors.NotAcceptable`."""
-        form = negotiate_openapi(call.header("accept"), protobuf=True)
-        if form != SWAGGER_PROTOBUF:
-            return document(call, self._json, form, etag=True)
+    def response(self, request: Request) -> Response:
+        """The document in the encoding that the client accepts.
+
+        Raises:
+            NotAcceptable: The client accepts neither.
+        """
+        content_type = negotiate_openapi(request.header("accept"), protobuf=True)
+        if content_type != SWAGGER_PROTOBUF:
+            return self._json.response(request, content_type, etag=True)
         if self._protobuf is None:
-            from extapi.schema.openapi_v2_protobuf import encode_v2  # noqa: PLC0415 - most servers are never asked
+            from extapi.schema.openapi.protobuf import encode_v2  # noqa: PLC0415 - only loaded where used
 
             self._protobuf = Document(encode_v2(msgspec.json.decode(self._json.body)))
-        return document(call, self._protobuf, form, etag=True)
+        return self._protobuf.response(request, content_type, etag=True)
+
+
+def groups_response(request: Request, plain: Document, aggregated: Mapping[str, Document]) -> Response:
+    """The response for ``/api`` or ``/apis``.
+
+    Args:
+        request: The request.
+        plain: The document for clients that do not ask for aggregated discovery.
+        aggregated: The documents of aggregated discovery, by version.
+
+    Raises:
+        NotAcceptable: The client accepts no encoding of it.
+    """
+    negotiated = negotiate_discovery(request.header("accept"))
+    if not negotiated.version:
+        return plain_response(request, plain)
+    return aggregated[negotiated.version].response(
+        request, negotiated.content_type, encoding=negotiated.format, etag=True, headers=_CACHED
+    )
+
+
+def plain_response(request: Request, document: Document) -> Response:
+    """The response with a document that is not aggregated, in the encoding that the client accepts.
+
+    Raises:
+        NotAcceptable: The client accepts none.
+    """
+    negotiated = negotiate(
+        request.header("accept"),
+        pretty=request.first("pretty"),
+        user_agent=request.header("user-agent"),
+        transforms=frozenset(),
+        protobuf=True,
+    )
+    headers = [("Content-Type", negotiated.content_type)]
+    if negotiated.pretty:
+        return Response(200, headers, msgspec.json.format(document.body, indent=2))
+    if negotiated.format == "yaml":
+        from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
+
+        return Response(200, headers, encode_yaml(msgspec.json.decode(document.body)))
+    return document.response(request, negotiated.content_type, encoding=negotiated.format)

@@ -1,4 +1,4 @@
-"""Which verbs a resource answers: those whose methods exist (spec C11)."""
+"""Which verbs a resource has: those whose methods exist (behaviour C11)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from extapi.registry.base import Creater, Deleter, Getter, Lister, Place, Resource, Updater, Watcher
+from extapi.registry.base import (
+    RequestScope,
+    Resource,
+    ResourceCreater,
+    ResourceDeleter,
+    ResourceGetter,
+    ResourceLister,
+    ResourceUpdater,
+    ResourceWatcher,
+)
 from extapi.verbs.create import create
 from extapi.verbs.delete import delete
 from extapi.verbs.deletecollection import deletecollection
@@ -17,19 +26,19 @@ from extapi.verbs.update import update
 from extapi.verbs.watch import watch
 
 _VERBS: Mapping[str, tuple[Any, tuple[type, ...]]] = {
-    "create": (create, (Creater,)),
-    "delete": (delete, (Deleter,)),
-    "deletecollection": (deletecollection, (Deleter, Lister)),
-    "get": (get, (Getter,)),
-    "list": (list_, (Lister,)),
-    "patch": (patch, (Updater,)),
-    "update": (update, (Updater,)),
-    "watch": (watch, (Watcher,)),
+    "create": (create, (ResourceCreater,)),
+    "delete": (delete, (ResourceDeleter,)),
+    "deletecollection": (deletecollection, (ResourceDeleter, ResourceLister)),
+    "get": (get, (ResourceGetter,)),
+    "list": (list_, (ResourceLister,)),
+    "patch": (patch, (ResourceUpdater,)),
+    "update": (update, (ResourceUpdater,)),
+    "watch": (watch, (ResourceWatcher,)),
 }
 
 
 class TypeName(NamedTuple):
-    """Group, version and kind of what is sent and answered."""
+    """Group, version and kind of the objects in requests and responses."""
 
     group: str
     version: str
@@ -38,22 +47,24 @@ class TypeName(NamedTuple):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A resource in one version. ``warning``: what every answer warns of, or the empty string (a deprecated version)."""
+    """A resource in one version."""
 
     resource: Resource
     version: str
     handlers: Mapping[str, Any]
+    """The functions that handle requests, by verb."""
     warning: str = ""
+    """What every response warns of: a deprecated version."""
 
     @property
     def type(self) -> TypeName:
-        """What is sent and answered: of subresources that may be of another group."""
-        group, _, version = self.resource.api_version(Place(self.version)).rpartition("/")
+        """The type of the objects; that of a subresource may be in another group."""
+        group, _, version = self.resource.api_version(RequestScope(self.version)).rpartition("/")
         return TypeName(group, version, self.resource.kind)
 
     @property
     def verbs(self) -> list[str]:
-        """The verbs as discovery lists them: sorted."""
+        """The verbs in alphabetical order."""
         return sorted(self.handlers)
 
 
@@ -64,7 +75,7 @@ Endpoints = Mapping[tuple[str, str, str, str], Endpoint]
 def endpoint(
     resource: Resource, version: str, warning: str = "", *, without: Collection[str] = frozenset()
 ) -> Endpoint:
-    """The endpoint of a resource with every verb that its methods allow, but for those in ``without``."""
+    """The endpoint of a resource, with every verb that its methods allow except those in ``without``."""
     handlers = {
         verb: function
         for verb, (function, needs) in _VERBS.items()

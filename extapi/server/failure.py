@@ -1,4 +1,4 @@
-"""The one place where an error becomes an answer: a ``Status`` in the form that the client accepts (spec E8)."""
+"""What handlers have to tell a client besides a response: errors become a Status, warnings become headers (behaviour E8, G15)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,42 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from extapi.authorization.impersonation import BadImpersonation
-from extapi.authorization.refusal import NotAuthorized
+from extapi.authorization.stage import NotAuthorized
 from extapi.codec.negotiation import Negotiated, negotiate
 from extapi.codec.protobufmeta import status_bytes
 from extapi.codec.strictjson import encode_status, indented
+from extapi.codec.warnings import warning_headers
 from extapi.errors import ApiError, NotAcceptable
-from extapi.listener.call import Call, Handler, Response
-from extapi.listener.service import Describe
+from extapi.http.request import Request
+from extapi.http.response import NOSNIFF, Handler, Response
+from extapi.listener.state import Describe
 from extapi.storage.base import Unavailable
 
 _FALLBACK = Negotiated("json", None, pretty=True)
-"""When negotiation itself fails, or asks for another kind, errors are indented JSON (observed on 1.36.3)."""
+"""If negotiation itself fails, errors are indented JSON (observed on 1.36.3)."""
+
+
+class Warnings:
+    """Adds a Warning header for each distinct text in ``request.warnings``, to any response (behaviour G15)."""
+
+    def __init__(self, successor: Handler) -> None:
+        self._successor = successor
+
+    async def __call__(self, request: Request) -> Response:
+        """The successor's response, with the headers."""
+        response = await self._successor(request)
+        if request.warnings:
+            response.headers += [("Warning", value) for value in warning_headers(request.warnings)]
+        return response
 
 
 class Failures:
-    """Runs its successor; what that raises as :class:`ApiError` becomes the answer.
+    """Turns each :class:`ApiError` of its successor into a response (behaviour E8). Other errors go on to the listener.
 
-    What an author's code raised behind an error of ours goes to the log only, unless ``describe`` puts it into words. What
-    is no ApiError at all goes on to the listener, which logs it.
+    Args:
+        successor: The next stage.
+        describe: Describes to the client an exception of an author's code that caused a 500; for development only.
+            Without it, such an exception is only logged.
     """
 
     _log = Logger()
@@ -34,52 +52,58 @@ class Failures:
         self._successor = successor
         self._describe = describe
 
-    async def __call__(self, call: Call) -> Response:
-        """The successor's answer, or the Status of its error."""
+    async def __call__(self, request: Request) -> Response:
+        """The successor's response, or the Status of its error."""
         try:
-            return await self._successor(call)
+            return await self._successor(request)
         except ApiError as error:
-            call.log["reason"] = error.reason or error.message
+            request.log["reason"] = error.reason or error.message
             cause = error.__cause__
             if isinstance(cause, Unavailable):
-                # Every write meets this while the disk is full. Where it was caught helps nobody, and fills the disk.
+                # While the disk is full, every write fails like this. A traceback does not help, and fills the disk.
                 self._log.error("{text} {why}", text=error.message, why=str(cause))
             elif error.code >= 500 and cause is not None:
                 self._log.error("{text}", text=error.message, log_failure=_failure(cause))
                 if self._describe is not None:
-                    return failure(call, error, why=self._describe(cause))
-            return failure(call, error)
+                    return failure(request, error, why=self._describe(cause))
+            return failure(request, error)
 
 
-def failure(call: Call, error: ApiError, *, why: str = "") -> Response:
-    """The answer that says ``error``, and ``why`` behind its message. The error may be raised again: it stays as it is."""
-    form = _form(call)
-    headers = [("Content-Type", form.content_type)]
+def failure(request: Request, error: ApiError, *, why: str = "") -> Response:
+    """The response for an error. Does not change the error, which may be raised again.
+
+    Args:
+        request: The request.
+        error: The error.
+        why: What to append to its message.
+    """
+    negotiated = _negotiated(request)
+    headers = [("Content-Type", negotiated.content_type)]
     if error.retry_after:
         headers.append(("Retry-After", str(error.retry_after)))
     if isinstance(error, NotAuthorized | BadImpersonation):
-        headers.append(("X-Content-Type-Options", "nosniff"))
+        headers.append(NOSNIFF)
     status = error.status()
     if why:
         status["message"] = f"{error.message}: {why}"
-    if form.format == "yaml":
+    if negotiated.format == "yaml":
         from extapi.codec.strictyaml import encode_yaml  # noqa: PLC0415 - the YAML library is only loaded where used
 
         body = encode_yaml(status)
-    elif form.format == "protobuf":
+    elif negotiated.format == "protobuf":
         body = status_bytes(status)
     else:
         body = encode_status(status)
-        body = indented(body) if form.pretty else body + b"\n"
+        body = indented(body) if negotiated.pretty else body + b"\n"
     return Response(error.code, headers, body)
 
 
-def _form(call: Call) -> Negotiated:
+def _negotiated(request: Request) -> Negotiated:
     try:
         return negotiate(
-            call.header("accept"),
-            pretty=call.first("pretty"),
-            user_agent=call.header("user-agent"),
+            request.header("accept"),
+            pretty=request.first("pretty"),
+            user_agent=request.header("user-agent"),
             transforms=frozenset(),  # a clause that asks for a table does not match; the next one may
             protobuf=True,
         )
@@ -88,6 +112,6 @@ def _form(call: Call) -> Negotiated:
 
 
 def _failure(error: BaseException) -> Any:
-    """As Twisted's log takes it; the class has no types."""
+    """The error as Twisted's log takes it; the class has no types."""
     untyped: Any = Failure
     return untyped(error)

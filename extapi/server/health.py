@@ -1,7 +1,7 @@
-"""``/healthz``, ``/livez`` and ``/readyz``: named checks, each also at a path of its own (spec C22-C26, M15).
+"""``/healthz``, ``/livez`` and ``/readyz``: named checks, each also at its own path (behaviour C22-C26, M15).
 
-Reasons go to the log only: who may read health need not learn what is inside. A check that passes may have a note, which
-``?verbose`` shows: everybody may read it, so it names what an operator has to look at, and no values.
+Why a check fails is only logged: anybody may read these endpoints. A check that passes may have a note for operators,
+which ``?verbose`` shows. It names settings, but no values.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from extapi.listener.call import Call, Response
+from extapi.http.request import Request
+from extapi.http.response import Response, plain_text
 
 Check = Callable[[], str | None]
-"""Says why something is not well; None: it is. Must answer at once: a check that needs time keeps its last result."""
+"""Returns the reason of a failure, or None. Must not wait: a check that takes time returns its last result."""
 
 PATHS = ("healthz", "livez", "readyz")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCheck:
-    """A check and the endpoints that ask it."""
+    """A check, and the endpoints that run it."""
 
     name: str
     check: Check
     paths: frozenset[str] = frozenset(PATHS)
     note: Callable[[], str] = lambda: ""
-    """What an operator should know although nothing fails; empty: nothing. Shown to everybody."""
+    """What an operator should know although nothing fails, or the empty string. Anybody may read it."""
 
 
 class Health:
-    """The three endpoints. ``log`` is told ``(endpoint, check, reason)`` of each failure."""
+    """The three endpoints; ``log`` is called with endpoint, check and reason of each failure."""
 
     def __init__(self, checks: Sequence[NamedCheck], log: Callable[[str, str, str], None]) -> None:
         self._checks: Mapping[str, Sequence[NamedCheck]] = {
@@ -39,28 +40,30 @@ class Health:
         self._log = log
 
     def paths(self) -> list[str]:
-        """All paths that :meth:`answer` knows, each with a leading slash."""
+        """All paths that :meth:`answer` handles."""
         return [
             path
             for name, checks in self._checks.items()
             for path in (f"/{name}", *(f"/{name}/{check.name}" for check in checks))
         ]
 
-    def answer(self, call: Call, path: str) -> Response | None:
-        """The response for a health path; None where ``path`` is none."""
+    def answer(self, request: Request, path: str) -> Response | None:
+        """The response for a health path; None for any other path."""
         endpoint, _, single = path.removeprefix("/").partition("/")
         if endpoint not in self._checks:
             return None
         if not single:
-            return self._all(call, endpoint)
+            return self._all(request, endpoint)
         for check in self._checks[endpoint]:
             if check.name == single:
                 reason = check.check()
-                return _text(200, "ok") if reason is None else _text(500, f"internal server error: {reason}\n")
+                return (
+                    plain_text(200, "ok") if reason is None else plain_text(500, f"internal server error: {reason}\n")
+                )
         return None
 
-    def _all(self, call: Call, endpoint: str) -> Response:
-        excluded = set(call.query.get("exclude", ()))
+    def _all(self, request: Request, endpoint: str) -> Response:
+        excluded = set(request.query.get("exclude", ()))
         unknown = excluded - {check.name for check in self._checks[endpoint]}
         lines = []
         failed = False
@@ -80,15 +83,7 @@ class Health:
             names = ",".join(f'"{name}"' for name in sorted(unknown))
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
         if failed:
-            return _text(500, "\n".join([*lines, f"{endpoint} check failed", ""]))
-        if "verbose" in call.query:
-            return _text(200, "\n".join([*lines, f"{endpoint} check passed", ""]))
-        return _text(200, "ok")
-
-
-def _text(status: int, text: str) -> Response:
-    return Response(
-        status,
-        [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")],
-        text.encode(),
-    )
+            return plain_text(500, "\n".join([*lines, f"{endpoint} check failed", ""]))
+        if "verbose" in request.query:
+            return plain_text(200, "\n".join([*lines, f"{endpoint} check passed", ""]))
+        return plain_text(200, "ok")

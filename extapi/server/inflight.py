@@ -1,66 +1,72 @@
-"""Stage 3, is there room: a bound on the requests in work, one for reads and one for writes (spec H7).
+"""Stage 3: bounds on the requests in flight, one for reads and one for writes (behaviour H7).
 
-Watches do not count: they are long-running. Nor do ``system:masters``, so that an operator gets through to a busy server,
-and health checks, which kubelets ask without credentials (``SuggestedFlowSchemaProbes`` in
-``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap``).
+Not counted are watches, which are long-running; requests of ``system:masters``, so that operators can reach a busy server;
+and health checks, which kubelets send without credentials.
+
+Source: ``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap`` SuggestedFlowSchemaProbes.
 """
 
 from __future__ import annotations
 
 from extapi.api.user import MASTERS, UNAUTHENTICATED
-from extapi.listener.call import Body, Call, Handler, Response
+from extapi.http.request import Body, Request
+from extapi.http.response import Handler, Response, http_error
 
 READS = frozenset({"get", "list", "watch"})
 
 PROBES = frozenset({"/healthz", "/livez", "/readyz"})
 
 UNAUTHENTICATED_SHARE = 4
-"""Nobody in particular gets one of so many places: kube-apiserver keeps them apart by its catch-all priority level."""
+"""Unauthenticated requests get one of this many slots; kube-apiserver has its catch-all priority level for them."""
 
 
 class InFlight:
-    """Lets at most ``reads`` and ``writes`` requests in at a time; the others get 429 and a second to wait. 0: no bound.
+    """Passes on a bounded number of requests at a time; the others get 429, and a second to wait.
 
-    A place is only held while there is something to do: who has to wait for a body gives it back meanwhile, and needs
-    another one when the body has come.
+    A request that waits for its body gives its slot back meanwhile, and needs another one when the body has arrived.
+
+    Args:
+        successor: The next stage.
+        reads: The most read requests in flight; 0 for no bound.
+        writes: The most write requests in flight; 0 for no bound.
     """
 
     def __init__(self, successor: Handler, *, reads: int = 400, writes: int = 200) -> None:
         self._successor = successor
-        self._reads = _Pool(reads)
-        self._writes = _Pool(writes)
+        self._reads = _Slots(reads)
+        self._writes = _Slots(writes)
 
-    async def __call__(self, call: Call) -> Response:
-        """Pass the call on if there is room."""
-        info, user = call.info, call.user
+    async def __call__(self, request: Request) -> Response:
+        """The successor's response, or 429."""
+        info, user = request.info, request.user
         verb = info.verb
         if verb == "watch" or (user is not None and MASTERS in user.groups):
-            return await self._successor(call)
+            return await self._successor(request)
         if verb == "get" and info.path in PROBES:
-            return await self._successor(call)
-        pool = self._reads if verb in READS else self._writes
+            return await self._successor(request)
+        slots = self._reads if verb in READS else self._writes
         unauthenticated = user is None or UNAUTHENTICATED in user.groups
-        if not pool.take(unauthenticated=unauthenticated):
+        if not slots.take(unauthenticated=unauthenticated):
             return _no_room()
-        if not call.body.complete:
-            return await self._awaiting_body(call, _Place(pool, unauthenticated=unauthenticated))
+        if not request.body.complete:
+            return await self._awaiting_body(request, _Slot(slots, unauthenticated=unauthenticated))
         try:
-            return await self._successor(call)
+            return await self._successor(request)
         finally:
-            pool.give_back(unauthenticated=unauthenticated)
+            slots.give_back(unauthenticated=unauthenticated)
 
-    async def _awaiting_body(self, call: Call, place: _Place) -> Response:
-        call.body = _AwaitedBody(call.body, place)
+    async def _awaiting_body(self, request: Request, slot: _Slot) -> Response:
+        request.body = _AwaitedBody(request.body, slot)
         try:
-            return await self._successor(call)
-        except _NoRoom:
+            return await self._successor(request)
+        except _NoSlot:
             return _no_room()
         finally:
-            place.give_back()
+            slot.give_back()
 
 
-class _Pool:
-    """``size``: places; 0: no bound."""
+class _Slots:
+    """``size`` slots; 0 for no bound."""
 
     __slots__ = ("_size", "_taken", "_unauthenticated")
 
@@ -70,7 +76,7 @@ class _Pool:
         self._unauthenticated = 0
 
     def take(self, *, unauthenticated: bool) -> bool:
-        """Whether there was a place."""
+        """Take a slot; whether there was one."""
         if self._size:
             if self._taken >= self._size:
                 return False
@@ -81,67 +87,59 @@ class _Pool:
         return True
 
     def give_back(self, *, unauthenticated: bool) -> None:
-        """A place is free again."""
+        """Free a slot."""
         self._taken -= 1
         self._unauthenticated -= unauthenticated
 
 
-class _Place:
-    """A place in a pool, taken: it can be given back and taken again, and never given back twice."""
+class _Slot:
+    """A slot that is taken. It can be given back and taken again, and is never given back twice."""
 
-    __slots__ = ("_pool", "_taken", "_unauthenticated")
+    __slots__ = ("_slots", "_taken", "_unauthenticated")
 
-    def __init__(self, pool: _Pool, *, unauthenticated: bool) -> None:
-        self._pool = pool
+    def __init__(self, slots: _Slots, *, unauthenticated: bool) -> None:
+        self._slots = slots
         self._unauthenticated = unauthenticated
         self._taken = True
 
     def take(self) -> bool:
-        self._taken = self._pool.take(unauthenticated=self._unauthenticated)
+        self._taken = self._slots.take(unauthenticated=self._unauthenticated)
         return self._taken
 
     def give_back(self) -> None:
         if self._taken:
             self._taken = False
-            self._pool.give_back(unauthenticated=self._unauthenticated)
+            self._slots.give_back(unauthenticated=self._unauthenticated)
 
 
-class _NoRoom(Exception):
-    """The body has come, and all places are taken."""
+class _NoSlot(Exception):
+    """The body has arrived, and all slots are taken."""
 
 
 class _AwaitedBody:
-    """The body of a request that has only just begun to arrive."""
+    """A body that has not arrived completely; the request gives up its slot while it reads it."""
 
-    __slots__ = ("_body", "_place")
+    __slots__ = ("_body", "_slot")
 
-    def __init__(self, body: Body, place: _Place) -> None:
+    def __init__(self, body: Body, slot: _Slot) -> None:
         self._body = body
-        self._place = place
+        self._slot = slot
 
     @property
     def complete(self) -> bool:
-        """See :class:`extapi.listener.call.Body`."""
+        """See :class:`extapi.http.request.Body`."""
         return self._body.complete
 
     async def read(self, limit: int) -> bytes:
-        """See :class:`extapi.listener.call.Body`."""
+        """See :class:`extapi.http.request.Body`."""
         if self._body.complete:
             return await self._body.read(limit)
-        self._place.give_back()
+        self._slot.give_back()
         data = await self._body.read(limit)
-        if not self._place.take():
-            raise _NoRoom
+        if not self._slot.take():
+            raise _NoSlot
         return data
 
 
 def _no_room() -> Response:
-    return Response(
-        429,
-        [
-            ("Content-Type", "text/plain; charset=utf-8"),
-            ("X-Content-Type-Options", "nosniff"),
-            ("Retry-After", "1"),
-        ],
-        b"Too many requests, please try again later.\n",
-    )
+    return http_error(429, "Too many requests, please try again later.", ("Retry-After", "1"))

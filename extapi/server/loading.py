@@ -1,6 +1,6 @@
-"""``MODULE:NAME`` on a command line: the API that an author wrote, and what is wrong with it.
+"""``MODULE:NAME`` on a command line: loads an author's API, and says what is wrong with it.
 
-All commands load it here, so that a mistake is told in the same words by each.
+All commands load APIs here, so that they report mistakes in the same words.
 """
 
 from __future__ import annotations
@@ -17,26 +17,31 @@ import click
 
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Api
-from extapi.server.sources import Line, line_of, lines_of
+from extapi.server.sources import SourceLine, line_of, lines_of
 
 
 class LoadingError(Exception):
-    """There is no API at ``MODULE:NAME`` that could be served; ``problems`` say why, with file and line where there is one."""
+    """There is no API at ``MODULE:NAME`` that can be served.
+
+    Args:
+        problems: The reasons, with file and line if known.
+    """
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
 
     def show(self) -> None:
-        """On standard error, as every command does."""
+        """Print the problems on standard error."""
         for problem in self.problems:
             click.echo(f"Error: {problem}", err=True)
 
 
 def load_api(target: str) -> Api:
-    """The :class:`Api` that ``MODULE:NAME`` names, checked as a server does; modules in the working directory are found.
+    """The :class:`Api` at ``MODULE:NAME``, checked as a server checks it. Finds modules in the working directory.
 
-    :raises LoadingError: there is no such API, or it cannot be served.
+    Raises:
+        LoadingError: There is no such API, or it cannot be served.
     """
     module_name, colon, name = target.partition(":")
     if not (colon and module_name and name):
@@ -63,14 +68,14 @@ def _module(name: str) -> ModuleType:
         lines = lines_of(error)
         if isinstance(error, ModuleNotFoundError) and not lines:
             raise LoadingError(
-                f"cannot import {name}: {error}; it is looked for in {Path.cwd()} and on Python's path"
+                f"cannot import {name}: {error}; searched in {Path.cwd()} and on Python's path"
             ) from error
         raise LoadingError(_failed(name, error, lines)) from error
 
 
 def _check(api: Api) -> None:
-    """Compile all kinds, which finds what no import does."""
-    from extapi.registry.kinds import serve_kinds  # noqa: PLC0415 - mistakes on the command line answer at once
+    """Compile all kinds, which finds mistakes that importing does not find."""
+    from extapi.registry.kinds import serve_kinds  # noqa: PLC0415 - mistakes on the command line are reported at once
 
     try:
         serve_kinds(api)
@@ -78,16 +83,16 @@ def _check(api: Api) -> None:
         raise LoadingError(*(_declared(problem, ()) for problem in error.problems)) from error
 
 
-def _declared(problem: str, lines: Sequence[Line]) -> str:
-    """A problem of a declaration: after its line, and after class and field if it was raised in the body of a class."""
+def _declared(problem: str, lines: Sequence[SourceLine]) -> str:
+    """A problem of a declaration, after its file and line; also after class and field if a class body raised it."""
     line = line_of(problem)
     if line is not None:
         return f"{line}: {problem}"
     return f"{lines[-1]}: {_field(lines)}{problem}" if lines else problem
 
 
-def _failed(module: str, error: Exception, lines: Sequence[Line]) -> str:
-    """Any other error of an author's module: where and what in the first line, the author's frames below."""
+def _failed(module: str, error: Exception, lines: Sequence[SourceLine]) -> str:
+    """Any other error of an author's module: line and error first, the author's frames below."""
     what = " ".join(f"{type(error).__name__}: {_message(error)}".split()) + _hidden(error)
     if not lines:
         return f"cannot import {module}: {what}"
@@ -95,8 +100,8 @@ def _failed(module: str, error: Exception, lines: Sequence[Line]) -> str:
     return "\n".join([f"cannot import {module}: {lines[-1]}: {_field(lines)}{what}", *frames])
 
 
-def _field(lines: Sequence[Line]) -> str:
-    """The field that was being made, as the beginning of a message; the empty string if none was."""
+def _field(lines: Sequence[SourceLine]) -> str:
+    """``Class.field:`` of the field whose definition raised the error, or the empty string."""
     field = next((line.field for line in reversed(lines) if line.field), "")
     return f"{field}: " if field else ""
 
@@ -106,7 +111,7 @@ def _message(error: Exception) -> str:
 
 
 def _hidden(error: Exception) -> str:
-    """A field called ``float`` hides the builtin in the rest of its class, where annotations are read at once."""
+    """A hint if a field named like a builtin, such as ``float``, hides it from the annotations below in its class."""
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -118,7 +123,7 @@ def _hidden(error: Exception) -> str:
 
 
 def _instead(module: ModuleType, name: str) -> str:
-    """The names of the module that are an Api, the likeliest first."""
+    """A hint to write the most similar name in the module that is an Api."""
     names = [key for key, value in vars(module).items() if isinstance(value, Api) and key != name]
     near = difflib.get_close_matches(name, names, 1)
     return f"; write {module.__name__}:{(near or names)[0]}" if names else ""

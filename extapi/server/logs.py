@@ -1,6 +1,6 @@
-"""Logs: one JSON line an event, by structlog; what Twisted and the standard library log goes the same way.
+"""Logs: one JSON object per line, written by structlog. Events of Twisted and the standard library go there, too.
 
-Never holds bodies or headers: those who log say what they log.
+Logs never contain bodies or headers, which may be secret.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import msgspec
 import structlog
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogBeginner
 
-from extapi.listener.call import Call
+from extapi.http.request import Request
 
 LONGEST = 2048
-"""Characters of a text that a client has chosen, such as a URI; a request may have a million of them."""
+"""Characters of a text that a client chose, such as a URI, which may have a million of them."""
 LONGEST_EVENT = 16 * 1024
-"""Characters of the text of any other event, and of its traceback."""
+"""Characters of the text of other events, and of a traceback."""
 
 _LEVELS = (
     (logging.CRITICAL, "critical"),
@@ -29,14 +29,14 @@ _LEVELS = (
     (logging.INFO, "info"),
     (0, "debug"),
 )
-"""From which number of :mod:`logging` on an event is called so: there may be others between."""
+"""Names of levels, each with the least number of :mod:`logging` that has it; there may be numbers between."""
 
 _encode_in_order = msgspec.json.Encoder(enc_hook=str).encode
 _encode = msgspec.json.Encoder(enc_hook=str, order="deterministic").encode
 
 
 def configure_logs(stream: BinaryIO) -> None:
-    """Write to ``stream`` from now on. Called once a process, by the command."""
+    """Write all logs to ``stream`` from now on. Called once per process."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -50,14 +50,16 @@ def configure_logs(stream: BinaryIO) -> None:
     )
     globalLogBeginner.beginLoggingTo([cast("ILogObserver", _observe)], redirectStandardIO=False, discardBuffer=True)
     root = logging.getLogger()
-    if not root.handlers:  # an author who has chosen handlers wants those
+    if not root.handlers:  # handlers that an author chose stay alone
         root.addHandler(_StandardLibrary())
 
 
 class AccessLog:
-    """One line a request, on the hot path of every one: encoded in one go, without the processors of other events.
+    """Writes one line per request. As this happens for every request, structlog's processors are not used.
 
-    Neither headers nor bodies: they may hold secrets. ``clock``: seconds since the epoch.
+    Args:
+        stream: Where to write.
+        clock: Returns the seconds since the epoch.
     """
 
     def __init__(self, stream: BinaryIO, clock: Callable[[], float]) -> None:
@@ -66,8 +68,15 @@ class AccessLog:
         self._second = -1
         self._prefix = ""
 
-    def __call__(self, call: Call, status: int, size: int, seconds: float) -> None:
-        """``status`` 0: the peer left before there was an answer; ``size``: bytes of the body that were sent."""
+    def __call__(self, request: Request, status: int, size: int, seconds: float) -> None:
+        """Write the line of a request.
+
+        Args:
+            request: The request.
+            status: The status of the response; 0 if the client left before.
+            size: Bytes of the body that were sent.
+            seconds: How long it took.
+        """
         now = self._clock()
         whole = int(now)
         if whole != self._second:
@@ -77,24 +86,24 @@ class AccessLog:
             "event": "request",
             "level": "info",
             "timestamp": f"{self._prefix}.{int((now - whole) * 1e6):06d}Z",
-            "method": call.method,
-            "uri": _cut(call.target),
-            "verb": call.info.verb,
+            "method": request.method,
+            "uri": _cut(request.target),
+            "verb": request.info.verb,
             "status": status,
             "bytes": size,
             "ms": round(seconds * 1000, 3),
-            "user": _cut(call.user.name) if call.user else "",
-            "audit": _cut(call.audit_id),
+            "user": _cut(request.user.name) if request.user else "",
+            "audit": _cut(request.audit_id),
         }
-        if call.original_user is not None:
-            line["impersonator"] = _cut(call.original_user.name)
-        for name, value in call.log.items():
+        if request.original_user is not None:
+            line["impersonator"] = _cut(request.original_user.name)
+        for name, value in request.log.items():
             line[name] = _cut(value) if isinstance(value, str) else value
         self._write(_encode_in_order(line))
 
 
 def _cut(text: str, longest: int = LONGEST) -> str:
-    """The text, or its beginning with how long it was."""
+    """The text, or its beginning and its length."""
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
 
 
@@ -103,7 +112,7 @@ def _line(event: Any, **_: Any) -> bytes:
 
 
 def _observe(event: Any) -> None:
-    """An event of Twisted's log, where it is worth a line."""
+    """Log an event of Twisted's log, from the level info on."""
     level = event.get("log_level", LogLevel.info)
     if level < LogLevel.info:
         return
@@ -119,13 +128,13 @@ def _observe(event: Any) -> None:
 
 
 class _StandardLibrary(logging.Handler):
-    """Takes what :mod:`logging` is told, by an author's code or a library."""
+    """Receives events of :mod:`logging`, from authors' code and libraries."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write it as an event of our own."""
+        """Log the record with structlog."""
         try:
             text = record.getMessage()
-        except Exception as mismatch:  # noqa: BLE001 - a text that does not fit its arguments is no reason to fail elsewhere
+        except Exception as mismatch:  # noqa: BLE001 - a text that does not fit its arguments must not fail its caller
             text = f"{record.msg!r} ({type(mismatch).__name__}: {mismatch})"
         error = record.exc_info[1] if record.exc_info else None
         details = {"traceback": _traceback(error, error.__traceback__)} if error is not None else {}
@@ -134,7 +143,7 @@ class _StandardLibrary(logging.Handler):
 
 
 def _traceback(error: BaseException, frames: Any) -> str:
-    """As Python prints it, with the causes, which Twisted leaves out. If it is too long, its ends tell most."""
+    """A traceback as Python prints it, with causes, which Twisted omits. A long one loses its middle."""
     text = "".join(traceback.format_exception(type(error), error, frames))
     if len(text) <= LONGEST_EVENT:
         return text

@@ -1,6 +1,6 @@
-"""A long-running request: what it brought, to be judged again by, and its stream, known from its beginning to its end.
+"""A long-running request: the credentials by which it can be judged again, and its stream from beginning to end.
 
-Knows nothing of when it is judged, nor how.
+Must not know when or how it is judged.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import math
 from typing import Protocol
 
 from extapi.api.user import User
-from extapi.listener.body import NoBody
-from extapi.listener.call import Call, Duplex, Sink, Streaming, Upgraded
+from extapi.http.request import NoBody, Request
+from extapi.http.response import Duplex, Sink, Streaming, Upgraded
 
 TOKENS = ("authorization", "sec-websocket-protocol")
 """Headers that carry bearer tokens."""
@@ -18,76 +18,89 @@ _NO_BODY = NoBody()
 
 
 class Registry(Protocol):
-    """Is told which long-running requests there are."""
+    """Is told when long-running requests begin and end."""
 
     def enter(self, watch: LongRunning, sink: Sink, generation: int) -> None:
-        """A stream has begun, of a request that was authenticated under that generation of trust, or a later one."""
+        """A stream has begun.
+
+        Args:
+            watch: The request.
+            sink: Where it is written.
+            generation: The generation of trust under which the request was authenticated, or an earlier one.
+        """
         ...
 
     def leave(self, watch: LongRunning) -> None:
-        """A stream has ended, for whatever reason."""
+        """A stream has ended."""
         ...
 
 
 def tracked(registry: Registry, watch: LongRunning, body: Streaming, generation: int) -> Streaming:
-    """The body, with ``registry`` told when it begins and ends. What upgrades a connection stays something that does."""
+    """The body, which now tells ``registry`` when it begins and ends. An :class:`Upgraded` body stays one."""
     if isinstance(body, Upgraded):
         return _TrackedUpgrade(registry, watch, body, generation)
     return _Tracked(registry, watch, body, generation)
 
 
 class LongRunning:
-    """A long-running request and what it brought. ``sink``: None before it begins and after it has ended."""
+    """A long-running request.
+
+    Args:
+        request: The request; the stages have deleted its credentials.
+        headers: Its headers as they arrived.
+    """
 
     __slots__ = (
-        "asked",
         "busy",
-        "call",
         "due",
         "expires",
         "has_token",
         "headers",
         "identity",
+        "request",
         "requestor",
         "sink",
         "stale",
+        "unanswered",
     )
 
-    def __init__(self, call: Call, headers: dict[str, list[str]]) -> None:
-        self.call = call
+    def __init__(self, request: Request, headers: dict[str, list[str]]) -> None:
+        self.request = request
         self.headers = headers
-        self.identity: tuple[User | None, User | None] = (call.original_user, call.user)
-        self.requestor = call.original_user or call.user
+        self.identity: tuple[User | None, User | None] = (request.original_user, request.user)
+        self.requestor = request.original_user or request.user
         self.has_token = any(name in headers for name in TOKENS)
         self.sink: Sink | None = None
+        """Where it is written; None before it begins and after it has ended."""
         self.due = self.expires = math.inf
-        self.asked = 0.0
-        """Since when the question whether it may go on has no answer; 0: it has one."""
+        """When it is to be judged again, and when its certificate expires."""
+        self.unanswered = 0.0
+        """Since when it could not be judged again; 0 if the last judgement succeeded."""
         self.busy = False
-        """It is judged now, or waits for that."""
+        """It is being judged, or waits for that."""
         self.stale = False
         """Trust changed while it was busy."""
 
-    def again(self, without: tuple[str, ...] = ()) -> Call:
-        """The request as it came, but for some headers, for the stages to take apart once more."""
-        call = self.call
+    def again(self, without: tuple[str, ...] = ()) -> Request:
+        """A copy of the request as it arrived, without some headers, for the stages that judge it again."""
+        request = self.request
         headers = {name: values for name, values in self.headers.items() if name not in without}
-        return Call(
-            method=call.method,
-            target=call.target,
-            info=call.info,
-            query=call.query,
+        return Request(
+            method=request.method,
+            target=request.target,
+            info=request.info,
+            query=request.query,
             headers=headers,
             body=_NO_BODY,
-            peer=call.peer,
-            audit_id=call.audit_id,
-            received=call.received,
+            peer=request.peer,
+            audit_id=request.audit_id,
+            received=request.received,
             deadline=math.inf,
         )
 
 
 class _Tracked:
-    """A :data:`~extapi.listener.call.Streaming` that is known as long as it runs."""
+    """A :data:`~extapi.http.response.Streaming` that tells the registry when it runs."""
 
     def __init__(self, registry: Registry, watch: LongRunning, body: Streaming, generation: int) -> None:
         self._registry = registry
@@ -96,7 +109,7 @@ class _Tracked:
         self._generation = generation
 
     async def __call__(self, sink: Sink) -> None:
-        """See :data:`~extapi.listener.call.Streaming`."""
+        """See :data:`~extapi.http.response.Streaming`."""
         self._registry.enter(self._watch, sink, self._generation)
         try:
             await self._body(sink)
@@ -104,24 +117,24 @@ class _Tracked:
             self._registry.leave(self._watch)
 
     def close(self) -> None:
-        """Nobody is there to read it."""
+        """The client left before it began."""
         close = getattr(self._body, "close", None)
         if close is not None:
             close()
 
 
 class _TrackedUpgrade(Upgraded):
-    """The same of an upgraded connection."""
+    """The same for an upgraded connection."""
 
     __slots__ = ("_tracked",)
 
     def __init__(self, registry: Registry, watch: LongRunning, body: Streaming, generation: int) -> None:
-        super().__init__(self._known)
+        super().__init__(self._run_tracked)
         self._tracked = _Tracked(registry, watch, body, generation)
 
-    async def _known(self, connection: Duplex) -> None:
+    async def _run_tracked(self, connection: Duplex) -> None:
         await self._tracked(connection)
 
     def close(self) -> None:
-        """Nobody is there."""
+        """The client left before it began."""
         self._tracked.close()

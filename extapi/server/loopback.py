@@ -1,7 +1,7 @@
-"""In-process calls through the whole chain: for an author's admission plugins, controllers, and tests (spec A13, step 0).
+"""In-process requests through the whole chain, for admission plugins, controllers and tests (behaviour A13, step 0).
 
-A :class:`LoopbackTransport` carries the requests of :class:`extapi.client.kube.Client` and of informers without a
-network, yet past every stage: authentication (by a secret that only this process knows), authorization, admission.
+A :class:`LoopbackTransport` carries the requests of :class:`extapi.client.kube.Client` and of informers without a network.
+They pass every stage: authentication (by a secret of this process), authorization, admission.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from twisted.internet.defer import Deferred
 from extapi.api.percent import unescaped_leniently
 from extapi.api.user import User
 from extapi.authentication.loopback import APISERVER, USER
-from extapi.client.base import Request, TransportError
-from extapi.client.clock import Clock
+from extapi.client.transport import ClientRequest, TransportError
+from extapi.clock import Clock
 from extapi.errors import RequestTooLarge
-from extapi.listener.call import Call, Chunk, Handler, Peer, Response, Streaming
+from extapi.http.request import Peer, Request
+from extapi.http.response import Chunk, Handler, Response, Streaming
 from extapi.listener.requestinfo import request_info
 
 MAX_QUEUED = 64 * 1024 * 1024
-"""Bytes of a stream that may wait for an in-process reader before the stream is ended."""
+"""Bytes of a stream that may wait for an in-process reader; with more, the stream is aborted."""
 
 
 class BodyBytes:
-    """A request body that is there already."""
+    """A request body in memory."""
 
     complete = True
 
@@ -34,14 +35,21 @@ class BodyBytes:
         self._data = data
 
     async def read(self, limit: int) -> bytes:
-        """See :class:`extapi.listener.call.Body`."""
+        """See :class:`extapi.http.request.Body`."""
         if len(self._data) > limit:
             raise RequestTooLarge(f"limit is {limit}")
         return self._data
 
 
 class LoopbackTransport:
-    """Carries requests to ``handler``, the whole chain, as ``user``. ``secret`` proves to authentication that it may."""
+    """Carries in-process requests.
+
+    Args:
+        handler: The whole chain.
+        clock: The time.
+        secret: What the authenticator accepts from in-process clients.
+        user: As whom the requests are made.
+    """
 
     def __init__(self, handler: Handler, clock: Clock, secret: str, user: User = APISERVER) -> None:
         self._handler = handler
@@ -51,15 +59,16 @@ class LoopbackTransport:
         self._count = 0
 
     def acting_as(self, user: User) -> LoopbackTransport:
-        """The same transport for another user."""
+        """The same transport, for another user."""
         return LoopbackTransport(self._handler, self._clock, self._secret, user)
 
-    async def send(self, request: Request) -> LoopbackReply:
-        """See :class:`extapi.client.base.Transport`; there is no network that could fail."""
-        response = await self._handler(self._call(request))
+    async def send(self, request: ClientRequest) -> LoopbackReply:
+        """See :class:`extapi.client.transport.Transport`; there is no network that could fail."""
+        response = await self._handler(self._received(request))
         return LoopbackReply(response)
 
-    def _call(self, request: Request) -> Call:
+    def _received(self, request: ClientRequest) -> Request:
+        """The request as a listener would have received it."""
         query: dict[str, list[str]] = {}
         for name, value in request.query:
             query.setdefault(name, []).append(value)
@@ -67,7 +76,7 @@ class LoopbackTransport:
         now = self._clock.seconds()
         self._count += 1
         target = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
-        return Call(
+        return Request(
             method=request.method,
             target=target,
             info=info,
@@ -82,7 +91,7 @@ class LoopbackTransport:
 
 
 class LoopbackReply:
-    """The answer to an in-process call: a body that is there, or a stream that runs while it is read."""
+    """The response to an in-process request: a body in memory, or a stream that runs while it is read."""
 
     def __init__(self, response: Response) -> None:
         self._response = response
@@ -90,12 +99,12 @@ class LoopbackReply:
 
     @property
     def status(self) -> int:
-        """See :class:`extapi.client.base.Reply`."""
+        """See :class:`extapi.client.transport.ClientResponse`."""
         return self._response.status
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """See :class:`extapi.client.base.Reply`."""
+        """See :class:`extapi.client.transport.ClientResponse`."""
         found: dict[str, str] = {}
         for name, value in self._response.headers:
             key = name.lower()
@@ -103,7 +112,7 @@ class LoopbackReply:
         return found
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
-        """See :class:`extapi.client.base.Reply`."""
+        """See :class:`extapi.client.transport.ClientResponse`."""
         body = self._response.body
         if callable(body):
             data = b"".join([piece async for piece in self._pieces(body)])
@@ -114,7 +123,7 @@ class LoopbackReply:
         return data
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """See :class:`extapi.client.base.Reply`."""
+        """See :class:`extapi.client.transport.ClientResponse`."""
         producer = self._response.body
         if not callable(producer):
             for line in (await self.read()).splitlines():
@@ -129,13 +138,13 @@ class LoopbackReply:
             yield buffer
 
     def _pieces(self, producer: Streaming) -> AsyncIterator[bytes]:
-        """The pieces of a stream, which runs from now on."""
+        """Start a stream; its pieces."""
         running: Deferred[None] = Deferred.fromCoroutine(_run(producer, self._sink))
         running.addBoth(self._sink.finish)
         return aiter(self._sink)
 
     def close(self) -> None:
-        """See :class:`extapi.client.base.Reply`."""
+        """See :class:`extapi.client.transport.ClientResponse`."""
         self._sink.abort()
 
 
@@ -144,7 +153,7 @@ async def _run(producer: Streaming, sink: LoopbackSink) -> None:
 
 
 class LoopbackSink:
-    """A :class:`~extapi.listener.call.Sink` in memory: what is written waits for the one who iterates."""
+    """A :class:`~extapi.http.response.Sink` in memory: iterate over it to read what is written."""
 
     def __init__(self) -> None:
         self._queue: deque[bytes] = deque()
@@ -156,7 +165,7 @@ class LoopbackSink:
         self.pending = 0
 
     def write(self, chunk: Chunk) -> None:
-        """See :class:`extapi.listener.call.Sink`."""
+        """See :class:`extapi.http.response.Sink`."""
         if self.closed:
             return
         self._queue.append(chunk.data)
@@ -167,21 +176,21 @@ class LoopbackSink:
         self._wake()
 
     def on_closed(self, callback: Callable[[], None]) -> None:
-        """See :class:`extapi.listener.call.Sink`."""
+        """See :class:`extapi.http.response.Sink`."""
         if self.closed:
             callback()
         else:
             self._callbacks.append(callback)
 
     async def drained(self) -> None:
-        """See :class:`extapi.listener.call.Sink`."""
+        """See :class:`extapi.http.response.Sink`."""
         while self._queue and not self.closed:
             waiter: Deferred[None] = Deferred()
             self._drainers.append(waiter)
             await waiter
 
     def abort(self) -> None:
-        """See :class:`extapi.listener.call.Sink`."""
+        """See :class:`extapi.http.response.Sink`."""
         if self.closed:
             return
         self._queue.clear()
@@ -189,7 +198,7 @@ class LoopbackSink:
         self.close()
 
     def close(self) -> None:
-        """See :class:`extapi.listener.call.Sink`."""
+        """See :class:`extapi.http.response.Sink`."""
         if self.closed:
             return
         self.closed = True
@@ -200,7 +209,7 @@ class LoopbackSink:
         self._wake()
 
     def finish(self, _result: object) -> None:
-        """The producer has returned: what is queued is the end."""
+        """The producer has returned; the stream ends after what is queued."""
         self._ended = True
         self._wake()
 
@@ -213,7 +222,7 @@ class LoopbackSink:
                 yield data
             self._release()
             if self._queue:
-                continue  # who waited for the sink to be drained has gone on at once
+                continue  # a producer that waited for the sink to drain has written more
             if self.closed or self._ended:
                 return
             self._waiting = Deferred()

@@ -1,6 +1,6 @@
-"""The flags of ``extapi serve``: names, defaults and rules of k8s.io/apiserver's recommended options (spec A9, A10, B9, L).
+"""The flags of ``extapi serve``: names, defaults and rules of k8s.io/apiserver's recommended options (behaviour A9, A10, B9, L).
 
-Everything that is wrong with them is found at once. Nothing here opens a file or a connection.
+All mistakes are reported at once. Nothing here opens a file or a connection.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from extapi.listener.deadline import parse_duration
+from extapi.api.duration import parse_seconds
 from extapi.storage.url import parse_url
 
 
 class OptionErrors(Exception):
-    """Everything that is wrong with the flags, a line each."""
+    """Everything that is wrong with the flags, one problem per line."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -24,13 +24,13 @@ class OptionErrors(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A flag of the command line: how it is called, what it is without being given, what it means."""
+    """A flag of the command line."""
 
     name: str
     default: str
     help: str
     multiple: bool = False
-    """May be repeated, and each value may hold several, separated by commas."""
+    """May be repeated; each value may be several, separated by commas."""
     boolean: bool = False
 
     @property
@@ -43,43 +43,43 @@ FLAGS: Sequence[Flag] = (
     Flag("bind-address", "0.0.0.0", "The IP address to listen on."),  # noqa: S104 - the default of the Go original
     Flag("secure-port", "443", "The port to serve HTTPS on; 0 takes a free one and logs it."),
     Flag("cert-dir", "apiserver.local.config/certificates", "Where a self-signed certificate is kept if --tls-cert-file is not given."),
-    Flag("tls-cert-file", "", "The serving certificate, with intermediates after it. Read again when it changes."),
+    Flag("tls-cert-file", "", "The serving certificate, followed by intermediates. Reread when it changes."),
     Flag("tls-private-key-file", "", "The private key of --tls-cert-file."),
-    Flag("tls-min-version", "VersionTLS12", "The least TLS version: VersionTLS12 or VersionTLS13."),
+    Flag("tls-min-version", "VersionTLS12", "The minimum TLS version: VersionTLS12 or VersionTLS13."),
     Flag("kubeconfig", "", "How to reach the cluster; by default the pod's own credentials."),
     Flag("authentication-kubeconfig", "", "How to reach the cluster for TokenReviews and the ConfigMap; by default as --kubeconfig."),
     Flag("authentication-skip-lookup", "false", "Do not read the ConfigMap extension-apiserver-authentication; only flags count.", boolean=True),
-    Flag("authentication-tolerate-lookup-failure", "false", "Start although the ConfigMap cannot be read; the front proxy is not trusted then.", boolean=True),
-    Flag("authentication-token-webhook-cache-ttl", "10s", "How long answers of TokenReviews are kept."),
+    Flag("authentication-tolerate-lookup-failure", "false", "Start even if the ConfigMap cannot be read; the front proxy is then not trusted.", boolean=True),
+    Flag("authentication-token-webhook-cache-ttl", "10s", "How long to cache TokenReviews."),
     Flag("client-ca-file", "", "CAs of client certificates; overrides the ConfigMap."),
-    Flag("requestheader-client-ca-file", "", "CAs of the front proxy's certificate; given, all requestheader settings come from flags."),
-    Flag("requestheader-allowed-names", "", "Common names of the front proxy's certificate; empty: any, and a warning.", multiple=True),
+    Flag("requestheader-client-ca-file", "", "CAs of the front proxy's certificate; if set, all requestheader settings come from flags."),
+    Flag("requestheader-allowed-names", "", "Allowed common names of the front proxy's certificate; if empty, any is allowed, with a warning.", multiple=True),
     Flag("requestheader-username-headers", "x-remote-user", "Headers that carry the user's name.", multiple=True),
     Flag("requestheader-uid-headers", "", "Headers that carry the user's uid.", multiple=True),
     Flag("requestheader-group-headers", "x-remote-group", "Headers that carry the user's groups.", multiple=True),
     Flag("requestheader-extra-headers-prefix", "x-remote-extra-", "Prefixes of headers that carry extra fields.", multiple=True),
     Flag("authorization-kubeconfig", "", "How to reach the cluster for SubjectAccessReviews; by default as --kubeconfig."),
-    Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * stands for anything.", multiple=True),
-    Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long an allow of a SubjectAccessReview is kept."),
-    Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long any other answer of a SubjectAccessReview is kept."),
-    Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes and at the expiry of a certificate."),
-    Flag("max-requests-inflight", "400", "Reads in work at a time; 0: no bound."),
-    Flag("max-mutating-requests-inflight", "200", "Writes in work at a time; 0: no bound."),
+    Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * matches anything.", multiple=True),
+    Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long to cache a SubjectAccessReview that allows the request."),
+    Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long to cache any other SubjectAccessReview."),
+    Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes or a certificate expires."),
+    Flag("max-requests-inflight", "400", "How many reads may run at a time; 0: no limit."),
+    Flag("max-mutating-requests-inflight", "200", "How many writes may run at a time; 0: no limit."),
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
-    Flag("shutdown-delay-duration", "0s", "How long to go on serving after SIGTERM, with readiness off."),
+    Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory: or sqlite:///PATH."),
-    Flag("etcd-servers", "", "Accepted and not used: --storage says where objects are kept.", multiple=True),
-    Flag("audit-log-path", "", "Accepted; no event is recorded, as in the Go original without an audit policy. Nothing is written there."),
-    Flag("audit-log-maxage", "366", "Days to keep old files of --audit-log-path; without effect as that is."),
-    Flag("audit-log-maxbackup", "100", "Old files of --audit-log-path to keep; without effect as that is."),
-    Flag("audit-log-maxsize", "100", "Megabytes of a file of --audit-log-path; without effect as that is."),
-    Flag("development", "false", "Tell clients the error, file and line where the author's code failed. Only where all clients are developers; extapi dev sets it.", boolean=True),
+    Flag("etcd-servers", "", "Accepted and ignored: --storage says where objects are kept.", multiple=True),
+    Flag("audit-log-path", "", "Accepted and ignored: nothing is recorded or written, as in k8s.io/apiserver without an audit policy."),
+    Flag("audit-log-maxage", "366", "Accepted and ignored: days to keep old files of --audit-log-path."),
+    Flag("audit-log-maxbackup", "100", "Accepted and ignored: old files of --audit-log-path to keep."),
+    Flag("audit-log-maxsize", "100", "Accepted and ignored: megabytes per file of --audit-log-path."),
+    Flag("development", "false", "Tell clients the error, file and line when your code fails. Use it only if all clients are developers; extapi dev sets it.", boolean=True),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequestHeaderOptions:
-    """How the front proxy is recognised, where flags say so."""
+    """How the front proxy is authenticated, if flags say so instead of the ConfigMap."""
 
     ca_file: Path | None = None
     allowed_names: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class RequestHeaderOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """What the flags say. Durations in seconds."""
+    """The values of all flags; durations are in seconds."""
 
     bind_address: str = "0.0.0.0"  # noqa: S104 - the default of the Go original
     secure_port: int = 443
@@ -121,23 +121,23 @@ class ServerOptions:
     development: bool = False
 
     def notices(self) -> Iterable[str]:
-        """What is better said at start: flags that are accepted without effect, and what lets in more than is needed."""
+        """What is logged at start: flags without effect, and flags that allow more than is needed."""
         if self.etcd_servers:
-            yield f"--etcd-servers is not used: objects are kept in {self.storage}, as --storage says"
+            yield f"--etcd-servers is not used: objects are stored in {self.storage}, as --storage says"
         if self.requestheader.ca_file is not None and not self.requestheader.allowed_names:
             yield (
-                "--requestheader-allowed-names is empty: any certificate of --requestheader-client-ca-file may speak for any "
+                "--requestheader-allowed-names is empty: any certificate of --requestheader-client-ca-file may act as any "
                 "user. Give the common name of kube-apiserver's --proxy-client-cert-file"
             )
         if self.development:
-            yield "--development: clients are told the errors, files and lines of the code that serves them"
+            yield "--development: clients are told errors, files and lines of the code that serves them"
         if self.audit_log_path:
             # In the words of k8s.io/apiserver (pkg/server/options/audit.go), where it is given no policy either.
             yield "--audit-log-path: No audit policy file provided, no events will be recorded for log backend"
 
 
 class _Reader:
-    """Reads raw values and keeps what is wrong with them."""
+    """Reads raw values, and collects what is wrong with them."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self._raw = raw
@@ -158,7 +158,7 @@ class _Reader:
 
     def duration(self, flag: str, *, zero: bool = True) -> float:
         try:
-            seconds = parse_duration(self.text(flag))
+            seconds = parse_seconds(self.text(flag))
         except ValueError as error:
             self.problems.append(f"--{flag}: {error}")
             return 0.0
@@ -179,12 +179,19 @@ class _Reader:
     def one_of(self, flag: str, allowed: Iterable[str]) -> str:
         text = self.text(flag)
         if text not in allowed:
-            self.problems.append(f"--{flag}: {text!r} is none of {', '.join(allowed)}")
+            self.problems.append(f"--{flag}: {text!r} is not one of {', '.join(allowed)}")
         return text
 
 
 def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
-    """The options in ``raw``: flag names to their texts. Raises :class:`OptionErrors` with all problems."""
+    """Parse all flags.
+
+    Args:
+        raw: The texts of flags, by name.
+
+    Raises:
+        OptionErrors: Something is wrong with them; all problems are in it.
+    """
     read = _Reader(raw)
     options = ServerOptions(
         bind_address=read.text("bind-address"),
@@ -230,9 +237,9 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
 
 
 def _together(options: ServerOptions) -> Iterable[str]:
-    """What is wrong between flags."""
+    """What is wrong with combinations of flags."""
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
-        yield "--tls-cert-file and --tls-private-key-file must be given together, or neither of them"
+        yield "--tls-cert-file and --tls-private-key-file must be given together"
     try:
         parse_url(options.storage)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""A server as the whole of a process: the reactor, signals, logs on standard error, and the exit status (spec H15).
+"""Runs a server as a process: the reactor, signals, logs on standard error, and the exit status (behaviour H15).
 
-The one place that takes the reactor which Twisted has installed; everything else is handed it.
+The only module that imports Twisted's reactor; all others get it as an argument.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import click
 from twisted.internet.defer import Deferred
 
 from extapi.api.declaration import DeclarationError
-from extapi.authentication.certificates import BundleError
+from extapi.authentication.bundle import BundleError
 from extapi.authentication.configmap import LookupFailed
 from extapi.listener.acceptor import BindError
-from extapi.listener.service import OnFinished
+from extapi.listener.state import OnFinished
 from extapi.listener.tls import CertificateError
 from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.server.logs import AccessLog, configure_logs
@@ -38,28 +38,33 @@ _EXPECTED = (
     UnknownStoredVersion,
     UnusableFile,
 )
-"""Mistakes of operators and authors. Anything else is a bug, and is told with its traceback."""
+"""Mistakes of operators and authors. Any other error is a bug, and is logged with its traceback."""
 
 _STOPPED = frozenset({"dispatch_line", "dispatch_call", "dispatch_return", "dispatch_exception", "interaction"})
-"""What of :mod:`bdb` and :mod:`pdb` runs while the program does not; beneath a whole program it is ``run``."""
+"""Functions of :mod:`bdb` and :mod:`pdb` that run while the program is stopped."""
 
 
 class Stoppable(Protocol):
-    """What fills a process, such as :class:`extapi.server.lifecycle.Process`."""
+    """What runs in a process, such as :class:`extapi.server.process.ServerProcess`."""
 
     async def run(self) -> int:
         """Work until stopped; the exit status."""
         ...
 
     def stop(self) -> None:
-        """Begin to end."""
+        """Begin to stop."""
         ...
 
 
 def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[type[Exception], ...] = ()) -> int:
-    """Make it of the reactor and an access log, run it until SIGTERM or SIGINT; the exit status.
+    """Run until SIGTERM or SIGINT.
 
-    ``expected``: further errors that are somebody's mistake, and are told in one line without a traceback.
+    Args:
+        make: Makes what is run, from the reactor and an access log.
+        expected: Further errors that are mistakes of operators or authors: they are printed without a traceback.
+
+    Returns:
+        The exit status.
     """
     from twisted.internet import reactor as imported  # noqa: PLC0415, TID251 - for commands; importing installs it
 
@@ -89,9 +94,9 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
             if number == signal.SIGINT:
                 signal.alarm(0)  # the watchdog's
                 raise KeyboardInterrupt  # the debugger's own: it stays at its prompt
-            os._exit(1)  # nothing else can end it, and the store is safe from that
+            os._exit(1)  # the reactor does not run; the store survives it
         if statuses or stopping:
-            sys.exit(1)  # a second signal does not wait (spec H15)
+            sys.exit(1)  # a second signal ends the process at once (behaviour H15)
         stopping.append(True)
         reactor.callFromThread(process.stop)
 
@@ -105,13 +110,13 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
 
     reactor.callWhenRunning(begin)
     reactor.run(installSignalHandlers=False)
-    for mistake in mistakes:  # the last words, after what Twisted says at the end
+    for mistake in mistakes:  # after everything that Twisted logs at the end
         click.echo(f"Error: {mistake}", err=True)
     return statuses[0] if statuses else 1
 
 
 def _is_at_prompt(frame: FrameType | None) -> bool:
-    """Whether a debugger has stopped the program: the reactor does not go on before somebody has typed something."""
+    """Whether a debugger has stopped the program at its prompt, so that the reactor does not run."""
     while frame is not None:
         if frame.f_globals.get("__name__") in {"bdb", "pdb"} and frame.f_code.co_name in _STOPPED:
             return True
@@ -120,12 +125,12 @@ def _is_at_prompt(frame: FrameType | None) -> bool:
 
 
 def _allow_many_files() -> None:
-    """As many open files as the process may have; each connection is one.
+    """Raise the limit of open files, of which each connection is one, as far as the process may.
 
-    A service manager or a container runtime often gives 1,024, for programs that use ``select``, and lets those that do
-    not ask for more. The Go runtime asks so at the start of every program (``os/rlimit.go``), kube-apiserver among them.
+    Service managers and container runtimes often set 1,024, for programs that use ``select``, and let other programs raise
+    it. The Go runtime raises it at the start of every program (``os/rlimit.go``), including kube-apiserver.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with contextlib.suppress(ValueError, OSError):  # a system that does not allow its own hard limit
+        with contextlib.suppress(ValueError, OSError):  # some systems do not allow their own hard limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,12 +1,12 @@
-"""Open watches and upgraded connections, judged again: a right that was there at the beginning may be gone.
+"""Open watches and upgraded connections are judged again: a right that they began with may be gone.
 
 A request is authenticated and authorized once, and a watch then lasts up to an hour. So each long-running request is
-judged again with what it brought (its headers as they arrived, its connection's certificate): who it is, whenever trust
-changes or a certificate of its chain expires; and who it is and what it may, every ``period``. It ends when the answer is
-401, 403 or another user; a clean end, after which every client watches again and is told why it may not. kube-apiserver
-judges no watch again.
+judged again by the headers with which it arrived and its connection's certificate. It is authenticated again whenever
+trust changes or a certificate of its chain expires; it is authenticated and authorized again every ``period``. After 401,
+403 or another user its stream ends cleanly; the client then watches again, and gets the refusal. kube-apiserver does not
+judge watches again.
 
-Must not know how either is decided: it asks the stages that every request passes.
+Must not know how requests are judged: it calls the stages that every request passes.
 """
 
 from __future__ import annotations
@@ -18,56 +18,63 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from extapi.authentication.base import Undecided
-from extapi.authentication.peer import first_expiry
-from extapi.authentication.settings import Settings
-from extapi.authorization.base import AuthorizationError
-from extapi.client.clock import Clock
+from extapi.authentication.authenticator import Undecided
+from extapi.authentication.clientcertificate import first_expiry
+from extapi.authentication.trust import TrustSettings
+from extapi.authorization.authorizer import AuthorizationError
+from extapi.clock import Clock
 from extapi.errors import ApiError
-from extapi.listener.call import Call, Handler, Response, Sink
+from extapi.http.request import Request
+from extapi.http.response import Handler, Response, Sink
 from extapi.server.longrunning import TOKENS, LongRunning, tracked
 
 PERIOD = 10.0
-"""Seconds between two judgements of a watch (``--watch-reauthorize``): as long as an answer of a review is kept."""
+"""Seconds between two judgements of a watch (``--watch-reauthorize``): as long as a review is cached."""
 
 UNANSWERED = 300.0
-"""Seconds for which a watch goes on while nobody answers whether it may: kube-apiserver is restarted, or cannot be reached.
+"""Seconds for which a watch goes on while it cannot be judged: kube-apiserver restarts, or cannot be reached.
 
-New requests are refused meanwhile. Ending all watches at once would have all clients come back at once, to a server that
-cannot answer them; going on for good would let a cut connection to kube-apiserver keep a right alive.
+New requests are refused meanwhile. If all watches ended at once, all clients would return at once, to a server that cannot
+answer them. If watches went on for good, a broken connection to kube-apiserver would keep a right alive.
 """
 
 ASKING = 10
-"""Watches that wait for a review at a time: those of new requests come between."""
+"""Watches that wait for a review at the same time: reviews of new requests come between them."""
 
 TICK = 0.1
-"""Seconds between two slices of the watches that are due."""
+"""Seconds between two batches of the watches that are due."""
 
 SLICE = 32
-"""Watches that are judged in one turn of the reactor, when trust changes: some milliseconds."""
+"""Watches that are judged per turn of the reactor when trust changes: some milliseconds."""
 
 VISIT = 60.0
-"""Seconds between two looks at the expiry of a watch that is not judged periodically."""
+"""Seconds between two checks for expiry of a watch that is not judged periodically."""
 
 LAST_SECOND = 1.0
-"""A certificate is valid through the whole second that its notAfter names (RFC 5280, 4.1.2.5)."""
+"""A certificate is valid through the whole second that its notAfter names (RFC 5280, section 4.1.2.5)."""
 
 _SPREAD = 1.25
-"""A slice is that much larger than needed to come round in a period: what came together is spread, and nobody is late."""
+"""Batches are larger than needed by this factor, so that watches that began together are spread and none is late."""
 _ACCEPTED = Response(200)
 
 
-async def accept(_call: Call) -> Response:
-    """The end of the stages that judge: whoever comes here may go on."""
+async def accept(_request: Request) -> Response:
+    """The handler behind the stages that judge: a request that comes here may go on."""
     return _ACCEPTED
 
 
 class Reauthorization:
-    """Judges long-running requests again, every ``period`` seconds; 0: only when trust changes and at an expiry."""
+    """Judges long-running requests again.
+
+    Args:
+        clock: The time.
+        settings: The trust whose changes have them judged.
+        period: Seconds between two judgements; 0 for only when trust changes or a certificate expires.
+    """
 
     _log = Logger()
 
-    def __init__(self, clock: Clock, settings: Settings, period: float = PERIOD) -> None:
+    def __init__(self, clock: Clock, settings: TrustSettings, period: float = PERIOD) -> None:
         self._clock = clock
         self._settings = settings
         self._period = period
@@ -75,13 +82,13 @@ class Reauthorization:
         self._identify: Handler = accept
         self._allow: Handler = accept
         self._watches: OrderedDict[LongRunning, None] = OrderedDict()
-        """All of them, in the order in which they are due."""
+        """All watches, in the order in which they are due."""
         self._expiring: dict[LongRunning, None] = {}
-        """Those whose certificate expires before they are visited again."""
+        """Watches whose certificate expires before they are visited again."""
         self._changed: deque[LongRunning] = deque()
-        """Those that are to be identified, because trust has changed or a certificate has expired."""
+        """Watches to be authenticated again, because trust has changed or a certificate has expired."""
         self._waiting: OrderedDict[LongRunning, Handler] = OrderedDict()
-        """Those that are to be judged as soon as fewer than :data:`ASKING` wait for an answer."""
+        """Watches to be judged as soon as fewer than :data:`ASKING` wait for a review."""
         self._asking = 0
         self._timer: Any = None
         self._at = self._ticked = self._most_at = 0.0
@@ -93,28 +100,30 @@ class Reauthorization:
         return len(self._watches)
 
     def stage(self, successor: Handler, *, identify: Handler, allow: Handler) -> Handler:
-        """A stage before ``successor``, which has to come before authentication: that deletes what it judges by.
+        """A stage that has to come before authentication, which deletes the credentials.
 
-        ``identify``: the stages that find out who asks, ``allow``: those and all that decide whether they may; both end in
-        :func:`accept`.
+        Args:
+            successor: The next stage.
+            identify: The stages that authenticate, and then :func:`accept`.
+            allow: The stages that authenticate and authorize, and then :func:`accept`.
         """
         self._identify, self._allow = identify, allow
 
-        async def register(call: Call) -> Response:
-            # Calls from inside the process prove themselves by its secret: nothing of that can be withdrawn.
-            if (call.info.verb != "watch" and "upgrade" not in call.headers) or call.peer.loopback:
-                return await successor(call)
-            headers, generation = dict(call.headers), self._settings.generation
-            response = await successor(call)
+        async def register(request: Request) -> Response:
+            # In-process requests are authenticated by the process's secret, which is never revoked.
+            if (request.info.verb != "watch" and "upgrade" not in request.headers) or request.peer.loopback:
+                return await successor(request)
+            headers, generation = dict(request.headers), self._settings.generation
+            response = await successor(request)
             if callable(response.body):
-                watch = LongRunning(call, headers)
+                watch = LongRunning(request, headers)
                 response.body = tracked(self, watch, response.body, generation)
             return response
 
         return register
 
     def stop(self) -> None:
-        """Judge nothing any more."""
+        """Stop judging."""
         self._watches.clear()
         self._expiring.clear()
         self._changed.clear()
@@ -124,12 +133,12 @@ class Reauthorization:
     # -- for the streams (extapi.server.longrunning.Registry)
 
     def enter(self, watch: LongRunning, sink: Sink, generation: int) -> None:
-        """A stream has begun, of a request that was authenticated under that generation of trust, or a later one."""
+        """See :class:`extapi.server.longrunning.Registry`."""
         watch.sink = sink
         watch.due = self._clock.seconds() + self._visit
         self._watches[watch] = None
         self._see_expiry(watch)
-        if watch.has_token and watch.call.peer.certificates:
+        if watch.has_token and watch.request.peer.certificates:
             self._forget_token(watch)
         if generation != self._settings.generation:
             self._changed.append(watch)
@@ -138,7 +147,7 @@ class Reauthorization:
             self._set_timer()
 
     def leave(self, watch: LongRunning) -> None:
-        """A stream has ended, for whatever reason."""
+        """See :class:`extapi.server.longrunning.Registry`."""
         watch.sink = None
         self._watches.pop(watch, None)
         self._expiring.pop(watch, None)
@@ -146,11 +155,11 @@ class Reauthorization:
         if not self._watches:
             self._stop_timers()
 
-    # -- when: trust has changed, or there is room to ask again
+    # -- when: trust has changed, or there is room for another review
 
     def _trust_changed(self) -> None:
-        # Trust is about certificates; of who has none nothing changes.
-        self._changed = deque(watch for watch in self._watches if watch.call.peer.certificates)
+        # Trust concerns only certificates.
+        self._changed = deque(watch for watch in self._watches if watch.request.peer.certificates)
         if self._changed:
             self._take_turns()
 
@@ -199,16 +208,16 @@ class Reauthorization:
         if expired := [watch for watch in self._expiring if watch.expires <= now]:
             for watch in expired:
                 del self._expiring[watch]
-            self._changed += expired  # all that one front proxy carries: in turns, too
+            self._changed += expired  # may be all watches of a front proxy, so they take turns
             self._take_turns()
-        # A reactor that is busy comes late, and then has more to do; not all at once after an idle time.
+        # A late tick has more to do, but never more than two ticks' worth.
         elapsed, self._ticked = min(now - self._ticked, 2 * TICK), now
-        # Of as many as there were lately: where many end at once, the others must not come late for that.
+        # In proportion to the most watches there were lately: if many end at once, the others must not come late.
         if len(self._watches) >= self._most or now - self._most_at > 2 * self._visit:
             self._most, self._most_at = len(self._watches), now
         for _ in range(math.ceil(self._most * elapsed / self._visit * _SPREAD)):
             if not self._watches:
-                break  # a stream that ends takes itself out
+                break  # a stream that ends leaves
             first = next(iter(self._watches))
             if first.due > now:
                 break
@@ -219,40 +228,40 @@ class Reauthorization:
         watch.due = now + self._visit
         self._watches.move_to_end(watch)
         self._see_expiry(watch)
-        if watch.asked and now - watch.asked >= UNANSWERED:
-            self._end(watch, f"nobody answered for {UNANSWERED:g} seconds whether it may go on")
-        elif self._period or watch.asked:
+        if watch.unanswered and now - watch.unanswered >= UNANSWERED:
+            self._end(watch, f"it could not be judged again for {UNANSWERED:g} seconds")
+        elif self._period or watch.unanswered:
             self._bounded(watch, self._allow)
 
     def _see_expiry(self, watch: LongRunning) -> None:
-        watch.expires = first_expiry(watch.call.peer) + LAST_SECOND
+        watch.expires = first_expiry(watch.request.peer) + LAST_SECOND
         if watch.expires <= watch.due:
             self._expiring[watch] = None
 
     # -- how
 
     def _forget_token(self, watch: LongRunning) -> None:
-        """A token beside a certificate that says who it is was never looked at, and must not delay a revocation."""
-        call = watch.again(without=TOKENS)
-        identifying = self._identified(call)
+        """Drop the token if the certificate already names the user: the token was not looked at, and would need a review."""
+        request = watch.again(without=TOKENS)
+        identifying = self._identified(request)
         try:
             identifying.send(None)
         except StopIteration as end:
-            if end.value and call.user == watch.requestor:
+            if end.value and request.user == watch.requestor:
                 for name in TOKENS:
                     watch.headers.pop(name, None)
                 watch.has_token = False
         else:
             identifying.close()
 
-    async def _identified(self, call: Call) -> bool:
+    async def _identified(self, request: Request) -> bool:
         try:
-            return await self._identify(call) is _ACCEPTED
+            return await self._identify(request) is _ACCEPTED
         except ApiError:
             return False
 
     def _identified_again(self, watch: LongRunning) -> None:
-        """Ask who it is now; at once where that is known here, since what has changed may be a revocation."""
+        """Authenticate it again: at once if that needs no review, since a certificate may have been revoked."""
         if not watch.has_token:
             self._judge(watch, self._identify, alone=False)
         elif watch.busy:
@@ -261,7 +270,7 @@ class Reauthorization:
             self._bounded(watch, self._identify)
 
     def _bounded(self, watch: LongRunning, stages: Handler) -> None:
-        watch.asked = watch.asked or self._clock.seconds()
+        watch.unanswered = watch.unanswered or self._clock.seconds()
         if watch.busy:
             return
         watch.busy = True
@@ -271,14 +280,14 @@ class Reauthorization:
             self._waiting[watch] = stages
 
     def _judge(self, watch: LongRunning, stages: Handler, *, alone: bool = True) -> None:
-        """Most answers are there without waiting, and cost no Deferred. ``alone``: the watch is busy with that."""
+        """Judge a watch. Most decisions are cached, and cost no Deferred. ``alone``: the watch is ``busy`` with this."""
         judging = self._judged(watch, stages, alone=alone)
         try:
             judging.send(None)
         except StopIteration:
             return
         self._asking += 1
-        # The pending Deferred that it yielded yields itself again to whoever resumes the coroutine.
+        # The coroutine yielded a pending Deferred, which yields itself again when the coroutine is resumed.
         Deferred.fromCoroutine(judging).addBoth(self._landed)
 
     def _landed(self, _result: object) -> None:
@@ -287,17 +296,17 @@ class Reauthorization:
             self._take_turns()
 
     async def _judged(self, watch: LongRunning, stages: Handler, *, alone: bool) -> None:
-        """Ask, and draw the consequence. Raises nothing."""
+        """Judge a watch, and end it if it may not go on. Never raises."""
         try:
             why = await self._why_not(watch, stages)
         except _NoAnswer:
-            watch.asked = watch.asked or self._clock.seconds()
-        except Exception:  # noqa: BLE001 - a defect must not end every watch; it counts as no answer
-            self._log.failure("{target}: an open watch could not be judged again", target=watch.call.target)
-            watch.asked = watch.asked or self._clock.seconds()
+            watch.unanswered = watch.unanswered or self._clock.seconds()
+        except Exception:  # noqa: BLE001 - a bug must not end all watches
+            self._log.failure("{target}: an open watch could not be judged again", target=watch.request.target)
+            watch.unanswered = watch.unanswered or self._clock.seconds()
         else:
             if alone:
-                watch.asked = 0.0
+                watch.unanswered = 0.0
             if why:
                 self._end(watch, why)
         if alone:
@@ -308,28 +317,32 @@ class Reauthorization:
                 self._take_turns()
 
     async def _why_not(self, watch: LongRunning, stages: Handler) -> str:
-        """Why it has to end; empty: it may go on. Raises :class:`_NoAnswer`."""
-        call = watch.again()
+        """Why it has to end; empty if it may go on.
+
+        Raises:
+            _NoAnswer: It could not be judged.
+        """
+        request = watch.again()
         try:
-            answer = await stages(call)
+            answer = await stages(request)
         except ApiError as error:
             if error.code not in (401, 403) or isinstance(error.__cause__, Undecided | AuthorizationError):
                 raise _NoAnswer from error
-            return f"{error.code}: {call.log.get('authentication') or error.message}"
+            return f"{error.code}: {request.log.get('authentication') or error.message}"
         if answer is not _ACCEPTED:
             raise _NoAnswer
-        before, now = watch.identity, (call.original_user, call.user)
+        before, now = watch.identity, (request.original_user, request.user)
         if stages is self._identify:
-            before, now = (None, watch.requestor), (None, call.user)
-        return "" if now == before else "its credentials are another user's now"
+            before, now = (None, watch.requestor), (None, request.user)
+        return "" if now == before else "its credentials are now another user's"
 
     def _end(self, watch: LongRunning, why: str) -> None:
         sink = watch.sink
         if sink is None:
-            return  # it has ended while it was judged
-        watch.call.log["ended"] = why
+            return  # it ended while it was judged
+        watch.request.log["ended"] = why
         sink.close()
 
 
 class _NoAnswer(Exception):
-    """Nobody could say whether it may go on."""
+    """A watch could not be judged."""

@@ -1,6 +1,6 @@
-"""What the cluster does not let the server do, told in its log with the words of what to apply.
+"""Clients that log which rights the server lacks in the cluster, and what to apply.
 
-A server that lacks a right still runs: it only cannot decide, or is never ready. What it says is what an operator finds.
+A server without a right still runs, but cannot decide about requests, or never becomes ready; its log says why.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import structlog
 
 from extapi.api.percent import unescaped_leniently
 from extapi.api.policyrule import PolicyRule
-from extapi.authentication.subject import subject_flag
-from extapi.client.base import Transport
+from extapi.authentication.configmap import subject_flag
 from extapi.client.kube import Client, Obj, Watch
+from extapi.client.transport import Transport
 from extapi.errors import Forbidden
 from extapi.listener.requestinfo import request_info
 
@@ -34,11 +34,11 @@ _FIXES = {
     "/api/v1/namespaces/kube-system/configmaps": _READER,
     "/api/v1/namespaces": _NAMESPACES,
 }
-"""Beginnings of paths, the longer ones first: everything that the server itself asks of the cluster."""
+"""What gives a right, by the beginning of the path, longer ones first: all requests that the server itself makes."""
 
 
 class ClusterClient(Client):
-    """A client that tells of a right that is missing: once, and again when it was there meanwhile."""
+    """A client for the server itself. Logs each missing right once, and again after it was there meanwhile."""
 
     def __init__(self, transport: Transport, *, user_agent: str) -> None:
         super().__init__(transport, user_agent=user_agent)
@@ -72,12 +72,12 @@ class ClusterClient(Client):
             "a right is missing in the cluster",
             reason=str(error),
             usually_fixed_by=fix.format(who=subject_flag(str(error))),
-            or_else="apply what 'extapi manifests' renders: it has all rights that the server needs",
+            or_else="apply what 'extapi manifests' renders: it includes all rights that the server needs",
         )
 
 
 class AuthorsClient(Client):
-    """A client for an author's code that names the rule which RBAC lacks: in the log once, and in each error's notes."""
+    """A client for authors' code. Names the missing rule in a note on each error, and logs each rule once."""
 
     def __init__(self, transport: Transport, *, user_agent: str) -> None:
         super().__init__(transport, user_agent=user_agent)
@@ -117,14 +117,16 @@ class AuthorsClient(Client):
 
 
 MOST_RULES = 1000
-"""Rules that are told."""
+"""Rules that are logged."""
 
 
 def missing_rule(method: str, path: str, error: Forbidden) -> PolicyRule | None:
-    """The rule that would allow a refused request; None if it was not RBAC that refused.
+    """The rule that would allow a refused request; None if RBAC did not refuse it.
 
-    Admission is 403 too: a quota, a namespace that goes away. An authorizer's refusal says ``User "X" cannot VERB
-    resource "R"`` (``k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.forbiddenMessage``).
+    Admission refuses with 403, too: for a quota, or in a namespace that is being deleted. An authorizer's refusal has
+    ``User "X" cannot VERB resource "R"``.
+
+    Source: ``k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go`` forbiddenMessage.
     """
     text = str(error)
     if 'User "' not in text or '" cannot ' not in text:
@@ -135,7 +137,7 @@ def missing_rule(method: str, path: str, error: Forbidden) -> PolicyRule | None:
         return None
     resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
     verb = "watch" if watches else info.verb
-    # An informer lists first, and would only then be told that it may not watch.
+    # An informer lists, then watches; it needs both rights.
     verbs = ("list", "watch") if verb in {"list", "watch"} else (verb,)
     return PolicyRule(api_groups=[info.group], resources=[resource], verbs=verbs)
 
@@ -144,13 +146,13 @@ def _declared(rule: PolicyRule) -> str:
     lists = ", ".join(f"{name}={list(getattr(rule, name))}" for name in ("api_groups", "resources", "verbs"))
     lists = lists.replace("'", '"')
     return (
-        f"Declare it with Api(needs=[PolicyRule({lists})]), and apply what 'extapi manifests' renders then; "
-        "'extapi dev' grants it when it is started again"
+        f"Declare it with Api(needs=[PolicyRule({lists})]), then apply what 'extapi manifests' renders; "
+        "'extapi dev' grants it after a restart"
     )
 
 
 def _yaml(rule: PolicyRule) -> str:
-    """As an element of a ClusterRole's ``rules``."""
+    """The rule as an element of ``rules`` of a ClusterRole."""
     lists = ", ".join(f'"{each}"' for each in rule.api_groups)
     return f"- apiGroups: [{lists}]\n  resources: [{', '.join(rule.resources)}]\n  verbs: [{', '.join(rule.verbs)}]"
 

@@ -1,7 +1,6 @@
-"""A server behind its listener: from the first connection to the last (spec H12, H15).
+"""A server behind its listener, from the first connection to the last (behaviour H12, H15).
 
-Ends when the listener dies, and when it is told to; in both cases in order. Knows nothing of what stands around the
-server, such as the cluster that an extension server belongs to.
+Stops in order when it is told to, and when the listener dies. Must not know the cluster.
 """
 
 from __future__ import annotations
@@ -12,18 +11,18 @@ from typing import Any
 import structlog
 from twisted.internet.defer import Deferred
 
-from extapi.authentication.settings import Settings
+from extapi.authentication.trust import TrustSettings
 from extapi.listener.listener import Listener
-from extapi.listener.service import Describe, Limits, OnFinished
+from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
-from extapi.server.generic import Server
+from extapi.server.server import Server
 
 DRAIN = 60.0
-"""Seconds that requests in flight get at the end (spec H12)."""
+"""Seconds for which requests in flight may go on at the end (behaviour H12)."""
 
 
-def name_authorities(tls: ServingCertificate, settings: Settings) -> None:
-    """Tell clients from now on which authorities are believed, so that they choose the right certificate (spec A11)."""
+def name_authorities(tls: ServingCertificate, settings: TrustSettings) -> None:
+    """Send clients the names of trusted authorities in TLS from now on: they choose a certificate by these (behaviour A11)."""
 
     def changed() -> None:
         bundles = [bundle for bundle in (settings.client_ca, settings.proxy_ca) if bundle is not None]
@@ -33,10 +32,18 @@ def name_authorities(tls: ServingCertificate, settings: Settings) -> None:
 
 
 class Serving:
-    """Serves ``server`` over TLS: :meth:`run` starts it, :meth:`stop` ends it, and :meth:`run` returns then.
+    """Serves over TLS: :meth:`run` starts it and returns after :meth:`stop`.
 
-    ``delay``: seconds to go on serving after :meth:`stop`, with readiness off. ``describe``: what the answer to a request
-    says of an unexpected error; for development only.
+    Args:
+        server: What to serve.
+        reactor: The reactor.
+        tls: The serving certificate.
+        interface: The address to listen on.
+        port: The port to listen on; 0 for a free one.
+        access_log: Is called after each request.
+        limits: The listener's limits.
+        delay: Seconds to go on serving after :meth:`stop`, with readiness off.
+        describe: Describes an author's exception to the client; for development only.
     """
 
     def __init__(
@@ -71,9 +78,14 @@ class Serving:
         )
 
     async def run(self) -> int:
-        """Serve until stopped; the exit status: 0, or 1 if the listener died.
+        """Serve until stopped.
 
-        Raises :class:`~extapi.listener.acceptor.BindError` and whatever the server raises when it starts.
+        Returns:
+            The exit status: 0, or 1 if the listener died.
+
+        Raises:
+            BindError: The address cannot be listened on.
+            Exception: What the server raises when it starts.
         """
         if self._is_stopping():
             return await self._ended
@@ -84,15 +96,15 @@ class Serving:
         except Exception:
             if not self._is_stopping():
                 raise
-            return await self._ended  # told to stop before it had started
-        # What is there now stays for good: the collector need not look at it again.
+            return await self._ended  # stopped before it had started
+        # The objects that exist now stay until the end: the garbage collector need not scan them again.
         gc.collect()
         gc.freeze()
         self._log.info("serving", address=address, port=port)
         return await self._ended
 
     def stop(self) -> None:
-        """Begin to end: readiness off, then no new connections, then what is in flight, then watches and the store."""
+        """Begin to stop: readiness off, then no new connections, then requests in flight end, then watches and the store."""
         if self._is_stopping():
             return
         self._server.shutdown.requested = True
@@ -110,7 +122,7 @@ class Serving:
     def _end(self, status: int) -> None:
         self._server.shutdown.refusing = True
         if self._starting is not None:
-            self._starting.cancel()  # does nothing to a start that is over
+            self._starting.cancel()  # no effect if it has started
         ending = Deferred.fromCoroutine(self._drain())
         ending.addBoth(lambda _: self._ended.callback(status))
 

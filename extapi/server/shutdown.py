@@ -1,36 +1,40 @@
-"""What a request meets while the server stops (spec H12, H16)."""
+"""What requests get while the server shuts down (behaviour H12, H16)."""
 
 from __future__ import annotations
 
 from extapi.codec.strictjson import encode_status
 from extapi.errors import ServiceUnavailable
-from extapi.listener.call import Call, Handler, Response
+from extapi.http.request import Request
+from extapi.http.response import NOSNIFF, Handler, Response
 
 EXEMPT = ("/readyz", "/livez", "/healthz", "/metrics")
+"""Beginnings of paths that are served even then."""
 
 
 class Shutdown:
-    """Knows whether the server is stopping. :attr:`requested` turns readiness off; :attr:`refusing` turns requests away."""
+    """How far the shutdown has come."""
 
     def __init__(self) -> None:
         self.requested = False
+        """The server is not ready any more."""
         self.refusing = False
+        """New requests are refused."""
 
     def check(self) -> str | None:
-        """The readiness check of that name."""
+        """The readiness check ``shutdown``."""
         return "process is shutting down" if self.requested else None
 
     def stage(self, successor: Handler) -> Handler:
-        """A stage that answers 503 to whatever still comes. The listener, which drains, ends the connections."""
+        """A stage that refuses new requests with 503. The listener closes the connections."""
 
-        async def refuse_late(call: Call) -> Response:
-            # In-process calls are made on behalf of requests that were let in, and these finish.
-            if not self.refusing or call.peer.loopback or call.info.path.startswith(EXEMPT):
-                return await successor(call)
+        async def refuse_late(request: Request) -> Response:
+            # In-process requests serve others that were accepted, which have to finish.
+            if not self.refusing or request.peer.loopback or request.info.path.startswith(EXEMPT):
+                return await successor(request)
             error = ServiceUnavailable("apiserver is shutting down", retry_after=1)
             headers = [
                 ("Content-Type", "application/json"),
-                ("X-Content-Type-Options", "nosniff"),
+                NOSNIFF,
                 ("Retry-After", "1"),
             ]
             return Response(503, headers, encode_status(error.status()) + b"\n")

@@ -1,6 +1,6 @@
-"""Where an author's code stands: the line of a class's field, and the author's frames that an error came through.
+"""Lines of an author's code: where a field is declared, and which frames an error came through.
 
-Reads sources for messages about mistakes at start, and for nothing else.
+Reads source files only for messages about mistakes at start.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from extapi.server.development import library, short
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of an author's code."""
 
     path: str
     number: int
     within: str = ""
-    """The function or class body that was running."""
+    """The function or class body that was executed."""
 
     @property
     def text(self) -> str:
-        """The line itself."""
+        """The text of the line."""
         return linecache.getline(self.path, self.number).strip()
 
     @property
     def field(self) -> str:
-        """``Class.field``, if the line belongs to a field in the body of a class."""
+        """``Class.field`` if the line is part of a field's declaration, otherwise the empty string."""
         return next((name for name, first, last in _fields(self.path) if first <= self.number <= last), "")
 
     def __str__(self) -> str:
@@ -43,8 +43,8 @@ class Line:
         return f"{short(self.path)}:{self.number}"
 
 
-def line_of(problem: str) -> Line | None:
-    """Where the field stands that a problem of a declaration is about, or its class."""
+def line_of(problem: str) -> SourceLine | None:
+    """The line that declares the field of a problem; None if it is not known."""
     owner = getattr(problem, "owner", None)
     if not isinstance(problem, Problem) or owner is None:
         return None
@@ -53,25 +53,25 @@ def line_of(problem: str) -> Line | None:
     path = getattr(sys.modules.get(base.__module__), "__file__", None)
     wanted = f"{base.__qualname__}.{problem.field}".rpartition("<locals>.")[2]
     found = [first for name, first, _ in _fields(path or "") if name == wanted]
-    return Line(str(path), found[-1]) if found else None
+    return SourceLine(str(path), found[-1]) if found else None
 
 
-def lines_of(error: BaseException) -> list[Line]:
-    """The author's frames that ``error`` came through, the innermost last. A syntax error has its line for one."""
+def lines_of(error: BaseException) -> list[SourceLine]:
+    """The author's frames in the traceback of ``error``, the innermost last; for a syntax error also its line."""
     frames = [(frame, library(os.path.abspath(frame.filename))) for frame in traceback.extract_tb(error.__traceback__)]  # noqa: PTH100 - as it is named
     frames = [(frame, owner) for frame, owner in frames if not frame.filename.startswith("<")]
-    # An author's package may be installed beside the libraries: then those frames are better than none.
+    # An author's package may be installed beside the libraries; then frames of libraries have to do.
     used = [frame for frame, owner in frames if owner is None] or [
         frame for frame, owner in frames if owner not in {"extapi", "Python"}
     ]
-    lines = [Line(os.path.abspath(frame.filename), frame.lineno or 0, frame.name) for frame in used]  # noqa: PTH100 - likewise
+    lines = [SourceLine(os.path.abspath(frame.filename), frame.lineno or 0, frame.name) for frame in used]  # noqa: PTH100 - likewise
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
-        lines.append(Line(os.path.abspath(error.filename), error.lineno or 0))  # noqa: PTH100 - likewise
+        lines.append(SourceLine(os.path.abspath(error.filename), error.lineno or 0))  # noqa: PTH100 - likewise
     return lines
 
 
 def _fields(path: str) -> Iterator[tuple[str, int, int]]:
-    """The annotated fields in a file: ``Class.field``, first and last line. Nothing for a file that cannot be read."""
+    """The annotated fields in a file: ``Class.field``, first and last line. None if the file cannot be read."""
     source = "".join(linecache.getlines(path))
     try:
         tree = ast.parse(source)

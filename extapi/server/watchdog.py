@@ -1,19 +1,19 @@
-"""Ends a process that was asked to end and whose reactor is stuck, with its stacks in the log.
+"""Ends a process that got SIGTERM but whose reactor is stuck, and logs its stacks.
 
-A signal handler in Python runs when the interpreter comes to it, and a thread when it is given the interpreter's lock:
-neither helps against a call in C that keeps the lock, such as a match of ``re`` that backtracks for hours. So all that
-has to happen then is done by the kernel and by handlers in C (``signal(7)``, ``fcntl(2)``):
+Signal handlers in Python run only when the interpreter gets to them, and threads only with the interpreter's lock. Neither
+helps against a call in C that holds the lock, such as a match of ``re`` that backtracks for hours. So the kernel and
+handlers in C do everything (``signal(7)``, ``fcntl(2)``):
 
-1. SIGTERM comes. The interpreter's own handler writes a byte to the wakeup descriptor (:func:`signal.set_wakeup_fd`).
-2. That is a socket whose other end raises :data:`PATIENCE` where bytes come (``O_ASYNC`` and ``F_SETSIG``).
-3. The handler of that signal is ``alarm`` of the C library itself. A handler is called with the signal's number, which
-   ``alarm`` takes for seconds: 16.
-4. A reactor that lives reads the byte, and puts off the alarm again and again until the process has ended.
-5. Otherwise SIGALRM comes: ``faulthandler`` writes the stacks of all threads, then ``_exit`` of the C library is
-   called with the signal's number, so that the exit status is 14.
+1. SIGTERM arrives. The interpreter's C handler writes a byte to the wakeup descriptor (:func:`signal.set_wakeup_fd`).
+2. That is a socket. Its other end raises the signal :data:`PATIENCE` when bytes arrive (``O_ASYNC`` and ``F_SETSIG``).
+3. The handler of that signal is ``alarm`` of the C library. It is called with the signal's number, which it takes for
+   seconds: 16.
+4. A live reactor reads the byte, and postpones the alarm again and again until the process has ended.
+5. Otherwise SIGALRM arrives: ``faulthandler`` writes the stacks of all threads, then ``_exit`` of the C library is called
+   with the signal's number, so that the exit status is 14.
 
-SIGKILL out of a child would not do: as the first process of a container, which we are in a pod, it is ignored (``pid_namespaces(7)``).
-Of no use on a system without ``F_SETSIG``, which is Linux's: there SIGTERM is as patient as the reactor.
+A child process that sends SIGKILL would not help: the first process of a container, which we are in a pod, ignores it
+(``pid_namespaces(7)``). Without ``F_SETSIG``, which only Linux has, the watchdog does nothing.
 """
 
 from __future__ import annotations
@@ -31,26 +31,29 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 PATIENCE = getattr(signal, "SIGSTKFLT", signal.SIGUSR1)
-"""The signal whose number is the seconds that the reactor has to answer; SIGSTKFLT (16) is used by nothing on Linux."""
+"""The signal whose number is how many seconds the reactor has; nothing else uses SIGSTKFLT (16) on Linux."""
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
-"""What asks the process to end."""
+"""Signals after which the process has to end."""
 STATUS = int(signal.SIGALRM)
-"""The exit status of a process that had to be ended."""
+"""The exit status of a process that the watchdog ended."""
 
 
 @implementer(IReadDescriptor)
 class Watchdog:
-    """Watches ``reactor``, an ``IReactorFDSet`` with a clock, from now on; the main thread makes it, once a process.
+    """Watches the reactor from now on. Made once per process, in the main thread.
 
-    ``log``: the file descriptor for the stacks. Signals with a handler in Python other than SIGTERM and SIGINT are
-    watched as well: the reactor has to come round within the same time.
+    After any signal with a handler in Python, the reactor has to respond in time, not only after SIGTERM and SIGINT.
+
+    Args:
+        reactor: An ``IReactorFDSet`` with a clock.
+        log: The file descriptor for the stacks.
     """
 
     def __init__(self, reactor: Any, log: int) -> None:
         patience = PATIENCE
         self._reactor = reactor
         self._seconds = int(patience)
-        self._asked = False
+        self._ending = False
         self._read, self._write = socket.socketpair()
         self._read.setblocking(False)
         self._write.setblocking(False)
@@ -70,27 +73,27 @@ class Watchdog:
         reactor.addReader(self)
 
     def fileno(self) -> int:
-        """Where the reactor reads which signals have come."""
+        """The descriptor from which the reactor reads the numbers of signals."""
         return self._read.fileno()
 
     def doRead(self) -> None:  # noqa: N802 - Twisted's name
-        """The reactor lives."""
+        """The reactor is alive; stop the alarm."""
         came = self._read.recv(4096)
-        if self._asked:
+        if self._ending:
             return
         signal.alarm(0)
         if not ENDS.isdisjoint(came):
-            self._asked = True
-            self._put_off()
+            self._ending = True
+            self._postpone()
 
-    def _put_off(self) -> None:
-        """From now on the reactor has to come round again and again: it may get stuck on the last meters."""
+    def _postpone(self) -> None:
+        """Postpone the alarm, again and again: the reactor may get stuck while the process ends."""
         signal.alarm(self._seconds)
-        self._reactor.callLater(self._seconds / 4, self._put_off)
+        self._reactor.callLater(self._seconds / 4, self._postpone)
 
     def connectionLost(self, reason: Failure) -> None:  # noqa: N802 - Twisted's name
-        """For the reactor, which calls it for sockets that were closed only."""
+        """Required by the reactor, which calls it only for closed sockets."""
 
     def logPrefix(self) -> str:  # noqa: N802 - Twisted's name
-        """For the reactor's log."""
+        """The name in the reactor's log."""
         return "watchdog"

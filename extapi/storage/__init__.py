@@ -1,1 +1,1 @@
-"""A log of revisions over keys and bytes: memory and SQLite. Knows no API types."""
+"""The store: a log of revisions over keys and bytes, in memory or in SQLite. Knows no API types."""

@@ -1,6 +1,8 @@
-"""When the past is forgotten: every interval, what is older than one interval. Knows no particular backend.
+"""When the past is compacted: every interval, what is older than one interval (behaviour K15).
 
-Source: ``k8s.io/apiserver/pkg/storage/etcd3/compact.go`` (spec K15): history lives between one and two intervals.
+History is kept for one to two intervals. Knows no particular backend.
+
+Source: ``k8s.io/apiserver/pkg/storage/etcd3/compact.go``.
 """
 
 from __future__ import annotations
@@ -14,18 +16,25 @@ from twisted.logger import Logger
 from extapi.storage.base import Backend
 
 INTERVAL = 300.0
-"""Seconds; the default of ``--etcd-compaction-interval``."""
+"""In seconds; the default of kube-apiserver's ``--etcd-compaction-interval``."""
 
 
 class Compactor:
-    """Compacts a store every ``interval`` seconds (0: never) to the revision recorded one interval earlier.
+    """Compacts a store every interval to the revision that it recorded one interval earlier.
 
-    ``clock`` is an ``IReactorTime``. Of several processes on one store, one wins each time; the others take note and record anew.
+    Of several processes on one store, one wins each time; the others record the new state and go on from there.
     """
 
     _log = Logger()
 
     def __init__(self, backend: Backend, clock: Any, *, interval: float = INTERVAL) -> None:
+        """Prepare the compaction of a store.
+
+        Args:
+            backend: The store.
+            clock: An ``IReactorTime``.
+            interval: In seconds; 0 means never.
+        """
         self._backend = backend
         self._interval = interval
         self._recorded: int | None = None
@@ -35,12 +44,12 @@ class Compactor:
         self._stopped: Deferred[LoopingCall] | None = None
 
     def start(self) -> None:
-        """Begin; nothing is compacted before two intervals are over."""
+        """Start; nothing is compacted before two intervals are over."""
         if self._interval > 0:
             self._stopped = self._loop.start(self._interval, now=False)
 
     async def stop(self) -> None:
-        """End; a compaction that has begun is finished first."""
+        """Stop, after a compaction that has begun is finished."""
         if self._loop.running:
             self._loop.stop()
         if self._stopped is not None:
@@ -48,17 +57,17 @@ class Compactor:
             await stopped
 
     def _step(self) -> Deferred[None]:
-        return Deferred.fromCoroutine(self._turn())
+        return Deferred.fromCoroutine(self._compact())
 
-    async def _turn(self) -> None:
-        """One interval is over. After a failure the same revision is tried again."""
+    async def _compact(self) -> None:
+        """Compact at the end of an interval. After a failure, the next interval tries the same revision again."""
         try:
             if self._recorded is None:
                 self._in_force = await self._backend.oldest()
             else:
                 self._in_force = await self._backend.compact(self._recorded, expected=self._in_force)
             self._recorded = await self._backend.revision()
-        except Exception:  # noqa: BLE001 - a compaction that fails costs room, not correctness; the next one does its work
+        except Exception:  # noqa: BLE001 - a failed compaction costs disk space, not correctness; the next one makes up for it
             self._log.failure(
-                "The store could not be compacted; it is tried again in {seconds} s", seconds=self._interval
+                "The store could not be compacted; the next attempt is in {seconds} s", seconds=self._interval
             )

@@ -1,7 +1,7 @@
-"""A thread that waits for the disk, so that the reactor need not. Knows nothing of what it runs.
+"""A thread that waits for the disk, so that the reactor need not. Knows nothing about the work it runs.
 
-The result comes back through an eventfd that the reactor reads: two system calls, where a thread pool's
-``callFromThread`` costs several times as much.
+The result returns through an eventfd that the reactor reads. That takes two system calls; ``callFromThread`` of a thread
+pool costs several times as much.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ Done = Callable[[Exception | None], None]
 
 @implementer(IReadDescriptor)
 class DiskThread:
-    """Runs one thing at a time. All methods belong to the thread of ``reactor``, an ``IReactorFDSet``.
+    """Runs one function at a time in a thread. All methods are called in the reactor's thread.
 
-    The thread is a daemon: a process that ends without :meth:`stop` ends as by a crash, which the store survives.
+    The thread is a daemon: a process that ends without :meth:`stop` ends as in a crash, which the store survives.
     """
 
     def __init__(self, reactor: Any) -> None:
+        """Start the thread; ``reactor`` is an ``IReactorFDSet``."""
         self._reactor = reactor
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._error: Exception | None = None
@@ -37,34 +38,42 @@ class DiskThread:
         reactor.addReader(self)
 
     def _serve(self) -> None:
-        """Run what comes, in the thread."""
+        """The thread: run what is queued."""
         while (work := self._work.get()) is not None:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - handed to whoever asked for the work
+            except Exception as error:  # noqa: BLE001 - passed on to the caller of run
                 self._error = error
             os.eventfd_write(self._event, 1)
 
     def run(self, work: Callable[[], None], done: Done) -> None:
-        """Run ``work`` in the thread, then ``done`` in the reactor's thread with what it raised."""
+        """Run a function in the thread.
+
+        Args:
+            work: Runs in the thread.
+            done: Called in the reactor's thread with the exception that ``work`` raised, or None.
+
+        Raises:
+            RuntimeError: The thread is busy.
+        """
         if self._done is not None:
             raise RuntimeError("the thread is busy")
         self._done = done
         self._work.put(work)
 
     def stop(self) -> None:
-        """End the thread, which must have nothing left to do."""
+        """End the thread, which must be idle."""
         self._reactor.removeReader(self)
         self._work.put(None)
         self._thread.join()
         os.close(self._event)
 
     def fileno(self) -> int:
-        """The eventfd; for the reactor."""
+        """The eventfd. Called by the reactor."""
         return self._event
 
     def doRead(self) -> None:  # noqa: N802 - Twisted's name
-        """The thread has finished something; for the reactor."""
+        """Collect a result. Called by the reactor."""
         os.eventfd_read(self._event)
         done, self._done = self._done, None
         error, self._error = self._error, None
@@ -72,8 +81,8 @@ class DiskThread:
             done(error)
 
     def connectionLost(self, reason: Failure) -> None:  # noqa: N802 - Twisted's name
-        """The reactor gives up the descriptor; for the reactor, which calls it for sockets only."""
+        """Do nothing: the reactor calls this for sockets only."""
 
     def logPrefix(self) -> str:  # noqa: N802 - Twisted's name
-        """For the reactor's log."""
+        """The name in the reactor's log."""
         return "storage"

@@ -1,8 +1,9 @@
-"""The file of an SQLite store: whose it is, what form it has, and that one process has it. Knows no reads and writes.
+"""The file of an SQLite store: its identity, its format, and its lock. Knows no reads and writes.
 
-A file is ours by ``PRAGMA application_id`` and of a form by ``PRAGMA user_version``. One process owns it, by ``flock``
-on ``<file>.lock`` beside it: that file stays, since a lock on a name that is removed excludes nobody. (The database
-file itself cannot carry the lock: closing any descriptor of it would drop the POSIX locks SQLite holds there.)
+``PRAGMA application_id`` marks the file as ours, ``PRAGMA user_version`` is the version of its format. A ``flock`` on
+``<file>.lock`` makes sure that only one process uses it. The lock file is never removed: a lock on a name that is removed
+excludes nobody. The database file itself cannot carry the lock, since closing any descriptor of it would drop the POSIX
+locks that SQLite holds there.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import sqlite3
 from pathlib import Path
 
 APPLICATION = 0x65787461
-"""``exta``, at offset 68 of the file: ``file(1)`` and SQLite's own tools show it."""
+"""``exta``, at offset 68 of the file; ``file(1)`` and SQLite's own tools show it."""
 VERSION = 1
-"""The form that is written here; a reader of form N refuses N + 1."""
+"""The version of the format that this module writes; later versions are refused."""
 FIRST_REVISION = 1
-"""The revision of an empty store, as in etcd: 0 has a meaning of its own in the API."""
+"""The revision of an empty store, as in etcd; 0 means "any" in the API."""
 
 _SCHEMA = """
 CREATE TABLE log (
@@ -34,30 +35,36 @@ CREATE TABLE mark (
     revision INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
-"""``value`` NULL and ``dead`` 1: a delete; ``dead`` is there so that the index alone tells which keys are live.
-``previous``: the revision that the row replaces, 0 where the key did not exist. ``compacted``: the oldest revision that
-can be read; ``cleaned``: up to where the rows before it are gone from the file."""
+"""The log has one row per commit. A delete has a NULL ``value`` and ``dead`` 1, so that the index alone tells which keys are
+live. ``previous`` is the revision that the row replaces, or 0 if the key did not exist.
+
+There are two marks: ``compacted``, the oldest revision that can be read, and ``cleaned``, the revision up to which replaced
+rows have been deleted from the file."""
 
 WAL_LIMIT = 16 * 1024 * 1024
-"""The write-ahead log is cut back to this many bytes after a burst."""
+"""The size in bytes to which the write-ahead log is truncated after a burst."""
 
 
 class UnusableFile(Exception):
-    """The file cannot be a store of ours. The message names it and says what to do."""
+    """The file cannot be used as a store. The message names it and says what to do."""
 
 
 class StoreFile:
     """The open file: one connection that writes, one that reads what is committed, and the lock.
 
-    The connections are in autocommit mode and may be used in any thread, one at a time each.
-    Raises :class:`UnusableFile`.
+    The connections are in autocommit mode. Each may be used in any thread, but in only one at a time.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        # Absolute: SQLite gives names such as ":memory:" and "" a meaning of their own.
-        # Resolved: two names of one file share one lock.
+        """Lock and open the file, and create it if it does not exist.
+
+        Raises:
+            UnusableFile: The file cannot be used as a store.
+        """
+        # Absolute, because names such as ":memory:" and "" are special to SQLite.
+        # Resolved, so that two names of one file share one lock.
         self.path = Path(os.path.realpath(path))
-        self._check_place()
+        self._check_path()
         self._lock = self._take_lock()
         try:
             identity = self._create_or_find()
@@ -71,13 +78,15 @@ class StoreFile:
         self._identity = identity
 
     def unusable(self, error: Exception) -> UnusableFile:
-        """What to raise when SQLite or the operating system does not let us work with the file."""
-        return UnusableFile(f"{self.path}: cannot be used as a store: {error}; check the file and its rights")
+        """The exception for an error of SQLite or of the operating system."""
+        return UnusableFile(f"{self.path}: cannot be used as a store: {error}; check the file and its permissions")
 
-    def _check_place(self) -> None:
-        # Of os.path, since these answer no to a name that cannot be, where pathlib raises.
+    def _check_path(self) -> None:
+        # os.path returns False for an impossible name, where pathlib raises.
         if not os.path.isdir(self.path.parent):  # noqa: PTH112 - see above
-            raise UnusableFile(f"{self.path}: there is no directory {self.path.parent}; make it, or name another file")
+            raise UnusableFile(
+                f"{self.path}: there is no directory {self.path.parent}; create it, or name another file"
+            )
         if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113 - see above
             raise UnusableFile(f"{self.path}: this is not a regular file; name another one")
 
@@ -88,7 +97,7 @@ class StoreFile:
         except OSError as error:
             raise UnusableFile(
                 f"{self.path}: the lock file {name} cannot be opened: {error.strerror}; "
-                "give this user the right to write in the directory"
+                "give this user write permission for the directory"
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -99,14 +108,18 @@ class StoreFile:
                 f"{self.path}: another process has it open (pid {owner or 'unknown'}); "
                 "stop that process, or name another file"
             ) from error
-        # Who it is only helps people; a full disk is no reason not to start.
+        # The pid is only for people; a full disk is no reason not to start.
         with contextlib.suppress(OSError):
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode("ascii"), 0)
         return lock
 
     def _create_or_find(self) -> tuple[int, int]:
-        """Device and inode of the file, which is made if missing, readable to its owner alone; SQLite's side files follow."""
+        """Create the file if it is missing, readable only by its owner; SQLite gives its side files the same mode.
+
+        Returns:
+            Device and inode of the file.
+        """
         opened = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             found = os.fstat(opened)
@@ -122,8 +135,8 @@ class StoreFile:
     def _open_writer(self) -> sqlite3.Connection:
         connection = self._connect()
         try:
-            self._check_form(connection)
-            # Both stand in the header, so they come before the first table; later they change nothing.
+            self._check_format(connection)
+            # Both are kept in the header, so they come before the first table; later they have no effect.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             self._check_mode(mode)
@@ -140,7 +153,9 @@ class StoreFile:
 
     def _check_mode(self, mode: str) -> None:
         if mode != "wal":
-            raise UnusableFile(f"{self.path}: the file system has no write-ahead log ({mode}); use a local disk")
+            raise UnusableFile(
+                f"{self.path}: the file system does not support a write-ahead log ({mode}); use a local disk"
+            )
 
     def _create(self, connection: sqlite3.Connection) -> None:
         for statement in _SCHEMA.split(";\n"):
@@ -150,7 +165,7 @@ class StoreFile:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
-    def _check_form(self, connection: sqlite3.Connection) -> None:
+    def _check_format(self, connection: sqlite3.Connection) -> None:
         try:
             application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -164,12 +179,12 @@ class StoreFile:
             raise UnusableFile(f"{self.path}: this is another application's SQLite file; name another one")
         if version > VERSION:
             raise UnusableFile(
-                f"{self.path}: written by a newer extapi (form {version}, this one knows {VERSION}); "
+                f"{self.path}: written by a newer extapi (format {version}, this one reads {VERSION}); "
                 "upgrade extapi, or name another file"
             )
 
     def gone(self) -> bool:
-        """Whether the path no longer leads to the file that is open: what is written would be lost."""
+        """Whether the path no longer leads to the open file, so that everything written would be lost."""
         try:
             found = os.stat(self.path)  # noqa: PTH116 - runs before every group of writes; Path.stat costs twice as much
         except OSError:
@@ -177,7 +192,7 @@ class StoreFile:
         return (found.st_dev, found.st_ino) != self._identity
 
     def close(self) -> None:
-        """Close both connections, then let go of the lock. The last one empties the write-ahead log: that waits for the disk."""
+        """Close both connections, then release the lock. This waits for the disk, as it empties the write-ahead log."""
         try:
             self.reader.close()
             self.writer.close()

@@ -1,7 +1,7 @@
-"""Group commit: all writes that wait share one transaction and one fsync. Knows no SQL and no tails.
+"""Group commit: all waiting writes share one transaction and one fsync. Knows no SQL and no tails.
 
-The statements run in the reactor's thread, where they need not win the interpreter's lock back from it; only the COMMIT,
-which waits for the disk, runs in a thread of its own. The next group gathers meanwhile.
+The statements run in the reactor's thread, where they need not compete with it for the interpreter's lock. Only the COMMIT,
+which waits for the disk, runs in a thread of its own. Meanwhile the next group gathers.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import NamedTuple, Protocol
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from extapi.storage.base import Change, Overloaded, RevisionConflict, Unavailable
+from extapi.storage.base import LogEvent, Overloaded, RevisionConflict, Unavailable
 from extapi.storage.records import Writer
 
 WAITING = 10_000
 WAITING_BYTES = 128 * 1024 * 1024
-"""At most so many writes, with values of so many bytes, wait for their group; more are refused."""
+"""How many writes, and bytes of their values, may wait for their group; further ones are refused."""
 GROUP = 256
 GROUP_BYTES = 4 * 1024 * 1024
-"""At most so many writes share a transaction, and no more once they have so many bytes: the reactor waits while they run."""
+"""How many writes share a transaction, and after how many bytes none is added: the reactor waits while they run."""
 
 Work = Callable[[Writer], int]
 
 
 class Disk(Protocol):
-    """Runs one thing at a time in another thread."""
+    """Runs one function at a time in another thread."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        """``done`` is called in the reactor's thread, with what ``work`` raised."""
+        """Run ``work``, then call ``done`` in the reactor's thread with the exception that ``work`` raised, or None."""
         ...
 
 
@@ -42,10 +42,10 @@ class _Job(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Writes that have run: what to answer to each, once the transaction is through."""
+    """Writes that have run, with the result of each, to be delivered once the transaction has ended."""
 
     outcomes: list[tuple[Deferred[int], int | Exception]]
-    changes: list[Change]
+    changes: list[LogEvent]
     compacted: int
 
     def failed(self, why: str) -> _Group:
@@ -53,11 +53,7 @@ class _Group(NamedTuple):
 
 
 class GroupCommit:
-    """The queue of writes. All methods belong to the reactor's thread.
-
-    ``publish(changes, compacted)`` is called after each group that changed something, before its writers are answered,
-    in the order of the groups. ``refusal()`` gives the reason why nothing can be written at all just now, or nothing.
-    """
+    """The queue of writes. All methods are called in the reactor's thread."""
 
     _log = Logger()
 
@@ -66,10 +62,20 @@ class GroupCommit:
         writer: Writer,
         disk: Disk,
         *,
-        publish: Callable[[list[Change], int], None],
+        publish: Callable[[list[LogEvent], int], None],
         refusal: Callable[[], str],
         waiting: int = WAITING,
     ) -> None:
+        """Prepare the queue.
+
+        Args:
+            writer: Runs the statements.
+            disk: Runs the COMMIT.
+            publish: Called with the changes of each group and the revision of the compaction in force; in the order of the
+                groups, before the writers get their results.
+            refusal: Returns the reason why nothing can be written at present, or the empty string.
+            waiting: How many writes may wait.
+        """
         self._writer = writer
         self._disk = disk
         self._publish = publish
@@ -78,15 +84,24 @@ class GroupCommit:
         self._waiting: deque[_Job] = deque()
         self._waiting_bytes = 0
         self._committing = False
-        self._settled: deque[_Group] = deque()
-        self._answering = False
+        self._finished: deque[_Group] = deque()
+        self._delivering = False
         self._idle: list[Deferred[None]] = []
 
     def submit(self, work: Work, size: int) -> Deferred[int]:
-        """Run ``work`` in the next transaction; fires once that is on the disk, with what it returned.
+        """Run ``work`` in the next transaction.
 
-        Fails with the :class:`RevisionConflict` that ``work`` raised, or with :class:`Unavailable`: then the whole
-        transaction was rolled back. A caller that is cancelled may still have written.
+        Args:
+            work: The write; called with the writer.
+            size: The bytes of its key and value.
+
+        Returns:
+            A Deferred that fires with the result of ``work`` once the transaction is on the disk. It fails with the
+            :class:`RevisionConflict` that ``work`` raised, or with :class:`Unavailable` if the whole transaction was
+            rolled back. If it is cancelled, the write may still happen.
+
+        Raises:
+            Overloaded: Too many writes are waiting.
         """
         if len(self._waiting) >= self._limit or self._waiting_bytes > WAITING_BYTES:
             raise Overloaded("too many writes are waiting for the disk")
@@ -97,31 +112,31 @@ class GroupCommit:
         return done
 
     async def drained(self) -> None:
-        """Wait until every write that was accepted has been answered."""
-        if self._committing or self._waiting or self._settled or self._answering:
+        """Wait until all accepted writes have their results."""
+        if self._committing or self._waiting or self._finished or self._delivering:
             done: Deferred[None] = Deferred()
             self._idle.append(done)
             await done
 
     def _advance(self) -> None:
-        """Answer what is settled, and keep the disk busy. A writer that is answered may submit again from there."""
-        if self._answering:
+        """Deliver results, and keep the disk busy. A writer may submit again while it gets its result."""
+        if self._delivering:
             return
-        self._answering = True
+        self._delivering = True
         try:
             self._begin()
-            while self._settled:
-                self._answer(self._settled.popleft())
+            while self._finished:
+                self._deliver(self._finished.popleft())
                 self._begin()
         finally:
-            self._answering = False
+            self._delivering = False
         if not self._committing:
             idle, self._idle = self._idle, []
             for done in idle:
                 done.callback(None)
 
     def _begin(self) -> None:
-        """Start the next group, unless one is on its way to the disk. Groups that change nothing need no disk."""
+        """Start the next group, unless the disk is busy with one. Groups that change nothing need no disk."""
         while self._waiting and not self._committing:
             jobs = [self._waiting.popleft()]
             size = jobs[0].size
@@ -134,10 +149,10 @@ class GroupCommit:
                 self._committing = True
                 self._disk.run(self._writer.commit, partial(self._committed, group))
             else:
-                self._settled.append(group)
+                self._finished.append(group)
 
     def _run(self, jobs: list[_Job]) -> _Group:
-        """Run the statements of a group; afterwards the transaction is open exactly if the writer is dirty."""
+        """Run the statements of a group; afterwards the transaction is open if and only if the writer is dirty."""
         outcomes: list[tuple[Deferred[int], int | Exception]] = []
         failed = _Group([(job.done, 0) for job in jobs], [], 0).failed
         try:
@@ -149,11 +164,11 @@ class GroupCommit:
                     outcomes.append((job.done, job.work(self._writer)))
                 except RevisionConflict as conflict:
                     outcomes.append((job.done, conflict))
-            # Before a rollback, which begins a new list: that one is the next group's, and not on the disk yet.
+            # Taken before a rollback, which starts a new list for the next group.
             changes, compacted = self._writer.changes, self._writer.compacted
             if not self._writer.dirty:
                 self._rollback()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the writers get an answer and the queue goes on
+        except Exception as error:  # noqa: BLE001 - whatever it is, the writers get a result and the queue goes on
             self._rollback()
             return failed(str(error))
         return _Group(outcomes, changes, compacted)
@@ -161,11 +176,11 @@ class GroupCommit:
     def _committed(self, group: _Group, error: Exception | None) -> None:
         self._committing = False
         if error is None:
-            self._writer.settle()
-            self._settled.append(group)
+            self._writer.committed()
+            self._finished.append(group)
         else:
             self._rollback()
-            self._settled.append(group.failed(str(error)))
+            self._finished.append(group.failed(str(error)))
         self._advance()
 
     def _rollback(self) -> None:
@@ -175,7 +190,7 @@ class GroupCommit:
         except Exception:  # noqa: BLE001 - see _run
             self._log.failure("The transaction could not be rolled back")
 
-    def _answer(self, group: _Group) -> None:
+    def _deliver(self, group: _Group) -> None:
         if group.compacted:
             self._publish(group.changes, group.compacted)
         for done, outcome in group.outcomes:

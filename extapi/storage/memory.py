@@ -1,6 +1,6 @@
-"""A store in memory, for development and tests: everything is gone with the process.
+"""A store in memory, for development and tests: nothing survives the process.
 
-It must not know files or threads. Nothing here ever waits, so each call is answered in the turn that made it.
+Must not know files or threads. Nothing here ever waits: each call returns in the same turn of the reactor.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Protocol
 
 from sortedcontainers import SortedDict
 
-from extapi.storage.base import Batch, Change, Compacted, Entry, Future, Page, RevisionConflict, Unavailable
+from extapi.storage.base import Batch, Compacted, Future, KeyValue, LogEvent, Page, RevisionConflict, Unavailable
 from extapi.storage.keys import check_write, successor
-from extapi.storage.tail import LogTail, Past, Tails
+from extapi.storage.tail import LogReader, Past, Tails
 
 PART = 500
-"""How many changes of the past a tail gets at a time."""
+"""How many changes of the past a tail reads at a time."""
 
 
 class Seconds(Protocol):
-    """The part of a clock that is used here; Twisted's reactors and ``task.Clock`` have it."""
+    """The time; Twisted's reactors and ``task.Clock`` are examples."""
 
     def seconds(self) -> float:
         """Seconds since the epoch."""
@@ -40,7 +40,7 @@ class _History:
         self.values.append(value)
 
     def at(self, revision: int) -> tuple[bytes, int] | None:
-        """Value and revision as of a revision; ``None``: did not exist then."""
+        """Value and revision as of a revision; None if the key did not exist then."""
         index = bisect_right(self.revisions, revision) - 1
         if index < 0:
             return None
@@ -48,7 +48,7 @@ class _History:
         return None if value is None else (value, self.revisions[index])
 
     def forget(self, revision: int) -> bool:
-        """Drop what cannot be read at ``revision`` or later; whether something is left."""
+        """Drop what cannot be read at ``revision`` or later, and return whether anything is left."""
         index = bisect_right(self.revisions, revision) - 1
         if index >= 0 and self.values[index] is None:
             index += 1
@@ -61,16 +61,16 @@ class _History:
 class MemoryBackend:
     """A :class:`~extapi.storage.base.Backend` in memory.
 
-    Revisions start at the clock's microseconds, so that a new process goes on above an old one's, however fast that one
-    wrote (a revision a microsecond is out of reach), and a client that resumes from before the restart gets
-    ``Compacted`` and not silence. They stay below 2**53, where JSON numbers are exact, until the year 2255.
+    Revisions start at the clock's microseconds, so those of a new process are above those of the last one, however fast it
+    wrote: one commit per microsecond is out of reach. A client that resumes from before the restart therefore gets
+    ``Compacted`` instead of silence. Revisions stay below 2**53, where JSON numbers are exact, until the year 2255.
     """
 
     def __init__(self, clock: Seconds) -> None:
         self._oldest = self._current = max(1, int(clock.seconds() * 1_000_000))
         self._keys: SortedDict[bytes, _History] = SortedDict()
-        self._log: list[Change] = []
-        """The change of revision R stands at ``R - oldest - 1``: revisions have no holes."""
+        self._log: list[LogEvent] = []
+        """The change of revision R has the index ``R - oldest - 1``, since revisions have no gaps."""
         self._closed = False
         self._tails = Tails(self)
 
@@ -78,12 +78,12 @@ class MemoryBackend:
         if self._closed:
             raise Unavailable("the store is closed")
 
-    def _live(self, key: bytes) -> Entry | None:
+    def _live(self, key: bytes) -> KeyValue | None:
         history = self._keys.get(key)
         found = history.at(self._current) if history else None
-        return Entry(key, *found) if found else None
+        return KeyValue(key, *found) if found else None
 
-    async def get(self, key: bytes) -> Entry | None:
+    async def get(self, key: bytes) -> KeyValue | None:
         """See :meth:`extapi.storage.base.Backend.get`."""
         self._check_open()
         return self._live(key)
@@ -101,7 +101,7 @@ class MemoryBackend:
             raise Future(self._current)
         if at < self._oldest:
             raise Compacted(self._oldest)
-        entries: list[Entry] = []
+        entries: list[KeyValue] = []
         remaining = 0
         first, inclusive = (prefix, True) if after < prefix else (after, False)
         for key in self._keys.irange(first, successor(prefix), inclusive=(inclusive, False)):
@@ -111,11 +111,11 @@ class MemoryBackend:
             if limit and len(entries) >= limit:
                 remaining += 1
             else:
-                entries.append(Entry(key, *found))
+                entries.append(KeyValue(key, *found))
         return Page(entries, at, remaining > 0, remaining)
 
     async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
-        """See :meth:`extapi.storage.base.Backend.commit`; as durable as the process."""
+        """See :meth:`extapi.storage.base.Backend.commit`; durable as long as the process lives."""
         self._check_open()
         check_write(key, value, expected)
         live = self._live(key)
@@ -123,13 +123,13 @@ class MemoryBackend:
             raise RevisionConflict(live)
         self._current = revision = self._current + 1
         self._keys.setdefault(key, _History()).add(revision, value)
-        change = Change(revision, key, value, live.value if live else None)
+        change = LogEvent(revision, key, value, live.value if live else None)
         self._log.append(change)
         self._tails.publish([change], revision)
         return revision
 
-    def tail(self, after: int) -> LogTail:
-        """See :meth:`extapi.storage.base.Backend.tail`; ``Future`` where ``after`` has not been reached."""
+    def tail(self, after: int) -> LogReader:
+        """See :meth:`extapi.storage.base.Backend.tail`."""
         return self._tails.tail(after)
 
     def past(self, after: int) -> Past:
@@ -150,7 +150,7 @@ class MemoryBackend:
         self._tails.publish([], self._current)
 
     async def compact(self, revision: int, *, expected: int) -> int:
-        """See :meth:`extapi.storage.base.Backend.compact`; done in one go, as it only drops references."""
+        """See :meth:`extapi.storage.base.Backend.compact`; done at once, since it only drops references."""
         self._check_open()
         if expected != self._oldest or revision <= self._oldest:
             return self._oldest

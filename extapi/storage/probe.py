@@ -1,7 +1,7 @@
-"""Whether a store takes writes, as the last one has shown; while it does not, one of our own is tried at intervals.
+"""Whether a store takes writes, judged by the last one; while it does not, the server tries writes of its own.
 
-Nobody is sent to a server that is not ready, so that no client's write would ever show that the disk has room again.
-Must not know who asks, nor what a failure looks like in a particular store.
+Clients are not routed to a server that is not ready, so none of their writes would show that the disk has room again. Must
+not know HTTP, or how a particular store fails.
 """
 
 from __future__ import annotations
@@ -11,27 +11,25 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from extapi.storage.base import Backend, Entry, Overloaded, Page, RevisionConflict, Tail, Unavailable
+from extapi.storage.base import Backend, KeyValue, Overloaded, Page, RevisionConflict, Tail, Unavailable
 
 KEY = b"/extapi/write-probe"
-"""What is written: the key belongs to no resource."""
+"""The key that is written; it belongs to no resource."""
 INTERVAL = 2.0
-"""Seconds between two attempts."""
+"""The time between two attempts, in seconds."""
 REFUSES = "the store refuses writes"
 
 _NO_SIGN = (RevisionConflict, Overloaded, CancelledError, ValueError)
-"""What a commit may raise although the store takes writes."""
+"""Exceptions of a commit that do not mean that the store refuses writes."""
 
 
 class ProbedBackend:
-    """A :class:`~extapi.storage.base.Backend` that passes everything on to ``backend``, and looks at what becomes of writes.
-
-    ``clock`` is an ``IReactorTime``.
-    """
+    """A :class:`~extapi.storage.base.Backend` that delegates to another one and observes whether writes succeed."""
 
     _log = Logger()
 
     def __init__(self, backend: Backend, clock: Any) -> None:
+        """Wrap ``backend``; ``clock`` is an ``IReactorTime``."""
         self._backend = backend
         self._clock = clock
         self._failing = False
@@ -39,7 +37,10 @@ class ProbedBackend:
         self._closed = False
 
     def check(self) -> str | None:
-        """The readiness check. Details are in the log only: they may name files, and anybody may ask."""
+        """The readiness check: None, or why the server is not ready.
+
+        Details are in the log only, since they may name files and anybody may read the check.
+        """
         return REFUSES if self._failing else None
 
     async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
@@ -56,14 +57,14 @@ class ProbedBackend:
         return revision
 
     async def compact(self, revision: int, *, expected: int) -> int:
-        """See :meth:`extapi.storage.base.Backend.compact`; a write as well, and one that comes without clients."""
+        """See :meth:`extapi.storage.base.Backend.compact`; it is a write as well, and happens without clients."""
         try:
             return await self._backend.compact(revision, expected=expected)
         except Unavailable as error:
             self._failed(error)
             raise
 
-    async def get(self, key: bytes) -> Entry | None:
+    async def get(self, key: bytes) -> KeyValue | None:
         """See :meth:`extapi.storage.base.Backend.get`."""
         return await self._backend.get(key)
 
@@ -96,8 +97,8 @@ class ProbedBackend:
     def _failed(self, error: Exception) -> None:
         if not self._failing and not self._closed:
             self._failing = True
-            self._log.error("a write failed, the server is not ready until one succeeds: {error}", error=error)
-            self._schedule(0.0)  # it may have been that write alone
+            self._log.error("a write failed; the server is not ready until one succeeds: {error}", error=error)
+            self._schedule(0.0)  # only that write may have failed
 
     def _healed(self) -> None:
         self._failing = False
@@ -117,11 +118,11 @@ class ProbedBackend:
         Deferred.fromCoroutine(self._try())
 
     async def _try(self) -> None:
-        """Write, and come back unless that succeeded."""
+        """Try a write, and schedule another unless it succeeds."""
         try:
             entry = await self._backend.get(KEY)
             await self.commit(KEY, b"1", expected=entry.revision if entry else 0)
-        except Exception as error:  # noqa: BLE001 - whatever a store raises, another attempt follows
+        except Exception as error:  # noqa: BLE001 - whatever a store raises, there is another attempt
             self._log.debug("the attempt to write failed as well: {error}", error=error)
         if self._failing and not self._closed:
             self._schedule(INTERVAL)

@@ -1,6 +1,6 @@
-"""The SQL of an SQLite store: reading the log as of a revision, and adding to it. Knows no threads and no waiting.
+"""The SQL of an SQLite store: reads the log as of a revision, and appends to it. Knows no threads and no waiting.
 
-Every read is bounded by a revision the caller gives: the file may already hold rows that nobody has been told of.
+The caller bounds every read by a revision, since the file may already have rows that are not published.
 """
 
 from __future__ import annotations
@@ -8,38 +8,38 @@ from __future__ import annotations
 import sqlite3
 from collections import OrderedDict
 
-from extapi.storage.base import Batch, Change, Entry, Page, RevisionConflict
+from extapi.storage.base import Batch, KeyValue, LogEvent, Page, RevisionConflict
 from extapi.storage.keys import successor
 from extapi.storage.tail import Past
 
 PART_ROWS = 500
 PART_BYTES = 8 * 1024 * 1024
-"""A part of the past that a tail reads: at most so many changes, and no more once so many bytes are read."""
+"""How many changes of the past a tail reads at a time, and after how many bytes it stops earlier."""
 CLEAN_ROWS = 250
 CLEAN_BYTES = 1024 * 1024
-"""One step of cleaning: at most so many rows of the log, and no more once values of so many bytes are dropped."""
+"""How many rows of the log one step of cleaning covers, and after how many bytes of deleted values it stops earlier."""
 VACUUM_PAGES = 64
-"""How many pages one step gives back to the file system."""
+"""How many pages one step returns to the file system."""
 SPARE_PAGES = 256
-"""Free pages that stay in the file: they are wanted again soon."""
+"""How many free pages stay in the file, as they are needed again soon."""
 COUNTS = 64
-"""How many lists in progress have their remaining count remembered."""
+"""For how many lists in progress the count of remaining keys is remembered."""
 
 
 class Reader:
-    """Reads what is committed, on a connection of its own."""
+    """Reads what is committed, on its own connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._counts: OrderedDict[tuple[bytes, int, bytes], int] = OrderedDict()
-        """Keys left after a page, by prefix, revision and the page's last key: the past never changes."""
+        """The keys that remain after a page, by prefix, revision and last key of the page. The past never changes."""
 
-    def get(self, key: bytes, at: int) -> Entry | None:
-        """The entry as of a revision."""
+    def get(self, key: bytes, at: int) -> KeyValue | None:
+        """The value of a key as of a revision."""
         row = self._connection.execute(
             "SELECT value, revision FROM log WHERE key = ? AND revision <= ? ORDER BY revision DESC LIMIT 1", (key, at)
         ).fetchone()
-        return None if row is None or row[0] is None else Entry(key, *row)
+        return None if row is None or row[0] is None else KeyValue(key, *row)
 
     def page(self, prefix: bytes, at: int, after: bytes, limit: int) -> Page:
         """See :meth:`extapi.storage.base.Backend.page`."""
@@ -49,23 +49,23 @@ class Reader:
         if end is not None:
             where += " AND key < ?"
             bounds.append(end)
-        # With max() alone SQLite takes `dead` from the row that has the maximum; the index has all three columns.
+        # With max() alone, SQLite takes `dead` from the row that has the maximum. The index has all three columns.
         live = f"SELECT key, max(revision) AS revision, dead FROM log WHERE {where} GROUP BY key HAVING NOT dead"  # noqa: S608 - made of constants
         rows = self._connection.execute(
             f"SELECT log.key, log.value, log.revision FROM ({live} ORDER BY key LIMIT ?) AS live "  # noqa: S608 - made of constants
             "JOIN log USING (revision) ORDER BY log.key",
             (*bounds, limit or -1),
         ).fetchall()
-        entries = [Entry(*row) for row in rows]
+        entries = [KeyValue(*row) for row in rows]
         remaining = 0
         if limit and len(entries) == limit:
             remaining = self._remaining(prefix, at, after, entries, (live, bounds))
         return Page(entries, at, remaining > 0, remaining)
 
     def _remaining(
-        self, prefix: bytes, at: int, after: bytes, entries: list[Entry], live: tuple[str, list[bytes | int]]
+        self, prefix: bytes, at: int, after: bytes, entries: list[KeyValue], live: tuple[str, list[bytes | int]]
     ) -> int:
-        """How many keys follow: counted on the first page, then taken down from page to page."""
+        """How many keys remain: counted for the first page, then reduced from page to page."""
         before = self._counts.pop((prefix, at, after), None)
         if before is None:
             query, bounds = live
@@ -78,8 +78,8 @@ class Reader:
         return remaining
 
     def past(self, after: int, until: int) -> Past:
-        """The changes after a revision, up to and with another, as far as they fit into one part."""
-        changes: list[Change] = []
+        """The changes after one revision and up to another, inclusive, as far as they fit into one part."""
+        changes: list[LogEvent] = []
         size = 0
         cursor = self._connection.execute(
             "SELECT log.revision, log.key, log.value, old.value FROM log LEFT JOIN log AS old ON old.revision = log.previous "
@@ -87,7 +87,7 @@ class Reader:
             (after, until),
         )
         for row in cursor:
-            change = Change(*row)
+            change = LogEvent(*row)
             changes.append(change)
             size += len(change.value or b"") + len(change.previous or b"")
             if len(changes) >= PART_ROWS or size >= PART_BYTES:
@@ -97,13 +97,13 @@ class Reader:
 
 
 class Writer:
-    """Adds to the log, in transactions that the caller opens, commits and rolls back."""
+    """Appends to the log, in transactions that the caller opens, commits and rolls back."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.revision, self.compacted = self._state()
-        """The last revision given out, committed or not, and the compaction in force."""
-        self.changes: list[Change] = []
+        """The last revision that was assigned, committed or not, and the revision of the compaction in force."""
+        self.changes: list[LogEvent] = []
         """The commits of the open transaction."""
         self.dirty = False
         """Whether the open transaction changed anything."""
@@ -112,7 +112,7 @@ class Writer:
     def _state(self) -> tuple[int, int]:
         (last,) = self._connection.execute("SELECT coalesce(max(revision), 0) FROM log").fetchone()
         compacted = self._mark("compacted")
-        # The newest row may be a delete that is compacted away, so the log alone does not tell.
+        # The newest row may have been a delete that is compacted, so the log alone is not enough.
         return max(last, compacted), compacted
 
     def _mark(self, name: str) -> int:
@@ -124,7 +124,7 @@ class Writer:
         self.dirty = True
 
     def begin(self) -> None:
-        """Open a transaction; takes the write lock at once, so that nothing can refuse it later."""
+        """Open a transaction. It takes the write lock at once, so that nothing can refuse it later."""
         self._undo()
         self._connection.execute("BEGIN IMMEDIATE")
         if self._stale:
@@ -132,18 +132,18 @@ class Writer:
             self._stale = False
 
     def commit(self) -> None:
-        """End the transaction; returns when it is on the disk. :meth:`settle` follows, or :meth:`rollback`."""
+        """Commit the transaction; return when it is on the disk. Call :meth:`committed` or :meth:`rollback` afterwards."""
         self._connection.execute("COMMIT")
 
-    def settle(self) -> None:
-        """The commit went through."""
+    def committed(self) -> None:
+        """Note that the commit succeeded."""
         self.changes = []
         self.dirty = False
 
     def rollback(self) -> None:
-        """Undo the transaction, if one is open; the next one begins with what the file has."""
+        """Undo the transaction, if one is open; the next one starts from the content of the file."""
         self._stale = self._stale or self.dirty
-        self.settle()
+        self.committed()
         self._undo()
 
     def _undo(self) -> None:
@@ -151,11 +151,15 @@ class Writer:
             self._connection.execute("ROLLBACK")
 
     def append(self, key: bytes, value: bytes | None, expected: int) -> int:
-        """Add a commit; raises :class:`RevisionConflict`."""
+        """Append a commit.
+
+        Raises:
+            RevisionConflict: The key is at another revision.
+        """
         row = self._connection.execute(
             "SELECT value, revision FROM log WHERE key = ? ORDER BY revision DESC LIMIT 1", (key,)
         ).fetchone()
-        live = None if row is None or row[0] is None else Entry(key, *row)
+        live = None if row is None or row[0] is None else KeyValue(key, *row)
         if (live.revision if live else 0) != expected:
             raise RevisionConflict(live)
         self.dirty = True
@@ -163,21 +167,28 @@ class Writer:
         self._connection.execute(
             "INSERT INTO log VALUES (?, ?, ?, ?, ?)", (revision, key, value, expected, int(value is None))
         )
-        self.changes.append(Change(revision, key, value, live.value if live else None))
+        self.changes.append(LogEvent(revision, key, value, live.value if live else None))
         return revision
 
     def compact(self, revision: int, expected: int) -> int:
-        """Put a compaction in force if ``expected`` is in force now; what is in force afterwards. The rows stay."""
+        """Put a compaction in force if ``expected`` is in force now; :meth:`clean` deletes the rows.
+
+        Returns:
+            The revision of the compaction that is in force now.
+        """
         if expected == self.compacted and revision > self.compacted:
             self._set_mark("compacted", revision)
             self.compacted = revision
         return self.compacted
 
     def clean(self) -> int:
-        """Delete some rows that cannot be read any more; 1 if there may be more of them, else 0.
+        """Delete some rows that can no longer be read.
 
-        Each row of the log up to the compaction drops the row it replaced and, if it is a delete, itself. So the work
-        is in proportion to the writes, whatever the number of live keys, and stops and goes on anywhere.
+        For each row of the log up to the compaction, the row that it replaced is deleted, and the row itself if it is a
+        delete. So the work is proportional to the writes, whatever the number of live keys, and can stop and resume anywhere.
+
+        Returns:
+            1 if there may be more such rows, else 0.
         """
         cleaned = self._mark("cleaned")
         rows = self._connection.execute(
@@ -205,10 +216,14 @@ class Writer:
         return int(cleaned < self.compacted)
 
     def vacuum(self) -> int:
-        """Give some free pages back to the file system; 1 if there are more, else 0."""
+        """Return some free pages to the file system.
+
+        Returns:
+            1 if there are more, else 0.
+        """
         (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
         if free > SPARE_PAGES:
-            # Each row that is fetched is one page.
+            # Each fetched row is one page.
             self._connection.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
             self.dirty = True
         return int(free > SPARE_PAGES + VACUUM_PAGES)

@@ -1,7 +1,7 @@
 """A store in one SQLite file, owned by one process: durable, and safe against a crash at any moment.
 
-Writes go through :mod:`extapi.storage.group`; reads run at once, on a connection of their own, pinned to the last
-revision that was published. It must not know API types, or who reads.
+Writes go through :mod:`extapi.storage.group`. Reads run at once, on their own connection, at the last revision that was
+published. Must not know API types, or readers.
 """
 
 from __future__ import annotations
@@ -14,24 +14,21 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from extapi.storage.base import Change, Compacted, Entry, Future, Page, Unavailable
+from extapi.storage.base import Compacted, Future, KeyValue, LogEvent, Page, Unavailable
 from extapi.storage.disk import DiskThread
 from extapi.storage.file import StoreFile
 from extapi.storage.group import WAITING, GroupCommit, Work
 from extapi.storage.keys import check_write
 from extapi.storage.records import Reader, Writer
-from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES, LogTail, Past, Tails
+from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES, LogReader, Past, Tails
 
 
 class SqliteBackend:
     """A :class:`~extapi.storage.base.Backend` in a file.
 
-    Opens the file at once and raises :class:`~extapi.storage.file.UnusableFile`. ``reactor`` is an
-    ``IReactorFDSet``; its thread is the only one that may call.
-
-    A commit that fails (disk full, file read-only or removed, an I/O error) raises ``Unavailable`` and is rolled back
-    with all writes of its transaction; reads go on, and writes work again as soon as the file lets them. Only when the
-    disk reports an error *after* taking the data may a refused write be there after a crash: no store can tell.
+    A commit that fails (disk full, file read-only or removed, I/O error) is ``Unavailable`` to its caller, and is rolled back
+    with all writes of its transaction. Reads go on, and writes succeed again as soon as the file permits. Only if the disk
+    reports an error *after* it has stored the data can a refused write be there after a crash; no store can prevent that.
     """
 
     def __init__(
@@ -43,6 +40,18 @@ class SqliteBackend:
         behind_changes: int = BEHIND_CHANGES,
         behind_bytes: int = BEHIND_BYTES,
     ) -> None:
+        """Open the file.
+
+        Args:
+            reactor: An ``IReactorFDSet``; all calls must come from its thread.
+            path: The file, created if it does not exist.
+            waiting: How many writes may wait for the disk.
+            behind_changes: How many changes may wait for the reader of a tail.
+            behind_bytes: How many bytes of values may wait for it.
+
+        Raises:
+            UnusableFile: The file cannot be used as a store.
+        """
         self._file = StoreFile(path)
         try:
             writer = Writer(self._file.writer)
@@ -61,8 +70,8 @@ class SqliteBackend:
     def _refusal(self) -> str:
         return f"{self._file.path} was moved or removed" if self._file.gone() else ""
 
-    def _publish(self, changes: list[Change], compacted: int) -> None:
-        """A group is on the disk: from here on it is what readers see. Tails have it before the writers go on."""
+    def _publish(self, changes: list[LogEvent], compacted: int) -> None:
+        """A group is on the disk: let readers see it. Tails get it before the writers go on."""
         self._oldest = compacted
         if changes:
             self._current = changes[-1].revision
@@ -82,7 +91,7 @@ class SqliteBackend:
             raise Unavailable("the store is closed")
         return self._group.submit(work, size)
 
-    async def get(self, key: bytes) -> Entry | None:
+    async def get(self, key: bytes) -> KeyValue | None:
         """See :meth:`extapi.storage.base.Backend.get`."""
         with self._reading():
             return self._reader.get(key, self._current)
@@ -106,12 +115,12 @@ class SqliteBackend:
             raise Future(self._current)
 
     async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
-        """See :meth:`extapi.storage.base.Backend.commit`; if the caller is cancelled, it may still be written."""
+        """See :meth:`extapi.storage.base.Backend.commit`; if the caller is cancelled, the write may still happen."""
         check_write(key, value, expected)
         return await self._submit(lambda writer: writer.append(key, value, expected), len(key) + len(value or b""))
 
-    def tail(self, after: int) -> LogTail:
-        """See :meth:`extapi.storage.base.Backend.tail`; ``Future`` where ``after`` has not been reached."""
+    def tail(self, after: int) -> LogReader:
+        """See :meth:`extapi.storage.base.Backend.tail`."""
         return self._tails.tail(after)
 
     def past(self, after: int) -> Past:
@@ -128,8 +137,8 @@ class SqliteBackend:
     async def compact(self, revision: int, *, expected: int) -> int:
         """See :meth:`extapi.storage.base.Backend.compact`.
 
-        The compaction is in force first; then what it makes unreadable is deleted in small steps, between which other
-        writes go on, and pages are given back. What a crash leaves undone the next compaction does.
+        First the compaction takes effect. Then the rows that can no longer be read are deleted, and pages are returned to the
+        file system, in small steps between other writes. After a crash, the next compaction does the rest.
         """
         with self._reading():
             if revision > self._current:
@@ -147,7 +156,7 @@ class SqliteBackend:
             return self._oldest
 
     async def close(self) -> None:
-        """See :meth:`extapi.storage.base.Backend.close`; needs the reactor to run. Later calls wait for the first."""
+        """See :meth:`extapi.storage.base.Backend.close`; needs a running reactor. Later calls wait for the first."""
         if self._closed:
             return
         done: Deferred[None] = Deferred()

@@ -1,7 +1,7 @@
-"""Readers of the log: the past in parts, then live, without a gap and without a repeat.
+"""Tails: the past of a log in parts, then live commits, without gaps or repetition.
 
-Shared by the backends that keep their log in this process. It must not know where the log is kept: the past comes from
-a :class:`Log`, the live part from whoever calls :meth:`Tails.publish` in the reactor's thread.
+For backends that keep their log in this process. Must not know where: the past comes from a :class:`Log`, live commits from
+calls of :meth:`Tails.publish` in the reactor's thread.
 """
 
 from __future__ import annotations
@@ -11,29 +11,32 @@ from typing import NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred
 
-from extapi.storage.base import Batch, Change, Unavailable
+from extapi.storage.base import Batch, LogEvent, Unavailable
 
 BEHIND_CHANGES = 10_000
-"""How many changes may wait for a reader; one more ends it with :class:`Unavailable`."""
+"""How many changes may wait for a reader; one more ends its tail with :class:`Unavailable`."""
 BEHIND_BYTES = 64 * 1024 * 1024
-"""How many bytes of values may wait for a reader; the values are shared between readers, but one may hold them alone."""
+"""How many bytes of values may wait for a reader. Readers share values, but one may be the last that holds them."""
 
 
 class Past(NamedTuple):
-    """A part of the log that has been written already."""
+    """A part of the log that was written before a tail went live."""
 
     batch: Batch
     more: bool
-    """Whether the log goes on after it; if not, ``batch.progress`` is the current revision."""
+    """Whether the log continues; if not, ``batch.progress`` is the current revision."""
 
 
 class Log(Protocol):
-    """What a tail reads the past from."""
+    """The log of a backend, from which tails read the past."""
 
     def past(self, after: int) -> Past:
-        """The next part of the log after a revision; raises ``Compacted``, ``Future`` or ``Unavailable``.
+        """The next part of the log after a revision, without changes that are not published yet: those follow live.
 
-        It may hold no change that is not published yet: those come live.
+        Raises:
+            Compacted: The revision is older than the oldest that is kept.
+            Future: The revision is newer than the current one.
+            Unavailable: The log cannot be read now.
         """
         ...
 
@@ -45,16 +48,16 @@ class Tails:
         self._log = log
         self._changes = changes
         self._size = size
-        self._live: list[LogTail] = []
+        self._live: list[LogReader] = []
 
-    def tail(self, after: int) -> LogTail:
-        """A new tail; it costs nothing until it is iterated."""
-        return LogTail(self, self._log, after)
+    def tail(self, after: int) -> LogReader:
+        """A new tail, which costs nothing until it is iterated."""
+        return LogReader(self, self._log, after)
 
-    def publish(self, changes: list[Change], progress: int) -> None:
-        """Give a batch to every live tail; those that wait have read it when this returns.
+    def publish(self, changes: list[LogEvent], progress: int) -> None:
+        """Give a batch to every live tail; when this returns, readers that were waiting have processed it.
 
-        First everybody has it, then readers are woken: a reader that commits in turn cannot make another one see the
+        All tails get it before any reader resumes, so that a reader that commits in turn cannot make another reader see the
         second change before the first.
         """
         batch = Batch(changes, progress)
@@ -66,25 +69,25 @@ class Tails:
             tail.wake()
 
     def end(self) -> None:
-        """End every live tail once its reader has had what waits for it."""
+        """End every live tail after its reader has taken what is queued."""
         live, self._live = self._live, []
         for tail in live:
             tail.end(None)
 
-    def join(self, tail: LogTail) -> None:
-        """From now on the tail gets what is published."""
+    def join(self, tail: LogReader) -> None:
+        """Give the tail what is published from now on."""
         self._live.append(tail)
 
-    def leave(self, tail: LogTail) -> None:
-        """The tail gets nothing any more; fine if it was not live."""
+    def leave(self, tail: LogReader) -> None:
+        """Give the tail nothing more; does nothing if it is not live."""
         if tail in self._live:
             self._live.remove(tail)
 
 
-class LogTail:
-    """A tail (see :class:`extapi.storage.base.Tail`). One reader at a time.
+class LogReader:
+    """A tail (see :class:`extapi.storage.base.Tail`), for one reader at a time.
 
-    The past is read at once, in parts, on the reader's turn; a reader of a long past lets the reactor breathe itself.
+    The past is read without waiting, one part per step of the iteration; the reader of a long past has to pause by itself.
     """
 
     def __init__(self, tails: Tails, log: Log, after: int) -> None:
@@ -99,7 +102,7 @@ class LogTail:
         self._queued_bytes = 0
         self._waiting: Deferred[None] | None = None
 
-    def __aiter__(self) -> LogTail:
+    def __aiter__(self) -> LogReader:
         return self
 
     async def __anext__(self) -> Batch:
@@ -123,7 +126,7 @@ class LogTail:
                     return past
 
     def _advance(self) -> Batch | None:
-        """The next part of the past; at its end the tail becomes live in the same turn, so nothing falls between."""
+        """The next part of the past. After the last one the tail goes live in the same turn, so that nothing is missed."""
         try:
             batch, more = self._log.past(self._position)
         except Exception:
@@ -137,13 +140,13 @@ class LogTail:
         return batch if moved else None
 
     def _forget(self, _: Deferred[None]) -> None:
-        """The reader was cancelled while it waited; another may come."""
+        """The reader was cancelled while it waited; there may be another one."""
         self._waiting = None
 
     def push(self, batch: Batch, size: int, *, changes: int, limit: int) -> None:
-        """Queue a batch without waking the reader. A single batch always fits; a second one only within the bounds."""
+        """Queue a batch without resuming the reader. One batch always fits; further ones only within the bounds."""
         if self._queue and not batch.changes:
-            # A mark alone is folded into what waits already: marks must not pile up before a slow reader.
+            # Progress alone is merged into the last batch, so that it does not pile up before a slow reader.
             last, last_size = self._queue.pop()
             self._queue.append((Batch(last.changes, batch.progress), last_size))
             return
@@ -157,20 +160,20 @@ class LogTail:
             self._queue.append((batch, size))
 
     def wake(self) -> None:
-        """Let a waiting reader take what is queued; it runs before this returns."""
+        """Resume a waiting reader, which runs before this returns."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.callback(None)
 
     def end(self, error: Exception | None) -> None:
-        """End with ``error``, or normally, after what is queued has been read."""
+        """End with ``error``, or normally, after the reader has taken what is queued."""
         if not self._ended:
             self._ended = True
             self._error = error
             self.wake()
 
     def close(self) -> None:
-        """End the iteration now; what is queued is dropped."""
+        """End the iteration now, and drop what is queued."""
         self._queue.clear()
         self._error = None
         self._tails.leave(self)

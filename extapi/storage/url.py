@@ -1,4 +1,4 @@
-"""Which backend a URL names: the values of ``--storage``."""
+"""Storage URLs, the values of ``--storage``, and the backends they name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ _SQLITE = "sqlite:///"
 
 
 def parse_url(url: str) -> str:
-    """The path that ``sqlite:///relative/path`` or ``sqlite:////absolute/path`` names; the empty string for ``memory:``.
+    """Parse a storage URL.
 
-    The path is taken as it is written, nothing in it is percent-decoded. Raises ``ValueError`` for any other URL.
+    Args:
+        url: ``memory:``, ``sqlite:///relative/path`` or ``sqlite:////absolute/path``. The path is not percent-decoded.
+
+    Returns:
+        The path; empty for ``memory:``.
+
+    Raises:
+        ValueError: Any other URL.
     """
     if url == "memory:":
         return ""
@@ -25,9 +32,15 @@ def parse_url(url: str) -> str:
 
 
 def open_backend(url: str, reactor: Any) -> Backend:
-    """Open what ``url`` names (:func:`parse_url`). ``reactor`` provides ``IReactorTime`` and ``IReactorFDSet``.
+    """Open the store that a URL names.
 
-    Raises ``ValueError`` for a wrong URL, :class:`~extapi.storage.file.UnusableFile` for a file that cannot be used.
+    Args:
+        url: See :func:`parse_url`.
+        reactor: Provides ``IReactorTime`` and ``IReactorFDSet``.
+
+    Raises:
+        ValueError: The URL is wrong.
+        UnusableFile: The file cannot be used as a store.
     """
     path = parse_url(url)
     return SqliteBackend(reactor, path) if path else MemoryBackend(reactor)

@@ -1,10 +1,10 @@
-"""Public test tools: an in-memory client through the real chain, and property tests of conversions.
+"""Public test tools: an in-memory server with the real request chain, and property tests of conversions.
 
-What stands here is a promise to authors, as ``extapi`` itself is.
+These names are promised to authors, like those of ``extapi``.
 """
 
 from __future__ import annotations
 
-from extapi.testing.memory import AllowAll, Answer, InMemoryServer, Namespaces, Stream, serve
+from extapi.testing.memory import AllowAll, InMemoryServer, Namespaces, ServerResponse, Stream, serve
 
-__all__ = ["AllowAll", "Answer", "InMemoryServer", "Namespaces", "Stream", "serve"]
+__all__ = ["AllowAll", "InMemoryServer", "Namespaces", "ServerResponse", "Stream", "serve"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import random
 
-from extapi.storage.base import Backend, Entry, Future, RevisionConflict
+from extapi.storage.base import Backend, Future, KeyValue, RevisionConflict
 from extapi.testing.stories import Suite, refusal, story, together
 
 
 class EntryStories(Suite):
-    """Commits are compare-and-set, pages are of one revision."""
+    """Commits are compare-and-set, and all pages of a list show one revision."""
 
     # Entries
 
@@ -25,14 +25,14 @@ class EntryStories(Suite):
 
     @story
     async def test_each_commit_has_the_next_revision(self, store: Backend) -> None:
-        """Create, update, delete: all on one number line, and a read sees what has returned."""
+        """Creates, updates and deletes share one sequence, and a read sees every finished commit."""
         seen = [await store.revision()]
         seen.append(await store.commit(b"/a", b"1", expected=0))
-        assert await store.get(b"/a") == Entry(b"/a", b"1", seen[-1])
+        assert await store.get(b"/a") == KeyValue(b"/a", b"1", seen[-1])
         seen.append(await store.commit(b"/b", b"1", expected=0))
-        assert await store.get(b"/a") == Entry(b"/a", b"1", seen[-2])
+        assert await store.get(b"/a") == KeyValue(b"/a", b"1", seen[-2])
         seen.append(await store.commit(b"/a", b"2", expected=seen[-2]))
-        assert await store.get(b"/a") == Entry(b"/a", b"2", seen[-1])
+        assert await store.get(b"/a") == KeyValue(b"/a", b"2", seen[-1])
         seen.append(await store.commit(b"/a", None, expected=seen[-1]))
         assert await store.get(b"/a") is None
         assert await store.revision() == seen[-1]
@@ -40,12 +40,12 @@ class EntryStories(Suite):
 
     @story
     async def test_a_commit_that_expects_another_revision_is_refused(self, store: Backend) -> None:
-        """The refusal carries the live entry, and nothing was written."""
+        """The error has the live entry, and nothing was written."""
         made = await store.commit(b"/a", b"1", expected=0)
         live = await store.commit(b"/a", b"2", expected=made)
         for expected, value in ((0, b"x"), (made, b"x"), (made, None), (live + 1, b"x")):
             conflict = await refusal(store.commit(b"/a", value, expected=expected), RevisionConflict)
-            assert conflict.live == Entry(b"/a", b"2", live)
+            assert conflict.live == KeyValue(b"/a", b"2", live)
         for value in (b"x", None):
             assert (await refusal(store.commit(b"/b", value, expected=live), RevisionConflict)).live is None
         assert await store.revision() == live
@@ -53,34 +53,34 @@ class EntryStories(Suite):
 
     @story
     async def test_a_deleted_key_can_be_made_again(self, store: Backend) -> None:
-        """It does not exist, so 0 is expected; the revisions it had are of no use."""
+        """The key does not exist, so 0 is expected; its former revisions are not."""
         made = await store.commit(b"/a", b"1", expected=0)
         gone = await store.commit(b"/a", None, expected=made)
         for expected in (made, gone):
             assert (await refusal(store.commit(b"/a", b"2", expected=expected), RevisionConflict)).live is None
         again = await store.commit(b"/a", b"2", expected=0)
-        assert await store.get(b"/a") == Entry(b"/a", b"2", again)
+        assert await store.get(b"/a") == KeyValue(b"/a", b"2", again)
 
     @story
     async def test_a_write_that_cannot_be_meant_is_refused(self, store: Backend) -> None:
-        """An empty key could not be listed; a delete of nothing deletes nothing."""
+        """An empty key could not be listed; a delete must have something to delete."""
         await refusal(store.commit(b"", b"1", expected=0), ValueError)
         await refusal(store.commit(b"/a", None, expected=0), ValueError)
         assert await store.oldest() == await store.revision()
 
     @story
     async def test_any_bytes_are_kept(self, store: Backend) -> None:
-        """An empty value is a value. 1.5 MiB is what kube-apiserver allows in a request to etcd, and a body may have 3."""
+        """An empty value is a value. etcd allows requests of 1.5 MiB; a body here may have 3."""
         for key, value in ((b"/empty", b""), (b"\xff\x00\xfe", b"\x00\xff'\n"), (b"/large", bytes(range(256)) * 12288)):
             revision = await store.commit(key, value, expected=0)
-            assert await store.get(key) == Entry(key, value, revision)
+            assert await store.get(key) == KeyValue(key, value, revision)
             assert (await store.page(key, at=None, after=b"", limit=0)).entries == [(key, value, revision)]
 
     # Pages
 
     @story
     async def test_a_page_has_the_keys_under_the_prefix_in_order(self, store: Backend) -> None:
-        """Neighbours of the prefix are not under it, also where its last byte has no successor."""
+        """Neighbours of the prefix do not belong to it, also if its last byte has no successor."""
         names = [
             b"/a",
             b"/a/",
@@ -103,7 +103,7 @@ class EntryStories(Suite):
 
     @story
     async def test_pages_follow_each_other(self, store: Backend) -> None:
-        """``after`` is exclusive, need not exist, and may lie before the prefix; what remains is counted exactly."""
+        """``after`` is exclusive, need not exist, and may come before the prefix; the remaining count is exact."""
         for number in range(10):
             await store.commit(b"/a/%d" % number, b"x", expected=0)
         await store.commit(b"/b", b"x", expected=0)
@@ -126,7 +126,7 @@ class EntryStories(Suite):
 
     @story
     async def test_the_past_can_be_read(self, store: Backend) -> None:
-        """All pages of one list are of the revision of the first, whatever is written meanwhile (spec K13, K16)."""
+        """All pages of a list show the revision of the first, whatever is written meanwhile (behaviour K13, K16)."""
         made = [await store.commit(b"/%d" % number, b"old", expected=0) for number in range(6)]
         first = await store.page(b"/", at=None, after=b"", limit=2)
         await store.commit(b"/3", b"new", expected=made[3])
@@ -135,7 +135,7 @@ class EntryStories(Suite):
         second = await store.page(b"/", at=first.revision, after=first.entries[-1].key, limit=2)
         third = await store.page(b"/", at=first.revision, after=second.entries[-1].key, limit=2)
         assert [*first.entries, *second.entries, *third.entries] == [
-            Entry(b"/%d" % number, b"old", made[number]) for number in range(6)
+            KeyValue(b"/%d" % number, b"old", made[number]) for number in range(6)
         ]
         assert {first.revision, second.revision, third.revision} == {made[-1]}
         assert [page.remaining for page in (first, second, third)] == [4, 2, 0]
@@ -144,7 +144,7 @@ class EntryStories(Suite):
 
     @story
     async def test_the_future_cannot_be_read(self, store: Backend) -> None:
-        """Not even by a number that no store will ever reach."""
+        """Not even at a revision that no store will ever reach."""
         await store.commit(b"/a", b"1", expected=0)
         current = await store.revision()
         for revision in (current + 1, 2**63, 2**80):
@@ -155,7 +155,7 @@ class EntryStories(Suite):
 
     @story
     async def test_of_many_writers_that_expect_the_same_one_wins(self, store: Backend) -> None:
-        """The others learn what is there now."""
+        """The others get the live entry."""
 
         async def attempt(value: bytes) -> int:
             try:
@@ -164,7 +164,7 @@ class EntryStories(Suite):
                 losers.append(conflict.live)
                 return 0
 
-        losers: list[Entry | None] = []
+        losers: list[KeyValue | None] = []
         results = await together([attempt(b"%d" % number) for number in range(50)])
         live = await store.get(b"/a")
         assert live is not None
@@ -174,7 +174,7 @@ class EntryStories(Suite):
 
     @story
     async def test_a_counter_loses_no_increment(self, store: Backend) -> None:
-        """Read, commit, retry: 16 writers that add one ten times each."""
+        """Read, commit, retry: 16 writers increment a counter ten times each."""
         revisions: list[int] = []
 
         async def add() -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import random
 
-from extapi.storage.base import Backend, Change, Compacted, Entry, Future
+from extapi.storage.base import Backend, Compacted, Future, KeyValue, LogEvent
 from extapi.testing.stories import Follower, Suite, read_until, refusal, start, story, together
 
 
 class LogStories(Suite):
-    """Every change once, in order, to everybody, until it is forgotten."""
+    """Every tail yields every change once and in order, until it is compacted."""
 
     # Tails
 
     @story
     async def test_a_tail_has_the_change_before_the_commit_returns(self, store: Backend) -> None:
-        """So a cache that follows it is up to date when the writer goes on."""
+        """So a cache that follows the log is up to date when the writer continues."""
         readers = [Follower(store.tail(await store.revision())) for _ in range(3)]
 
         async def write(number: int) -> None:
@@ -29,20 +29,20 @@ class LogStories(Suite):
 
     @story
     async def test_what_a_tail_has_told_can_be_read(self, store: Backend) -> None:
-        """A reader that is woken by a change finds the store there already."""
+        """When a tail yields a change, the store already has it."""
         tail = store.tail(await store.revision())
 
-        async def look() -> list[tuple[int, Entry | None]]:
+        async def look() -> list[tuple[int, KeyValue | None]]:
             batch = await tail.__anext__()
             return [(await store.revision(), await store.get(change.key)) for change in batch.changes]
 
         looking = start(look())
         revision = await store.commit(b"/a", b"1", expected=0)
-        assert await looking == [(revision, Entry(b"/a", b"1", revision))]
+        assert await looking == [(revision, KeyValue(b"/a", b"1", revision))]
 
     @story
     async def test_a_change_has_the_value_before(self, store: Backend) -> None:
-        """Live and from the past alike."""
+        """For live and for past changes."""
         begin = await store.revision()
         reader = Follower(store.tail(begin))
         made = await store.commit(b"/a", b"1", expected=0)
@@ -50,10 +50,10 @@ class LogStories(Suite):
         gone = await store.commit(b"/a", None, expected=changed)
         again = await store.commit(b"/a", b"3", expected=0)
         expected = [
-            Change(made, b"/a", b"1", None),
-            Change(changed, b"/a", b"", b"1"),
-            Change(gone, b"/a", None, b""),
-            Change(again, b"/a", b"3", None),
+            LogEvent(made, b"/a", b"1", None),
+            LogEvent(changed, b"/a", b"", b"1"),
+            LogEvent(gone, b"/a", None, b""),
+            LogEvent(again, b"/a", b"3", None),
         ]
         assert reader.changes == expected
         assert await read_until(store.tail(begin), again) == expected
@@ -61,7 +61,7 @@ class LogStories(Suite):
 
     @story
     async def test_a_tail_goes_from_the_past_to_live_without_gap_or_repeat(self, store: Backend) -> None:
-        """From every point, across as many parts as it takes, and while the log grows."""
+        """From every revision, in any number of batches, and while the log grows."""
         begin = await store.revision()
         written = [await store.commit(b"/%d" % number, b"x", expected=0) for number in range(1203)]
         for after in (begin, written[0], written[499], written[500], written[-2]):
@@ -76,7 +76,7 @@ class LogStories(Suite):
 
     @story
     async def test_tails_that_start_at_any_moment_miss_nothing(self, store: Backend) -> None:
-        """Writers, and readers that come and go, at once."""
+        """Writers and short-lived readers run concurrently."""
         dice = random.Random(7)
         begin = await store.revision()
         acknowledged: dict[int, bytes] = {}
@@ -102,7 +102,7 @@ class LogStories(Suite):
 
     @story
     async def test_a_reader_that_commits_does_not_disturb_the_order(self, store: Backend) -> None:
-        """A controller writes in answer to a change, before other readers were told of that change."""
+        """A reader commits in response to a change before other readers have seen that change."""
         begin = await store.revision()
         before = Follower(store.tail(begin))
 
@@ -127,7 +127,7 @@ class LogStories(Suite):
 
     @story
     async def test_progress_marks_reach_an_idle_tail(self, store: Backend) -> None:
-        """Nothing at or below a mark follows it."""
+        """No change at or below a mark follows the mark."""
         reader = Follower(store.tail(await store.revision()))
         revision = await store.commit(b"/a", b"1", expected=0)
         before = len(reader.batches)
@@ -136,7 +136,7 @@ class LogStories(Suite):
 
     @story
     async def test_marks_do_not_hide_what_a_reader_has_not_had(self, store: Backend) -> None:
-        """A reader that takes its time finds changes and marks in order."""
+        """A slow reader gets changes and marks in order."""
         tail = store.tail(await store.revision())
         first = await store.commit(b"/a", b"1", expected=0)
         await tail.__anext__()
@@ -149,7 +149,7 @@ class LogStories(Suite):
 
     @story
     async def test_closing_a_tail_lets_its_reader_go(self, store: Backend) -> None:
-        """A waiting reader ends normally; other tails go on."""
+        """A waiting reader ends normally; other tails continue."""
         begin = await store.revision()
         closed, other = Follower(store.tail(begin)), Follower(store.tail(begin))
         closed.tail.close()
@@ -166,7 +166,7 @@ class LogStories(Suite):
 
     @story
     async def test_compaction_forgets_the_past_and_keeps_what_lives(self, store: Backend) -> None:
-        """The revision compacted to can still be read and followed from; what is older cannot."""
+        """The revision compacted to can be read and followed; older ones cannot."""
         begin = await store.oldest()
         kept = await store.commit(b"/kept", b"1", expected=0)
         old = await store.commit(b"/a", b"1", expected=0)
@@ -180,18 +180,18 @@ class LogStories(Suite):
             assert (await refusal(store.page(b"", at=revision, after=b"", limit=0), Compacted)).oldest == gone
             assert (await refusal(store.tail(revision).__anext__(), Compacted)).oldest == gone
         page = await store.page(b"", at=gone, after=b"", limit=0)
-        assert page.entries == [Entry(b"/a", b"1", old), Entry(b"/kept", b"1", kept)]
+        assert page.entries == [KeyValue(b"/a", b"1", old), KeyValue(b"/kept", b"1", kept)]
         assert await read_until(store.tail(gone), last) == [
-            Change(new, b"/a", b"2", b"1"),
-            Change(last, b"/a", b"3", b"2"),
+            LogEvent(new, b"/a", b"2", b"1"),
+            LogEvent(last, b"/a", b"3", b"2"),
         ]
-        assert await store.get(b"/kept") == Entry(b"/kept", b"1", kept)
+        assert await store.get(b"/kept") == KeyValue(b"/kept", b"1", kept)
         assert await store.get(b"/doomed") is None
         assert await store.commit(b"/doomed", b"2", expected=0) > last
 
     @story
     async def test_of_many_compactions_one_wins(self, store: Backend) -> None:
-        """Compare-and-set, so that processes which share a store take turns; it never goes back."""
+        """Compaction is compare-and-set, so that processes with one store take turns. It never goes back."""
         begin = await store.oldest()
         written = [await store.commit(b"/%d" % number, b"x", expected=0) for number in range(10)]
         results = await together([store.compact(revision, expected=begin) for revision in written[:5]])
@@ -207,7 +207,7 @@ class LogStories(Suite):
 
     @story
     async def test_compaction_up_to_now_leaves_the_revision_alone(self, store: Backend) -> None:
-        """Also if the last thing written was a delete, which compaction drops altogether."""
+        """Also after a delete as the last commit, which compaction removes completely."""
         made = await store.commit(b"/a", b"1", expected=0)
         gone = await store.commit(b"/a", None, expected=made)
         assert await store.compact(gone, expected=await store.oldest()) == gone
@@ -217,7 +217,7 @@ class LogStories(Suite):
 
     @story
     async def test_writes_and_live_tails_go_on_during_compaction(self, store: Backend) -> None:
-        """Nothing that a reader is still owed may be lost."""
+        """No change that a reader still has to get may be lost."""
         begin = await store.oldest()
         reader = Follower(store.tail(begin))
         revision = 0

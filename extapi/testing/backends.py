@@ -1,7 +1,6 @@
-"""What every store must do: a suite of tests for any :class:`~extapi.storage.base.Backend`.
+"""The conformance suite of stores: tests for any :class:`~extapi.storage.base.Backend`.
 
-Make a subclass whose name starts with ``Test`` in a test module of pytest, give it a ``store``, and it is held to the
-contract::
+Define a subclass with a ``store`` method in a test module; its name must start with ``Test``::
 
     class TestMine(BackendConformance):
         durable = True
@@ -13,7 +12,7 @@ contract::
         def store(self, reactor):
             return MyBackend(reactor, self.path)
 
-The tests know nothing but the protocol. Source: the docstrings of ``extapi.storage.base``, spec K5, K13, K15.
+The tests use only the protocol. Source: the docstrings of ``extapi.storage.base`` (behaviour K5, K13, K15).
 """
 # ruff: noqa: S101, S311 - assert is how a test tests, also in a suite that is shipped; its dice need no secrecy
 
@@ -24,17 +23,17 @@ from typing import Any
 
 from twisted.internet.defer import gatherResults
 
+from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Backend, Compacted, RevisionConflict, Unavailable
 from extapi.testing.backend_entries import EntryStories
 from extapi.testing.backend_log import LogStories
-from extapi.testing.reactor import drive, private_reactor
 from extapi.testing.stories import Follower, Model, read_until, refusal, start, story, together
 
 
 class BackendConformance(EntryStories, LogStories):
-    """The suite. A subclass gives ``store`` and says whether what it keeps outlives it."""
+    """The suite. A subclass defines ``store``, and ``durable`` if the store keeps its content."""
 
-    # All of it
+    # Everything together
 
     @story
     async def test_it_does_what_the_simplest_store_does(self, store: Backend) -> None:
@@ -83,7 +82,7 @@ class BackendConformance(EntryStories, LogStories):
 
     @story
     async def test_a_closed_store_refuses_everything(self, store: Backend) -> None:
-        """What was accepted is finished first, and readers have it before their iteration ends."""
+        """Accepted commits are finished first, and readers receive them before their iteration ends."""
         begin = await store.revision()
         reader = Follower(store.tail(begin))
         late = store.tail(begin)
@@ -107,7 +106,7 @@ class BackendConformance(EntryStories, LogStories):
         await store.close()
 
     def test_revisions_do_not_go_back_when_it_is_opened_again(self) -> None:
-        """A client that resumes from before is served if the store is durable, and told so if not: never silence."""
+        """A client that resumes from an earlier revision is served if the store is durable, and refused if not."""
         with private_reactor() as reactor:
             drive(reactor, self._reopen(reactor), timeout=self.timeout)
 

@@ -1,72 +1,63 @@
-"""The cluster of an API that is served in memory: Kubernetes' own kinds, on a server of their own.
+"""The cluster of an in-memory server: the kinds of the built-in control plane, with their rules and RBAC.
 
-They are those of the built-in control plane, with their types, their rules and RBAC. An author's code reaches them as the
-account of a server that has the rights of ``Api(needs=[...])`` and no others, so that a rule that is missing fails a test.
+An author's code uses it as an account that has only the rights of ``Api(needs=[...])``, so a missing rule fails a test. Must
+not know a server: :mod:`extapi.testing.memory` makes one from these parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from extapi.api.definition import Api, Group
 from extapi.api.policyrule import PolicyRule
 from extapi.api.user import User
-from extapi.authorization.groups import AlwaysAllowGroups
-from extapi.authorization.union import Union
-from extapi.client.base import Reply, Request
+from extapi.authorization.alwaysallow import AlwaysAllowGroups
+from extapi.authorization.authorizer import Authorizer, UnionAuthorizer
 from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.api import control_plane_api
 from extapi.server.context import Context
-from extapi.testing.memory import InMemoryServer
 
 ACCOUNT = User("system:serviceaccount:extension:extension", groups=("system:serviceaccounts", "system:authenticated"))
-"""As whom an author's code comes."""
+"""The user that an author's code acts as."""
 
 _RBAC = "rbac.authorization.k8s.io"
 
 
-class InMemoryCluster:
-    """A server of the built-in control plane's kinds and those of ``groups``. It starts when it is first asked."""
+@dataclass(frozen=True)
+class ClusterParts:
+    """The parts of an in-memory server that plays the cluster."""
 
-    def __init__(self, clock: Clock, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> None:
-        rbac = RBAC()
-        authorizer = Union([AlwaysAllowGroups(), rbac])
-        tokens = Tokens(_key(), "https://kubernetes.default.svc", clock)
-        plane = control_plane_api(authorizer=authorizer, roles=rbac, tokens=tokens, clock=clock, root_ca="")
-        self.server = InMemoryServer(
-            Api(*_merged([*plane.groups, *groups]), admission=plane.admission),
-            clock=clock,
-            authorizer=authorizer,
-            builtin=[_Rights(needs), rbac, tokens],
-            lifecycle=False,
-        )
-        self._starting: Deferred[None] | None = None
+    api: Api
+    authorizer: Authorizer
+    builtin: Sequence[Any]
+    """The plugins that start with the server: the account's rights, then the readers of roles and service accounts."""
 
-    async def start(self) -> None:
-        """Start it, once: who comes meanwhile waits."""
-        if self._starting is None:
-            self._starting = Deferred.fromCoroutine(self.server.server.start())
-        await self._starting
 
-    async def stop(self) -> None:
-        """Stop it, if it was started."""
-        if self._starting is not None:
-            await self.server.server.stop()
+def cluster_parts(clock: Clock, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> ClusterParts:
+    """The parts of a cluster.
 
-    async def send(self, request: Request) -> Reply:
-        """Carry an author's request (:class:`extapi.client.base.Transport`)."""
-        await self.start()
-        return await self.server.server.transport(ACCOUNT).send(request)
+    Args:
+        clock: The time.
+        groups: Kinds besides those of the built-in control plane.
+        needs: The rights of the account.
+    """
+    rbac = RBAC()
+    authorizer = UnionAuthorizer([AlwaysAllowGroups(), rbac])
+    tokens = Tokens(_key(), "https://kubernetes.default.svc", clock)
+    plane = control_plane_api(authorizer=authorizer, roles=rbac, tokens=tokens, clock=clock, root_ca="")
+    api = Api(*_merged([*plane.groups, *groups]), admission=plane.admission)
+    return ClusterParts(api, authorizer, [_Rights(needs), rbac, tokens])
 
 
 class _Rights:
-    """Gives the account its rights, before they are first read."""
+    """Grants the account its rights before they are first read."""
 
     def __init__(self, needs: Sequence[PolicyRule]) -> None:
         self._needs = needs
@@ -86,7 +77,7 @@ class _Rights:
 
 
 def _merged(groups: Sequence[Group]) -> list[Group]:
-    """Groups of one name as one."""
+    """The groups, those with the same name merged."""
     kinds = {name: [kind for each in groups if each.name == name for kind in each.kinds] for name in _names(groups)}
     return [Group(name, *found) for name, found in kinds.items()]
 

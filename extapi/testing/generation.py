@@ -1,7 +1,7 @@
 """Random values of an author's types, for property tests: every annotation that has a schema, with its markers.
 
-What is generated is asked once more of the field's schema, so that a marker that is not read here is kept all the same.
-Knows nothing of kinds and versions. Needs hypothesis.
+Each value is also checked by its field's schema, so markers that this module does not read hold as well. Must not know kinds
+and versions. Needs hypothesis.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from extapi.api.markers import (
 from extapi.api.types import Object, ObjectMeta
 from extapi.schema.compile import compile_part, compile_type
 from extapi.schema.formats import string_format
-from extapi.schema.program import Schema
+from extapi.schema.schema import Schema
 from extapi.schema.structural import Structural
 from extapi.testing.texts import text_of
 
@@ -47,27 +47,31 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 _DEPTH = 4
-"""How deep types that contain themselves, and free JSON, may go."""
+"""The depth of types that contain themselves, and of free JSON."""
 _ITEMS = 4
-"""How many items a list or map gets where its markers do not ask for more."""
+"""The number of items of a list or map whose markers do not require more."""
 _INT32, _INT64 = 2**31, 2**63
 _EMBEDDED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "some"}}
 
 
 class Generation:
-    """Makes strategies, and remembers of which fields no value was valid."""
+    """Makes strategies, and counts the valid values of each field."""
 
     def __init__(self) -> None:
         self._valid: dict[str, int] = {}
 
     def barren(self) -> str:
-        """Why nothing could be generated, after hypothesis has given up."""
+        """The reason why no object could be generated, after hypothesis gave up."""
         fields = [name for name, valid in self._valid.items() if not valid]
-        what = f"of {', '.join(fields)}" if fields else "that keep all markers together"
+        what = f"for {', '.join(fields)}" if fields else "that satisfy all markers together"
         return f"no valid values were found {what}; test these conversions with objects that you write yourself"
 
     def struct(self, cls: type[msgspec.Struct], depth: int = _DEPTH) -> SearchStrategy[Any]:
-        """Instances of a Struct. Raises TypeError for an annotation or a format that there are no values for."""
+        """Instances of a Struct.
+
+        Raises:
+            TypeError: It cannot make values for an annotation or a format.
+        """
         from hypothesis import strategies as st  # noqa: PLC0415 -- an extra, and slow to import
 
         if cls is ObjectMeta:
@@ -86,13 +90,13 @@ class Generation:
         return st.builds(cls, **fields)
 
     def _filter(self, node: Structural, where: str) -> Callable[[Any], bool]:
-        """Whether a value is valid by the schema of its field. None is no value: the server drops it, or keeps it as null."""
+        """A check of values by the schema of their field. None passes: the server drops it or keeps it as null."""
         schema = Schema(Structural(type="object", properties={"value": node}))
         self._valid[where] = 0
 
         def valid(value: Any) -> bool:
             obj = {"value": msgspec.to_builtins(value)}
-            schema.coerce(obj)
+            schema.prune_and_default(obj)
             good = value is None or not schema.validate(obj)
             self._valid[where] += good
             return good
@@ -100,7 +104,7 @@ class Generation:
         return valid
 
     def _value(self, form: Any, markers: tuple[Marker, ...], depth: int, where: str) -> SearchStrategy[Any]:
-        """Values of one annotation."""
+        """Values for one annotation."""
         from hypothesis import strategies as st  # noqa: PLC0415 -- an extra, and slow to import
 
         origin, arguments = typing.get_origin(form), typing.get_args(form)
@@ -147,7 +151,7 @@ class Generation:
 
 
 def _schemas(cls: type[msgspec.Struct]) -> Mapping[str, Structural]:
-    """The schemas of the fields. A type that contains itself has none: it can be generated, and no kind can have it."""
+    """The schemas of the fields. A type that contains itself has none: it can be generated, but no kind can use it."""
     try:
         return (compile_type(cls) if issubclass(cls, Object) else compile_part(cls)).properties
     except DeclarationError:
@@ -181,7 +185,7 @@ def _scalar(form: Any, markers: tuple[Marker, ...], depth: int, where: str) -> S
     }
     make = plain.get(form) if form.__hash__ is not None else None
     if make is None:
-        raise TypeError(f"{where}: no values are known for the annotation {form!r}")
+        raise TypeError(f"{where}: cannot generate values for the annotation {form!r}")
     return make()
 
 
@@ -232,14 +236,14 @@ def _texts(markers: tuple[Marker, ...], where: str) -> SearchStrategy[str]:
         found = st.from_regex(pattern.value)
         try:
             found.validate()
-        except Exception as error:  # it is one of RE2, which Python may read otherwise or not at all
-            raise TypeError(f"{where}: no values are known for the pattern {pattern.value!r}: {error}") from error
+        except Exception as error:  # a pattern for RE2, which Python may not read
+            raise TypeError(f"{where}: cannot generate values for the pattern {pattern.value!r}: {error}") from error
         return found
     form = _marker(markers, Format)
     if form is not None and string_format(form.value) is not None:
         texts = text_of(form.value)
         if texts is None:
-            raise TypeError(f"{where}: no values are known for the format {form.value!r}")
+            raise TypeError(f"{where}: cannot generate values for the format {form.value!r}")
         return texts
     low, high = _marker(markers, MinLength), _marker(markers, MaxLength)
     least = low.value if low else 0
@@ -271,7 +275,7 @@ def _identity(entry: Any) -> str:
 
 
 def _bounds(markers: tuple[Marker, ...], low: Any, high: Any, depth: int) -> tuple[int, int]:
-    """How few and how many items."""
+    """The least and the largest number of items."""
     least = found.value if (found := _marker(markers, low)) else 0
     limit = least + (_ITEMS if depth > 0 else 0)
     most = min(found.value, limit) if (found := _marker(markers, high)) else limit
@@ -279,7 +283,7 @@ def _bounds(markers: tuple[Marker, ...], low: Any, high: Any, depth: int) -> tup
 
 
 def _marker(markers: tuple[Marker, ...], wanted: Any) -> Any:
-    """The marker that counts: the outermost, as in the schema."""
+    """The effective marker: the outermost one, as in the schema."""
     for marker in reversed(markers):
         if isinstance(marker, wanted):
             return marker

@@ -1,7 +1,7 @@
-"""An API served in memory, for an author's tests: requests go through the real chain, with neither network nor cluster.
+"""An API served in memory for an author's tests: requests go through the real chain, without network or cluster.
 
-A test says what time it is: nothing here waits for a real clock, so a watch that lasts half an hour is over at once. What
-Kubernetes would provide is made up: users are who the test says they are, and every namespace exists until it is told not to.
+The test controls the time: nothing here waits for a real clock, so a watch of half an hour ends at once. What Kubernetes
+provides is simulated: the test says which user sends a request, and every namespace exists unless the test removes it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from twisted.internet.defer import Deferred
@@ -21,57 +21,53 @@ from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api, Group
 from extapi.api.policyrule import PolicyRule
 from extapi.api.user import User
+from extapi.authentication.authenticator import UnionAuthenticator
 from extapi.authentication.loopback import APISERVER, Loopback
-from extapi.authentication.settings import Settings
-from extapi.authentication.union import Union
-from extapi.authorization.base import Attributes, Authorizer, Decision, Verdict
-from extapi.client.base import Reply, Request
+from extapi.authentication.trust import TrustSettings
+from extapi.authorization.authorizer import Attributes, Authorizer, Decision, Verdict
 from extapi.client.kube import Client
-from extapi.listener.call import Handler
-from extapi.server.generic import Server
+from extapi.client.transport import ClientRequest, ClientResponse
+from extapi.http.response import Handler
 from extapi.server.health import NamedCheck
 from extapi.server.rights import AuthorsClient
-from extapi.server.version import version_info
+from extapi.server.server import Server
 from extapi.storage.base import Backend
 from extapi.storage.memory import MemoryBackend
-
-if TYPE_CHECKING:
-    from extapi.testing.cluster import InMemoryCluster
 
 T = TypeVar("T")
 
 START = 1_700_000_000.0
-"""What a server's clock shows at first, in seconds since the epoch: 2023-11-14T22:13:20Z."""
+"""The time at which a server's clock starts, in seconds since the epoch: 2023-11-14T22:13:20Z."""
 
-_SECRET = "in-memory"  # noqa: S105 - it proves something only within the process, and only to this server
+_SECRET = "in-memory"  # noqa: S105 - known only to this server, within one process
 _STEP = 0.01
-"""Seconds by which the clock goes on while something is waited for."""
+"""Seconds by which the clock advances per step while something is awaited."""
 
 
 class AllowAll:
-    """An authorizer for tests that are about other things: everybody may do everything."""
+    """An authorizer that allows everything, for tests that are not about authorization."""
 
-    async def authorize(self, user: User, attributes: Attributes) -> Decision:  # noqa: ARG002 - it does not matter who and what
-        """Allow."""
+    async def authorize(self, user: User, attributes: Attributes) -> Decision:  # noqa: ARG002 - the protocol's arguments
+        """Allow the request."""
         return Decision(Verdict.ALLOW)
 
 
 class Namespaces:
-    """The cluster's namespaces: every one exists, but for those that a test took away."""
+    """The cluster's namespaces: all exist, except those that a test removes."""
 
     def __init__(self) -> None:
         self.missing: set[str] = set()
-        """Names of those that are not there."""
+        """Names of namespaces that do not exist."""
         self.terminating: set[str] = set()
-        """Names of those that are being deleted: nothing can be created in them."""
+        """Names of namespaces that are being deleted: nothing can be created in them."""
         self.synced = True
 
     async def wait_synced(self) -> None:
-        """Until :attr:`synced`; a test that turns that off wants to see what happens if it stays so."""
+        """Wait until :attr:`synced`; for a test that sets it to False, forever."""
         await Deferred[None]()
 
     def get(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """The namespace called ``name``, or None."""
+        """The namespace called ``name``; None if it does not exist."""
         del namespace
         if name in self.missing:
             return None
@@ -79,66 +75,81 @@ class Namespaces:
         return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "status": {"phase": phase}}
 
     async def live(self, name: str) -> dict[str, Any] | None:
-        """As :meth:`get`: what is followed and what is there are the same here."""
+        """The same as :meth:`get`: the copy is always up to date."""
         return self.get("", name)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A finished answer. ``headers``: lower-case names; several values of one name are joined with ``, ``."""
+class ServerResponse:
+    """A finished response.
+
+    Header names are in lower case; several values of one header are joined with ``, ``.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Any:
-        """The body as data."""
+        """The body, decoded from JSON."""
         return msgspec.json.decode(self.body)
 
     def __iter__(self) -> Iterator[Any]:
-        """For ``status, headers, body = server.request(...)``."""
+        """Allow ``status, headers, body = server.request(...)``."""
         return iter((self.status, self.headers, self.body))
 
 
 @dataclass
 class Stream:
-    """A watch that is read beside the test. :meth:`InMemoryServer.run` and :meth:`~InMemoryServer.advance` let it go on."""
+    """A watch that is read in the background.
 
-    reply: Reply
+    It proceeds while :meth:`InMemoryServer.run` or :meth:`~InMemoryServer.advance` runs.
+    """
+
+    reply: ClientResponse
     lines: list[bytes] = field(default_factory=list)
-    """Each event's line as it was sent."""
+    """The line of each event, as it was sent."""
     ended: bool = False
     error: BaseException | None = None
-    """Why it ended, where it did not end as it should."""
+    """The error that ended the watch, if any."""
 
     @property
     def events(self) -> list[tuple[str, dict[str, Any]]]:
-        """All events so far: type and object."""
+        """All events so far, as type and object."""
         decoded = [msgspec.json.decode(line) for line in self.lines]
         return [(event["type"], event["object"]) for event in decoded]
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the watch."""
         self.reply.close()
 
     async def read(self) -> None:
-        """Take what comes."""
+        """Read until the watch ends."""
         try:
             async for line in self.reply.lines():
                 self.lines.append(line)
-        except Exception as error:  # noqa: BLE001 - the test is told, whatever it was
+        except Exception as error:  # noqa: BLE001 - the test sees it, whatever it is
             self.error = error
         self.ended = True
 
 
 class InMemoryServer:
-    """``api``, served in memory; :func:`serve` starts and stops one around a block.
+    """An API served in memory; :func:`serve` starts and stops one around a block.
 
-    ``clock``: what time it is, by default one of its own. ``authorizer``: who may do what, by default all. ``checks``:
-    more health checks. ``backend``: another store than one in memory. ``random``: where generated names come from.
-    ``builtin`` and ``front``: as of :class:`extapi.server.generic.Server`. ``lifecycle``: whether writes are checked against
-    :attr:`namespaces`; not for an API that has namespaces of its own. ``cluster``: kinds that :attr:`cluster` has besides
-    those of the built-in control plane.
+    Args:
+        api: The API to serve.
+        clock: The time; by default a new clock.
+        authorizer: Decides what users may do; by default everything.
+        backend: The store; by default a new one in memory.
+        builtin: See :class:`extapi.server.server.Server`.
+        lifecycle: Whether writes are checked against :attr:`namespaces`; turn it off for an API that serves namespaces.
+        checks: Further health checks.
+        front: See :class:`extapi.server.server.Server`.
+        log_health: Called with endpoint, check and reason of each failed health check.
+        reads: How many reads may be in flight.
+        writes: How many writes may be in flight.
+        random: The source of generated names.
+        cluster: Kinds that :attr:`cluster` has besides those of the built-in control plane.
     """
 
     def __init__(
@@ -164,8 +175,8 @@ class InMemoryServer:
         self.clock = clock
         self.backend = backend or MemoryBackend(clock)
         self.namespaces = Namespaces()
-        """The cluster's namespaces, for a test to take away."""
-        self._cluster = _LazyCluster(clock, cluster, api.needs)
+        """The cluster's namespaces; a test may remove some."""
+        self._cluster = _Cluster(clock, cluster, api.needs)
         if lifecycle:
             made_up = NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=clock)
             builtin = [made_up, *builtin]
@@ -173,38 +184,40 @@ class InMemoryServer:
             api,
             self.backend,
             clock,
-            authenticator=Union([Loopback(_SECRET)]),
-            settings=Settings(),
+            authenticator=UnionAuthenticator([Loopback(_SECRET)]),
+            settings=TrustSettings(),
             authorizer=authorizer or AllowAll(),
             secret=_SECRET,
-            version=version_info(),
             builtin=builtin,
             checks=checks,
             front=front,
             log_health=log_health,
             reads=reads,
             writes=writes,
-            random=random or Random(1),  # noqa: S311 - the same names in each run of a test
+            random=random or Random(1),  # noqa: S311 - the same names in every run of a test
             cluster=AuthorsClient(self._cluster, user_agent="extapi"),
         )
         self.client = Client(self.server.transport())
-        """Acts as the server itself, which may do everything."""
+        """A client that acts as the server itself, which may do everything."""
 
     def start(self) -> None:
-        """Fill the cache, start plugins and controllers. Raises what a start may raise."""
+        """Fill the cache, then start plugins and controllers.
+
+        What a plugin's ``start`` raises is raised here.
+        """
         self.run(self.server.start())
 
     def stop(self) -> None:
-        """End controllers, watches and the store."""
+        """Stop controllers and watches, and close the store."""
         self.run(self.server.stop())
         self.run(self._cluster.stop())
 
     @property
     def cluster(self) -> InMemoryServer:
-        """What an author's code reaches as ``context.cluster``: Kubernetes' own kinds, as the built-in control plane has them.
+        """The cluster behind ``context.cluster``: Kubernetes' own kinds, as in the built-in control plane.
 
-        Requests of the test may do everything; the author's code has the rights of ``Api(needs=[...])`` and no others.
-        Starts at first use. Knows no garbage collection, and every namespace exists.
+        Requests of the test may do everything; the author's code has only the rights of ``Api(needs=[...])``. The cluster
+        starts at its first use. It has no garbage collection, and every namespace exists.
         """
         return self.run(self._cluster.started())
 
@@ -213,9 +226,10 @@ class InMemoryServer:
         return Client(self.server.transport(user))
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, seconds: float = 60.0) -> T:
-        """What ``coroutine`` returns or raises; the clock goes on until then.
+        """Run a coroutine to its end, and return or raise its result; the clock advances meanwhile.
 
-        :raises TimeoutError: it has not ended after ``seconds`` of the clock's time.
+        Raises:
+            TimeoutError: It has not ended after ``seconds`` of the clock's time.
         """
         results: list[T | Failure] = []
         running = Deferred.fromCoroutine(coroutine)
@@ -232,7 +246,7 @@ class InMemoryServer:
         return result
 
     def advance(self, seconds: float = 1.0) -> None:
-        """Let the clock go on in small steps, so that watches, informers and controllers get their turns."""
+        """Advance the clock in small steps, so that watches, informers and controllers can proceed."""
         until = self.clock.seconds() + seconds
         while self.clock.seconds() < until:
             self.clock.advance(min(_STEP, max(until - self.clock.seconds(), 1e-6)))
@@ -246,8 +260,17 @@ class InMemoryServer:
         body: Any = None,
         *,
         user: User = APISERVER,
-    ) -> Answer:
-        """Send one request and read its answer. ``path`` is percent-encoded; a ``body`` that is not bytes is sent as JSON."""
+    ) -> ServerResponse:
+        """Send one request and return the response.
+
+        Args:
+            method: The HTTP method.
+            path: The path, percent-encoded.
+            query: The query parameters, not encoded.
+            headers: The request's headers.
+            body: The body; anything but bytes is sent as JSON.
+            user: The user who sends it.
+        """
         return self.run(self._answer(_request(method, path, query, headers, body), user))
 
     def watch(
@@ -258,7 +281,7 @@ class InMemoryServer:
         *,
         user: User = APISERVER,
     ) -> Stream:
-        """Open a watch and take its first events; an answer that refuses it is one that ends at once."""
+        """Open a watch and read its first events. A watch that is refused ends at once."""
         request = _request("GET", path, {"watch": "true", **(query or {})}, headers, None)
         reply = self.run(self.server.transport(user).send(request))
         stream = Stream(reply)
@@ -266,39 +289,51 @@ class InMemoryServer:
         self.advance(_STEP)
         return stream
 
-    async def _answer(self, request: Request, user: User) -> Answer:
+    async def _answer(self, request: ClientRequest, user: User) -> ServerResponse:
         reply = await self.server.transport(user).send(request)
-        return Answer(reply.status, reply.headers, await reply.read())
+        return ServerResponse(reply.status, reply.headers, await reply.read())
 
 
-class _LazyCluster:
-    """The way to a cluster that is made when it is first asked: most tests need none (``extapi.client.base.Transport``)."""
+class _Cluster:
+    """The cluster behind ``context.cluster``: a :class:`~extapi.client.transport.Transport` for an author's code.
+
+    Its server is made at its first use: it is large, and most tests need none.
+    """
 
     def __init__(self, clock: Clock, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> None:
-        self._arguments = (clock, groups, needs)
-        self._made: InMemoryCluster | None = None
+        self._clock = clock
+        self._groups = groups
+        self._needs = needs
+        self._starting: Deferred[None] | None = None
+        self._server: InMemoryServer | None = None
 
     async def started(self) -> InMemoryServer:
-        """Its server."""
-        cluster = self._cluster()
-        await cluster.start()
-        return cluster.server
+        """The started server; requests wait while it starts."""
+        if self._server is None or self._starting is None:
+            self._server = self._make()
+            self._starting = Deferred.fromCoroutine(self._server.server.start())
+        await self._starting
+        return self._server
 
-    async def send(self, request: Request) -> Reply:
-        """See :class:`extapi.client.base.Transport`."""
-        return await self._cluster().send(request)
+    async def send(self, request: ClientRequest) -> ClientResponse:
+        """See :class:`extapi.client.transport.Transport`."""
+        from extapi.testing.cluster import ACCOUNT  # noqa: PLC0415 - see _make
+
+        server = await self.started()
+        return await server.server.transport(ACCOUNT).send(request)
 
     async def stop(self) -> None:
-        """Stop it, if there is one."""
-        if self._made is not None:
-            await self._made.stop()
+        """Stop the server if it was started."""
+        if self._server is not None:
+            await self._server.server.stop()
 
-    def _cluster(self) -> InMemoryCluster:
-        if self._made is None:
-            from extapi.testing.cluster import InMemoryCluster  # noqa: PLC0415 - it is an InMemoryServer, and a large one
+    def _make(self) -> InMemoryServer:
+        from extapi.testing.cluster import cluster_parts  # noqa: PLC0415 - imports the whole control plane
 
-            self._made = InMemoryCluster(*self._arguments)
-        return self._made
+        parts = cluster_parts(self._clock, self._groups, self._needs)
+        return InMemoryServer(
+            parts.api, clock=self._clock, authorizer=parts.authorizer, builtin=parts.builtin, lifecycle=False
+        )
 
 
 def _request(
@@ -307,15 +342,15 @@ def _request(
     query: Mapping[str, str] | Sequence[tuple[str, str]],
     headers: Mapping[str, str] | None,
     body: Any,
-) -> Request:
+) -> ClientRequest:
     parameters = tuple(query.items()) if isinstance(query, Mapping) else tuple(query)
     data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
-    return Request(method, path, query=parameters, headers=headers or {}, body=data)
+    return ClientRequest(method, path, query=parameters, headers=headers or {}, body=data)
 
 
 @contextmanager
 def serve(api: Api, **settings: Any) -> Iterator[InMemoryServer]:
-    """Start an :class:`InMemoryServer` for a ``with`` block, and stop it after that; it takes the same ``settings``."""
+    """Start an :class:`InMemoryServer` for a ``with`` block and stop it afterwards; takes the same ``settings``."""
     server = InMemoryServer(api, **settings)
     server.start()
     try:

@@ -1,6 +1,6 @@
-"""Property tests of an author's conversions: random objects of every version go through the hub and back.
+"""Property tests of an author's conversions: random objects of every version are converted to the hub and back.
 
-Needs hypothesis, which comes with the extra ``test``; it is imported only when something here is called::
+Needs hypothesis, which comes with the extra ``test`` and is imported only when one of the functions is called::
 
     def test_pizza_versions_lose_nothing() -> None:
         check_round_trip(PIZZA)
@@ -17,7 +17,7 @@ from extapi.api.definition import Kind
 from extapi.api.types import Obj, Object
 from extapi.conversion.hub import HubConverter
 from extapi.schema.compile import compile_type
-from extapi.schema.program import Schema
+from extapi.schema.schema import Schema
 from extapi.schema.structural import replace
 from extapi.testing.generation import Generation
 
@@ -30,9 +30,10 @@ Normal = Callable[[Obj], Any]
 
 
 def objects(cls: type[msgspec.Struct]) -> SearchStrategy[Any]:
-    """A hypothesis strategy of instances of a type that are valid by its schema: all annotations and markers are kept.
+    """A hypothesis strategy for instances of a type that are valid by its schema, with all annotations and markers.
 
-    Raises TypeError for what it has no values for: an annotation that no schema has, or a format that it does not know.
+    Raises:
+        TypeError: It cannot make values for an annotation or a format.
     """
     return Generation().struct(cls)
 
@@ -40,12 +41,22 @@ def objects(cls: type[msgspec.Struct]) -> SearchStrategy[Any]:
 def check_round_trip(
     kind: Kind, version: str | None = None, *, normal: Normal | None = None, examples: int = 100
 ) -> None:
-    """Assert that objects of ``version`` (of every version, if None) come back from the hub as they went in.
+    """Assert that objects are unchanged after a conversion to the hub and back.
 
-    ``normal`` maps an object (a dict, in the version it began in) to what has to be the same; use it where a version
-    leaves something open, such as the order of a list. Versions without a Python type are passed over. Raises
-    AssertionError with the smallest object found that does not come back, InternalError if a converter fails, TypeError for
-    a field that it finds no valid values for, DeclarationError for a type that has no schema.
+    Versions without a Python type are skipped.
+
+    Args:
+        kind: The kind whose conversions are tested.
+        version: The version to begin in; None for every version.
+        normal: Maps an object (a dict in that version) to what must stay the same, where a version leaves something open,
+            such as the order of a list.
+        examples: How many objects to try per version.
+
+    Raises:
+        AssertionError: An object changed; the smallest one found is shown.
+        InternalError: A converter failed.
+        TypeError: No valid values were found for a field.
+        DeclarationError: A type has no schema.
     """
     converter = HubConverter(kind, _GROUP)
     for name in [version] if version is not None else list(kind.versions):
@@ -59,7 +70,7 @@ def _check(converter: HubConverter, version: str, form: type[Object], same: Norm
 
     start = {"apiVersion": converter.api_version(version), "kind": converter.kind.name}
     structural, values = compile_type(form), Generation()
-    # Names are carried around the author's functions: rules on them have nothing to say here.
+    # Metadata does not pass through the author's functions, so its rules do not matter here.
     properties = {name: node for name, node in structural.properties.items() if name != "metadata"}
     schema = Schema(replace(structural, properties=properties))
 
@@ -68,12 +79,12 @@ def _check(converter: HubConverter, version: str, form: type[Object], same: Norm
     )
     @hypothesis.given(values.struct(form))
     def check(obj: Any) -> None:
-        # As a server does: what a client sends and what a conversion makes is pruned and defaulted by the version's schema.
+        # As in a server, the version's schema prunes and defaults both the client's object and the converted one.
         before = {**msgspec.to_builtins(obj), **start}
-        schema.coerce(before)
+        schema.prune_and_default(before)
         hypothesis.assume(not schema.validate(before))
         after = converter.from_hub(converter.to_hub(before, version), version)
-        schema.coerce(after)
+        schema.prune_and_default(after)
         if same(after) != same(before):
             raise AssertionError(f"{version} > hub > {version} does not come back: {before} became {after}")
 

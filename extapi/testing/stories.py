@@ -1,6 +1,6 @@
-"""What tests of a store are told with: a reader that runs beside the test, a simple model, an expected refusal.
+"""Tools for tests of stores: a background reader, a simple model, expected refusals.
 
-It must not know any particular store; what a store has to do stands in :mod:`extapi.testing.backends`.
+Must not know any particular store, nor what stores must do (:mod:`extapi.testing.backends`).
 """
 # ruff: noqa: S101 - assert is how a test tests, also in a suite that is shipped
 
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from extapi.storage.base import Backend, Batch, Change, Entry, Tail
-from extapi.testing.reactor import drive, private_reactor
+from extapi.privatereactor import drive, private_reactor
+from extapi.storage.base import Backend, Batch, KeyValue, LogEvent, Tail
 
 E = TypeVar("E", bound=Exception)
 S = TypeVar("S", bound="Suite")
@@ -21,17 +21,17 @@ T = TypeVar("T")
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> Deferred[T]:
-    """Run a coroutine beside the one that asks; wait for it by ``await``."""
+    """Run a coroutine in the background; ``await`` the result."""
     return Deferred.fromCoroutine(coroutine)
 
 
 async def together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results of coroutines that run at once."""
+    """The results of coroutines that run concurrently."""
     return list(await gatherResults([start(coroutine) for coroutine in coroutines], consumeErrors=True))
 
 
 async def refusal(awaitable: Awaitable[object], kind: type[E]) -> E:
-    """The error that the awaitable has to end with."""
+    """The error that the awaitable must raise."""
     try:
         result = await awaitable
     except kind as error:
@@ -39,9 +39,9 @@ async def refusal(awaitable: Awaitable[object], kind: type[E]) -> E:
     raise AssertionError(f"{kind.__name__} was expected, but it returned {result!r}")
 
 
-async def read_until(tail: Tail, revision: int) -> list[Change]:
-    """What the tail yields until it is complete up to a revision; checks the order of changes and marks on the way."""
-    changes: list[Change] = []
+async def read_until(tail: Tail, revision: int) -> list[LogEvent]:
+    """The changes of a tail up to a revision; checks the order of changes and progress marks on the way."""
+    changes: list[LogEvent] = []
     progress = 0
     async for batch in tail:
         for change in batch.changes:
@@ -56,7 +56,7 @@ async def read_until(tail: Tail, revision: int) -> list[Change]:
 
 
 class Follower:
-    """A reader that runs beside the test and keeps what its tail yields."""
+    """A background reader that keeps everything its tail yields."""
 
     def __init__(self, tail: Tail) -> None:
         self.tail = tail
@@ -68,59 +68,59 @@ class Follower:
             self.batches.append(batch)
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[LogEvent]:
         """All changes so far."""
         return [change for batch in self.batches for change in batch.changes]
 
 
 class Model:
-    """The simplest store there is, to compare with: every change ever made, and nothing cleverer than a loop."""
+    """The simplest possible store, to compare with: a list of all changes, read with loops."""
 
     def __init__(self, start: int) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[LogEvent] = []
         self.revision = start
 
-    def at(self, revision: int, prefix: bytes = b"") -> list[Entry]:
-        """The live entries as of a revision, in key order."""
-        state: dict[bytes, Entry] = {}
+    def at(self, revision: int, prefix: bytes = b"") -> list[KeyValue]:
+        """The live entries at a revision, in key order."""
+        state: dict[bytes, KeyValue] = {}
         for change in self.changes:
             if change.revision <= revision:
                 state.pop(change.key, None)
                 if change.value is not None:
-                    state[change.key] = Entry(change.key, change.value, change.revision)
+                    state[change.key] = KeyValue(change.key, change.value, change.revision)
         return sorted(entry for key, entry in state.items() if key.startswith(prefix))
 
-    def live(self, key: bytes) -> Entry | None:
+    def live(self, key: bytes) -> KeyValue | None:
         """The live entry of a key."""
         return next((entry for entry in self.at(self.revision) if entry.key == key), None)
 
     def add(self, revision: int, key: bytes, value: bytes | None) -> None:
-        """Note a commit that went through."""
+        """Add a successful commit."""
         live = self.live(key)
-        self.changes.append(Change(revision, key, value, live.value if live else None))
+        self.changes.append(LogEvent(revision, key, value, live.value if live else None))
         self.revision = revision
 
 
 class Suite:
-    """What the parts of a suite have in common: the store they test."""
+    """The base of the suite's parts: the store under test."""
 
     durable = False
-    """Whether a store that is closed and opened again has everything."""
+    """Whether a store still has its content after it is closed and opened again."""
     timeout = 30.0
-    """Seconds a test may take."""
+    """The limit of one test in seconds."""
 
     def store(self, reactor: Any) -> Backend | Awaitable[Backend]:
-        """An open store: empty the first time in a test, the same one afterwards if it is durable."""
+        """Open a store: empty the first time in a test; later the same one if it is durable."""
         raise NotImplementedError
 
     async def opened(self, reactor: Any) -> Backend:
-        """The store, waited for where that is needed."""
+        """The opened store, awaited if necessary."""
         store = self.store(reactor)
         return await store if isawaitable(store) else store
 
 
 def story(test: Callable[[S, Backend], Coroutine[Any, Any, None]]) -> Callable[[S], None]:
-    """Make a test of a coroutine: with a fresh store, which is closed afterwards, on a reactor of its own."""
+    """Make a coroutine a test: with a new store, which is closed afterwards, on a private reactor."""
 
     def run(self: S) -> None:
         with private_reactor() as reactor:

@@ -1,4 +1,4 @@
-"""Random texts of the formats that are enforced, by the format's name. Needs hypothesis."""
+"""Random texts for the formats that schemas enforce, by name. Needs hypothesis."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _PATTERNS: Final = {
     "k8sshortname": _LABEL,
     "k8slongname": f"{_LABEL}(\\.{_LABEL}){{0,2}}",
 }
-"""Of these formats a part that every reader of them takes."""
+"""A part of each format that every implementation accepts."""
 
 
 def text_of(name: str) -> SearchStrategy[str] | None:
-    """Texts that are valid by a format (dashes in its name count for nothing); None: none are known."""
+    """Texts that are valid by a format, or None for an unknown one. Dashes in its name are ignored."""
     from hypothesis import strategies as st  # noqa: PLC0415 -- an extra, and slow to import
 
     plain = name.replace("-", "")

@@ -1,1 +1,1 @@
-"""Stage 5, what to do: one file a verb, each reads like the numbered list in the spec (E, F)."""
+"""The verbs, one file per verb, with the checks in the order in which kube-apiserver reports them (behaviour E, F)."""

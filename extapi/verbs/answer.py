@@ -1,6 +1,6 @@
-"""Objects, lists and Statuses in the form that the client accepts: as they are, as tables, or reduced to metadata.
+"""Answers with objects, lists and Statuses, in the format and the transform that the client accepts (behaviour G1-G7).
 
-Lists leave in pieces of at most 64 KiB: a large one is never joined (spec E26, G1-G7).
+Lists are sent in pieces of at most 64 KiB; a large one is never joined (behaviour E26).
 """
 
 from __future__ import annotations
@@ -10,84 +10,89 @@ from typing import Any
 
 import msgspec
 
-from extapi.codec.native import untyped
-from extapi.codec.negotiation import ALL_TRANSFORMS, Negotiated, negotiate
+from extapi.codec.negotiation import ALL_TRANSFORMS, Negotiated, Transform, negotiate
 from extapi.codec.options import include_object
-from extapi.codec.partial import partial, partial_list
-from extapi.codec.protobufmeta import partial_bytes, partial_list_bytes, status_bytes
-from extapi.codec.protobufwriting import wrap
+from extapi.codec.protobufmeta import status_bytes
 from extapi.codec.strictjson import encode, encode_status, indented
-from extapi.codec.tables import row, row_object, table
 from extapi.errors import NotAcceptable
-from extapi.listener.call import PIECE, Response
-from extapi.registry.base import Getter, Listing, Rendering, Resource
-from extapi.verbs.target import Target
+from extapi.http.response import PIECE, Response
+from extapi.registry.base import ListResult, ObjectResult, Resource, ResourceGetter
+from extapi.registry.transforms import MetadataTransform, TableTransform
+from extapi.verbs.request import ResourceRequest
 
 LIST_END = b"]}\n"
 
 _READS = frozenset({"get", "list"})
 
-_TYPE = frozenset({"apiVersion", "kind"})
-
-HELD = 1024 * 1024
-"""Bytes of a list up to which all its pieces are made at once, which is faster as long as the allocator keeps the memory."""
+EAGER = 1024 * 1024
+"""Bytes of a list up to which all pieces are made at once, which is faster as long as the allocator keeps the memory."""
 
 
-def negotiated(target: Target[Resource], *, listing: bool = False) -> Negotiated:
-    """The form of the answer; asked for first of all, so that nothing is done for a client that could not read it.
+def negotiated(request: ResourceRequest[Resource], *, listing: bool = False) -> Negotiated:
+    """The format of the answer. It comes first, so that nothing is done for a client that could not read the answer.
 
-    ``listing``: the answer is a list. Raises :class:`NotAcceptable`, also for the metadata of the wrong one of the two
-    (spec G6; kube-apiserver finds that out when it has written), and :class:`BadRequest` for a table that a write asks
-    for with rows that do not exist (``TransformResponseObject`` of k8s.io/apiserver finds that out too late as well).
+    Two refusals come earlier than from kube-apiserver, which has written the object by then: partial metadata of an object
+    for a list or the reverse (behaviour G6), and an unknown ``includeObject`` of a write.
+
+    Args:
+        request: The request.
+        listing: Whether the answer is a list.
+
+    Raises:
+        NotAcceptable: The client accepts nothing that can be made.
+        BadRequest: A write asks for a table with an unknown ``includeObject``.
     """
-    accepted = _negotiate(target, ALL_TRANSFORMS)
-    if accepted.transform is not None and accepted.transform.kind == "Table" and _has_no_table(target.resource):
-        accepted = _negotiate(target, ALL_TRANSFORMS - {"Table"})
-    asked = accepted.transform.kind if accepted.transform is not None else ""
-    if listing and asked == "PartialObjectMetadata":
-        raise NotAcceptable(f"you requested {asked}, but the requested object is a list ({target.resource.list_kind})")
-    if not listing and asked == "PartialObjectMetadataList":
-        raise NotAcceptable(f"you requested {asked}, but the requested object is not a list ({target.resource.kind})")
-    if asked == "Table" and target.call.info.verb not in _READS:
-        include_object(target.call.query)
+    accepted = _negotiate(request, ALL_TRANSFORMS)
+    if accepted.transform is not None and accepted.transform.kind == "Table" and _has_no_table(request.resource):
+        accepted = _negotiate(request, ALL_TRANSFORMS - {"Table"})
+    transform = accepted.transform.kind if accepted.transform is not None else ""
+    if listing and transform == "PartialObjectMetadata":
+        raise NotAcceptable(
+            f"you requested {transform}, but the requested object is a list ({request.resource.list_kind})"
+        )
+    if not listing and transform == "PartialObjectMetadataList":
+        raise NotAcceptable(
+            f"you requested {transform}, but the requested object is not a list ({request.resource.kind})"
+        )
+    if transform == "Table" and request.http.info.verb not in _READS:
+        include_object(request.http.query)
     return accepted
 
 
-def _negotiate(target: Target[Resource], transforms: frozenset[str]) -> Negotiated:
-    call = target.call
+def _negotiate(request: ResourceRequest[Resource], transforms: frozenset[str]) -> Negotiated:
+    http = request.http
     return negotiate(
-        call.header("accept"),
-        pretty=call.first("pretty"),
-        user_agent=call.header("user-agent"),
+        http.header("accept"),
+        pretty=http.first("pretty"),
+        user_agent=http.header("user-agent"),
         transforms=transforms,
-        protobuf=target.messages is not None,
+        protobuf=request.protobuf is not None,
     )
 
 
 def _has_no_table(resource: Resource) -> bool:
-    """Of Kubernetes' own kinds, those that cannot be read have none: reviews, and tokens (``rest.TableConvertor``)."""
-    return resource.native is not None and not isinstance(resource, Getter)
+    return resource.behaviour.answering.table_needs_get and not isinstance(resource, ResourceGetter)
 
 
-def object_answer(target: Target[Resource], accepted: Negotiated, obj: Rendering, status: int = 200) -> Response:
-    """One object."""
+def object_answer(
+    request: ResourceRequest[Resource], accepted: Negotiated, obj: ObjectResult, status: int = 200
+) -> Response:
+    """The answer with one object."""
     transform = accepted.transform
     if transform is None:
         if accepted.format == "json" and not accepted.pretty:
             return _answer(status, accepted, obj.encoded() + b"\n")
-        if accepted.format == "protobuf" and target.messages is not None:
-            return _answer(status, accepted, target.messages.enveloped(obj.decoded()))
+        if accepted.format == "protobuf" and request.protobuf is not None:
+            return _answer(status, accepted, request.protobuf.encode(obj.decoded()))
         return _answer(status, accepted, _formatted(accepted, obj.decoded()))
     if transform.kind == "Table":
         metadata = {"resourceVersion": str(obj.revision)} if obj.revision else {}
-        return _table(target, accepted, [obj], metadata, status)
-    if accepted.format == "protobuf":
-        return _answer(status, accepted, partial_bytes(obj.decoded(), version=transform.version))
-    return _answer(status, accepted, _formatted(accepted, partial(obj.decoded(), version=transform.version)))
+        return _transformed(status, accepted, _table(request, transform).table([obj], metadata))
+    return _transformed(status, accepted, [_metadata(accepted, transform).object(obj.decoded())])
 
 
-def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing) -> Response:
-    """A list, or a page of one."""
+def list_answer(request: ResourceRequest[Resource], accepted: Negotiated, listing: ListResult) -> Response:
+    """The answer with a list, or a page of one."""
     transform = accepted.transform
     metadata: dict[str, Any] = {"resourceVersion": str(listing.revision or "")}
     if listing.continue_:
@@ -95,78 +100,76 @@ def list_answer(target: Target[Resource], accepted: Negotiated, listing: Listing
     if listing.remaining is not None:
         metadata["remainingItemCount"] = listing.remaining
     if transform is None:
-        return _list(target, accepted, listing, metadata)
+        return _list(request, accepted, listing, metadata)
     if transform.kind == "Table":
-        return _table(target, accepted, listing.items, metadata, 200)
+        return _transformed(200, accepted, _table(request, transform).table(listing.items, metadata))
     items = (item.decoded() for item in listing.items)
-    if accepted.format == "protobuf":
-        return _answer(200, accepted, partial_list_bytes(items, metadata, version=transform.version))
-    return _answer(200, accepted, _formatted(accepted, partial_list(items, metadata, version=transform.version)))
+    return _transformed(200, accepted, [_metadata(accepted, transform).list(items, metadata)])
 
 
 def status_answer(accepted: Negotiated, details: dict[str, Any]) -> Response:
-    """The Status of a success; tables and metadata of it do not exist (spec E47, M11)."""
+    """The answer with the Status of a success, which has no transforms (behaviour E47, M11)."""
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
     if accepted.format == "protobuf":
         return _answer(200, accepted, status_bytes(status))
     return _answer(200, accepted, _formatted(accepted, status, encode_status))
 
 
-def _list(target: Target[Resource], accepted: Negotiated, listing: Listing, metadata: dict[str, Any]) -> Response:
-    resource, api_version = target.resource, target.api_version
-    head: dict[str, Any] = {"apiVersion": api_version, "kind": resource.list_kind, "metadata": metadata}
-    native = resource.native is not None
-    if not native:
-        # Lists of custom resources always carry the member, empty or not (observed on 1.36.3).
-        head["metadata"] = {"continue": "", **metadata}
+def _list(
+    request: ResourceRequest[Resource], accepted: Negotiated, listing: ListResult, metadata: dict[str, Any]
+) -> Response:
+    resource, api_version = request.resource, request.api_version
+    answering = resource.behaviour.answering
+    head = {
+        "apiVersion": api_version,
+        "kind": resource.list_kind,
+        "metadata": answering.list_metadata(metadata),
+    }
     if accepted.format == "json" and not accepted.pretty:
-        opening, items = encode(head)[:-1] + b',"items":[', listing.items.encoded()
-        if native:
-            items = untyped(items, resource.kind, api_version)
+        opening = encode(head)[:-1] + b',"items":['
+        items = answering.list_items(listing.items.encoded(), resource.kind, api_version)
         inside = sum(map(len, items)) + max(0, len(items) - 1)
         size = len(opening) + inside + len(LIST_END)
         pieces = _pieces(opening, items, inside)
         if size <= PIECE:
             body: bytes | Iterable[bytes] = b"".join(pieces)
         else:
-            # Large ones are made as the socket takes them: the next piece then finds its memory where the last one had it.
-            body = list(pieces) if size <= HELD else pieces
+            # Pieces of a large list are made as the socket takes them, so that each reuses the memory of the one before.
+            body = list(pieces) if size <= EAGER else pieces
         return Response(200, [("Content-Type", accepted.content_type)], body, length=size)
     objects = (item.decoded() for item in listing.items)
-    if accepted.format == "protobuf" and target.messages is not None:
-        raw = target.messages.encode_list(resource.kind, metadata, objects)
-        return _answer(200, accepted, wrap(api_version, resource.list_kind, raw))
-    shown = [{name: value for name, value in obj.items() if name not in _TYPE} if native else obj for obj in objects]
-    whole = {**head, "items": shown}
+    if accepted.format == "protobuf" and request.protobuf is not None:
+        return _answer(200, accepted, request.protobuf.encode_list(head, resource.kind, objects))
+    whole = {**head, "items": [answering.list_item(obj) for obj in objects]}
     return _answer(200, accepted, _formatted(accepted, whole))
 
 
 def _pieces(opening: bytes, items: Sequence[bytes], inside: int) -> Iterator[bytes]:
-    """A list in pieces of at most :data:`PIECE` bytes; an item that is larger is a piece of its own.
+    """A list in pieces of at most :data:`PIECE` bytes. A larger item is one piece.
 
-    ``inside``: bytes of all items and the commas between them.
+    ``inside``: the bytes of all items and of the commas between them.
     """
-    # A little less than a piece each, so that the opening and the end find room beside the first and the last.
+    # A little less than a piece each, so that the first has room for the opening and the last for the end.
     room = PIECE - len(opening) - len(LIST_END)
     batch = max(1, room * len(items) // (inside + 1))
-    held = opening
-    for at in range(0, len(items), batch):
-        for piece in _joined(items[at : at + batch], first=at == 0):
-            if held is opening and len(held) + len(piece) <= PIECE:
-                held += piece
+    pending = opening
+    for start in range(0, len(items), batch):
+        for piece in _joined(items[start : start + batch], first=start == 0):
+            if pending is opening and len(pending) + len(piece) <= PIECE:
+                pending += piece
             else:
-                yield held
-                held = piece
-    if len(held) + len(LIST_END) <= PIECE:
-        yield held + LIST_END
+                yield pending
+                pending = piece
+    if len(pending) + len(LIST_END) <= PIECE:
+        yield pending + LIST_END
     else:
-        yield held
+        yield pending
         yield LIST_END
 
 
 def _joined(items: Sequence[bytes], *, first: bool) -> Iterator[bytes]:
-    """The items, separated by commas; halved as long as they are more than a piece holds, since sizes differ."""
-    # Joined, an empty item in front is a comma in front.
+    """The items, separated by commas; in halves while they are too large for a piece."""
+    # An empty item in front becomes a comma in front.
     joined = b",".join(items if first else (b"", *items))
     if len(joined) <= PIECE or len(items) == 1:
         yield joined
@@ -176,27 +179,23 @@ def _joined(items: Sequence[bytes], *, first: bool) -> Iterator[bytes]:
     yield from _joined(items[half:], first=False)
 
 
-def _table(
-    target: Target[Resource], accepted: Negotiated, items: Iterable[Rendering], metadata: dict[str, Any], status: int
-) -> Response:
-    transform = accepted.transform
-    version = transform.version if transform is not None else "v1"
-    pieces = list(
-        table(target.resource.columns(target.at).definitions, metadata, _rows(target, items, version), version=version)
-    )
+def _table(request: ResourceRequest[Resource], transform: Transform) -> TableTransform:
+    columns, include = request.resource.columns(request.scope), include_object(request.http.query)
+    return TableTransform(columns, request.clock, transform.version, include)
+
+
+def _metadata(accepted: Negotiated, transform: Transform) -> MetadataTransform:
+    return MetadataTransform(transform.version, accepted.format == "protobuf")
+
+
+def _transformed(status: int, accepted: Negotiated, pieces: list[bytes]) -> Response:
+    """The answer with the result of a transform; ``pieces``: in protobuf, or in compact JSON."""
+    if accepted.format == "protobuf":
+        return _answer(status, accepted, pieces)
     if accepted.format == "json" and not accepted.pretty:
         pieces[-1] += b"\n"
         return _answer(status, accepted, pieces)
     return _answer(status, accepted, _formatted(accepted, msgspec.json.decode(b"".join(pieces))))
-
-
-def _rows(target: Target[Resource], items: Iterable[Rendering], version: str) -> Iterator[bytes]:
-    columns = target.resource.columns(target.at)
-    include = include_object(target.call.query)
-    now = target.clock.seconds()
-    for item in items:
-        shown = None if include == "None" else row_object(item.decoded(), include, version=version)
-        yield row(columns.render(item.cells(), now), shown)
 
 
 def _formatted(accepted: Negotiated, content: Any, encoder: Callable[[Any], bytes] = encode) -> bytes:

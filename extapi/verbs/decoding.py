@@ -1,58 +1,69 @@
-"""The body of a write becomes an object of the resource: read, decoded, checked against the request, pruned, defaulted.
+"""Decodes the body of a write, and checks the object against the request (behaviour E9, E10, E13, E17, E21, E37).
 
-What is not in the schema is refused, warned of or dropped, as ``fieldValidation`` says (spec E9, E10, E13, E21).
+Fields that are not in the schema are refused, warned of or dropped, as ``fieldValidation`` says.
 """
 
 from __future__ import annotations
 
+from extapi.api.metadata import dedupe_owner_references
 from extapi.api.types import Obj
-from extapi.codec.body import check_version, decode_object, refuse_strict, strict_warnings
-from extapi.codec.native import decode_native
-from extapi.codec.negotiation import BodyFormat, Format, request_format
+from extapi.codec.body import check_version, decode_envelope, decode_object, refuse_strict, strict_warnings
+from extapi.codec.contenttype import request_format
+from extapi.codec.negotiation import Format
 from extapi.codec.options import Validation
 from extapi.errors import BadRequest
 from extapi.registry.base import Resource
-from extapi.verbs.target import Target
+from extapi.verbs.request import ResourceRequest
 
 MAX_BODY = 3 * 1024 * 1024
-"""Bytes of a body that are read (spec G9)."""
+"""The bound on bytes of a body (behaviour G9)."""
 
 
-def body_format(target: Target[Resource]) -> BodyFormat:
-    """The format of the body. Raises :class:`extapi.errors.UnsupportedMediaType`; protobuf is for Kubernetes' own kinds."""
-    return request_format(target.call.header("content-type"), protobuf=target.messages is not None)
+def request_body_format(request: ResourceRequest[Resource]) -> Format:
+    """The format of the body.
+
+    Raises:
+        UnsupportedMediaType: The resource does not read the Content-Type.
+    """
+    return request_format(request.http.header("content-type"), protobuf=request.protobuf is not None)
 
 
-def decoded(target: Target[Resource], body: bytes, form: BodyFormat, validation: Validation) -> Obj:
-    """The object in ``body``, accepted by the resource. Raises :class:`BadRequest` with the texts of spec E10 and E21."""
-    resource = target.resource
-    kind, group_version = resource.kind, target.api_version
-    messages = target.messages
-    if messages is not None:
-        found = decode_native(body, form, kind=kind, group_version=group_version, messages=messages, mode=validation)
+def decoded(request: ResourceRequest[Resource], body: bytes, body_format: Format, validation: Validation) -> Obj:
+    """The object in ``body``, pruned and defaulted.
+
+    Raises:
+        BadRequest: The body cannot be decoded, or has unknown fields with ``fieldValidation=Strict`` (behaviour E10, E21).
+    """
+    resource = request.resource
+    kind, group_version = resource.kind, request.api_version
+    rules, serializer = resource.behaviour.decoding, request.protobuf
+    if body_format == "protobuf" and serializer is not None:
+        found = decode_envelope(body, serializer, kind=kind, group_version=group_version, rules=rules)
     else:
-        text: Format = "yaml" if form == "yaml" else "json"
-        found = decode_object(body, text, kind=kind, group_version=group_version, mode=validation)
-    unknown = unknown_fields(target, found.value)
+        found = decode_object(body, body_format, kind=kind, group_version=group_version, mode=validation, rules=rules)
+    unknown = unknown_fields(request, found.value)
     if validation == "Strict":
         version = str(found.value.get("apiVersion") or "").rpartition("/")[2]
         refuse_strict(found.value["kind"], version, unknown, found.duplicates)
     elif validation == "Warn":
-        target.call.warnings += strict_warnings(unknown, found.duplicates)
+        request.http.warnings += strict_warnings(unknown, found.duplicates)
     check_version(found.value, group_version)
     return found.value
 
 
-def unknown_fields(target: Target[Resource], obj: Obj) -> list[str]:
-    """Have the resource accept the object; the paths of fields that are not in the schema.
+def unknown_fields(request: ResourceRequest[Resource], obj: Obj) -> list[str]:
+    """Coerce, prune and default the object in place.
 
-    Of an object that says it is of another kind or group, metadata alone is known. Raises :class:`BadRequest` for metadata
-    of a wrong type.
+    Returns:
+        The paths of unknown fields; for an object of another kind or group, which has no schema, only those in metadata.
+
+    Raises:
+        BadRequest: Metadata has a wrong type.
     """
-    resource, expected = target.resource, target.api_version
+    resource, expected = request.resource, request.api_version
     kind, api_version = obj["kind"], str(obj.get("apiVersion") or "")
     try:
-        unknown = resource.accept(target.at, obj)
+        unknown = resource.coerce_and_default(request.scope, obj)
     except BadRequest as error:
         said = f" cannot be handled as a {resource.kind}: "
         why = error.message.partition(said)[2]
@@ -62,23 +73,38 @@ def unknown_fields(target: Target[Resource], obj: Obj) -> list[str]:
     return [path for path in unknown if path.startswith("metadata.")]
 
 
-def check_namespace(target: Target[Resource], obj: Obj) -> None:
-    """The body's namespace is filled in from the URL, or must be the same; cluster-scoped objects have none (spec E13)."""
+def check_namespace(request: ResourceRequest[Resource], obj: Obj) -> None:
+    """Fill in the namespace of the URL; drop it from cluster-scoped objects (behaviour E13).
+
+    Raises:
+        BadRequest: The object has another namespace.
+    """
     metadata = obj["metadata"]
-    if not target.resource.namespaced:
+    if not request.resource.namespaced:
         metadata.pop("namespace", None)
     elif not metadata.get("namespace"):
-        metadata["namespace"] = target.at.namespace
-    elif metadata["namespace"] != target.at.namespace:
+        metadata["namespace"] = request.scope.namespace
+    elif metadata["namespace"] != request.scope.namespace:
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
 
-def check_name(target: Target[Resource], obj: Obj) -> None:
-    """An update's body must name the object of the URL (spec E37)."""
+def check_name(request: ResourceRequest[Resource], obj: Obj) -> None:
+    """Check that an update names the object of the URL (behaviour E37).
+
+    Raises:
+        BadRequest: It does not.
+    """
     name = obj["metadata"].get("name", "")
     if not name:
         raise BadRequest(
-            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+            f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"
         )
-    if name != target.name:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+    if name != request.name:
+        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
+
+
+def dedupe_owners(request: ResourceRequest[Resource], obj: Obj) -> None:
+    """Drop owner references that occur twice, in place, with a warning (behaviour E17)."""
+    warning = dedupe_owner_references(obj)
+    if warning:
+        request.http.warnings.append(warning)

@@ -1,4 +1,4 @@
-"""DELETE of a collection: a list, then a delete of each object in it (spec E53)."""
+"""DELETE of a collection: lists the objects, then deletes each (behaviour E53)."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from typing import Final, Protocol
 
 from extapi.codec.options import list_options
 from extapi.errors import NotFound
-from extapi.listener.call import Response
-from extapi.registry.base import Deleter, Lister, Listing, Place, Query
-from extapi.registry.rendering import FreshRenderings
+from extapi.http.response import Response
+from extapi.registry.base import ListResult, Query, RequestScope, ResourceDeleter, ResourceLister
+from extapi.registry.results import ObjectResultList
 from extapi.verbs.answer import list_answer, negotiated
 from extapi.verbs.delete import read_options, rules
 from extapi.verbs.list import query
-from extapi.verbs.target import Target
+from extapi.verbs.request import ResourceRequest
 
 PAGE: Final = 10_000
-"""Objects that are read first (``deleteCollectionPageSize``)."""
+"""Objects in the first page (``deleteCollectionPageSize``)."""
 
 
-class Collection(Deleter, Lister, Protocol):
+class Collection(ResourceDeleter, ResourceLister, Protocol):
     """A resource whose objects can be deleted together."""
 
 
-async def deletecollection(target: Target[Collection]) -> Response:
-    """Delete what the query selects, each object with its own admission; 200 with the list as it was."""
-    accepted = negotiated(target, listing=True)
-    selected = query(target, list_options(target.call.query, target.call.selectors))
-    options = await read_options(target)
-    admission = target.admission("DeleteOptions", options)
-    listing = await _listed(target, selected)
+async def deletecollection(request: ResourceRequest[Collection]) -> Response:
+    """Delete the objects that the query selects, each with its own admission; 200 with the list as it was."""
+    accepted = negotiated(request, listing=True)
+    selected = query(request, list_options(request.http.query, request.http.selectors))
+    options = await read_options(request)
+    admission = request.admission("DeleteOptions", options)
+    listing = await _listed(request, selected)
     for item in listing.items:
         metadata = item.decoded()["metadata"]
-        at = Place(target.at.version, metadata.get("namespace", ""))
+        scope = RequestScope(request.scope.version, metadata.get("namespace", ""))
         try:
-            await target.resource.delete(at, metadata["name"], rules(options), admit=admission)
+            await request.resource.delete(scope, metadata["name"], rules(options), admit=admission)
         except NotFound:
-            continue  # somebody else was faster
-    return list_answer(target, accepted, listing)
+            continue  # another client was faster
+    return list_answer(request, accepted, listing)
 
 
-async def _listed(target: Target[Collection], selected: Query) -> Listing:
-    """The page that the client asked for, or all objects, read as a page and the rest.
+async def _listed(request: ResourceRequest[Collection], selected: Query) -> ListResult:
+    """The page that the client asked for, or all objects, in two reads of the same revision.
 
-    So a ``resourceVersion`` is that of the one state that is deleted, as in kube-apiserver (``Store.DeleteCollection``).
+    Source: ``k8s.io/apiserver/pkg/registry/generic/registry/store.go`` DeleteCollection.
     """
-    listing = await target.resource.list(target.at, replace(selected, limit=selected.limit or PAGE))
+    listing = await request.resource.list(request.scope, replace(selected, limit=selected.limit or PAGE))
     if selected.limit or not listing.continue_:
         return listing
     rest = replace(selected, continue_=listing.continue_, resource_version="", resource_version_match="")
-    more = await target.resource.list(target.at, rest)
-    return Listing(FreshRenderings([*listing.items, *more.items]), listing.revision)
+    more = await request.resource.list(request.scope, rest)
+    return ListResult(ObjectResultList([*listing.items, *more.items]), listing.revision)

@@ -1,18 +1,18 @@
-"""GET of one object (spec E24, E25)."""
+"""GET of one object (behaviour E24, E25)."""
 
 from __future__ import annotations
 
 from extapi.errors import BadRequest
-from extapi.listener.call import Response
-from extapi.registry.base import Getter
+from extapi.http.response import Response
+from extapi.registry.base import ResourceGetter
 from extapi.verbs.answer import negotiated, object_answer
-from extapi.verbs.target import Target
+from extapi.verbs.request import ResourceRequest
 
 
-async def get(target: Target[Getter]) -> Response:
-    """The object in the form that the client accepts."""
-    accepted = negotiated(target)
-    if target.call.first("export") not in {"", "0", "false"}:
+async def get(request: ResourceRequest[ResourceGetter]) -> Response:
+    """The object, in the format that the client accepts."""
+    accepted = negotiated(request)
+    if request.http.first("export") not in {"", "0", "false"}:
         raise BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
-    found = await target.resource.get(target.at, target.name, target.call.first("resourceVersion"))
-    return object_answer(target, accepted, found)
+    found = await request.resource.get(request.scope, request.name, request.http.first("resourceVersion"))
+    return object_answer(request, accepted, found)

@@ -1,40 +1,41 @@
-"""GET of a collection (spec E26-E36)."""
+"""GET of a collection (behaviour E26-E36)."""
 
 from __future__ import annotations
 
-from extapi.api.selectors import escaped, parse_field_selector, supported
+from extapi.api.selectors import escaped, parse_field_selector, unsupported
 from extapi.codec.options import ListOptions, list_options
 from extapi.errors import BadRequest
-from extapi.listener.call import Response
-from extapi.registry.base import Lister, Query, Resource
-from extapi.registry.selectable import COMMON
+from extapi.http.response import Response
+from extapi.registry.base import Query, Resource, ResourceLister
 from extapi.verbs.answer import list_answer, negotiated
-from extapi.verbs.target import Target
+from extapi.verbs.request import ResourceRequest
 
 MOST = 1 << 32
-"""A larger ``limit`` is as good as this one: no collection has as many objects, and one more still fits an int64."""
+"""The bound on ``limit``: no collection has as many objects, and one more still fits an int64."""
 
 
-async def list_(target: Target[Lister]) -> Response:
+async def list_(request: ResourceRequest[ResourceLister]) -> Response:
     """The objects that the query selects, or a page of them."""
-    accepted = negotiated(target, listing=True)
-    options = list_options(target.call.query, target.call.selectors)
-    listing = await target.resource.list(target.at, query(target, options))
-    return list_answer(target, accepted, listing)
+    accepted = negotiated(request, listing=True)
+    options = list_options(request.http.query, request.http.selectors)
+    listing = await request.resource.list(request.scope, query(request, options))
+    return list_answer(request, accepted, listing)
 
 
-def query(target: Target[Resource], options: ListOptions) -> Query:
-    """What to select; a name in the path joins the field selector (spec F14)."""
-    selectors = target.call.selectors
+def query(request: ResourceRequest[Resource], options: ListOptions) -> Query:
+    """What to select. A name in the path becomes a part of the field selector (behaviour F14)."""
+    selectors = request.http.selectors
     labels, fields = selectors.labels, selectors.fields
-    selectable = target.resource.selectable(target.at)
-    supported(fields, selectable, native=selectable == COMMON and target.resource.native is not None)
-    if target.name:
+    selectable = request.resource.selectable(request.scope)
+    unknown = unsupported(fields, selectable)
+    if unknown is not None:
+        raise BadRequest(request.resource.behaviour.selecting.refusal(unknown, selectable))
+    if request.name:
         wanted = fields.exact("metadata.name")
         if wanted is None:
-            named = f"metadata.name={escaped(target.name)}"
+            named = f"metadata.name={escaped(request.name)}"
             fields = parse_field_selector(f"{options.field_selector},{named}" if options.field_selector else named)
-        elif wanted != target.name:
+        elif wanted != request.name:
             raise BadRequest("fieldSelector metadata.name doesn't match requested name")
     limit = min(options.limit, MOST)
     return Query(labels, fields, limit, options.continue_, options.resource_version, options.resource_version_match)

@@ -1,51 +1,54 @@
-"""PUT (spec E37-E44). There is no create on update: a missing object is 404."""
+"""PUT (behaviour E37-E44). It does not create: a missing object is 404."""
 
 from __future__ import annotations
 
+from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
-from extapi.codec import strictjson
 from extapi.codec.options import update_options
 from extapi.errors import BadRequest, Conflict
-from extapi.listener.call import Response
-from extapi.registry.base import Updater
+from extapi.http.response import Response
+from extapi.registry.base import ResourceUpdater
 from extapi.verbs.answer import negotiated, object_answer
-from extapi.verbs.decoding import MAX_BODY, body_format, check_name, check_namespace, decoded
-from extapi.verbs.ownership import dedupe_owners
-from extapi.verbs.target import Target
+from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace, decoded, dedupe_owners, request_body_format
+from extapi.verbs.request import ResourceRequest
 
 
-async def update(target: Target[Updater]) -> Response:
+async def update(request: ResourceRequest[ResourceUpdater]) -> Response:
     """Replace the object by the body; 200 with the object as stored."""
-    if not target.name:
+    if not request.name:
         raise BadRequest("name must be provided")
-    accepted = negotiated(target)
-    body = await target.call.body.read(MAX_BODY)
-    options = update_options(target.call.query)
-    form = body_format(target)
-    new = decoded(target, body, form, options.field_validation)
-    check_namespace(target, new)
-    check_name(target, new)
-    dedupe_owners(target, new)
+    accepted = negotiated(request)
+    body = await request.http.body.read(MAX_BODY)
+    options = update_options(request.http.query)
+    body_format = request_body_format(request)
+    new = decoded(request, body, body_format, options.field_validation)
+    check_namespace(request, new)
+    check_name(request, new)
+    dedupe_owners(request, new)
 
     async def replace(old: Obj) -> Obj:
-        _check_uid(target, new, old)
-        return {**strictjson.copy(new), "metadata": dict(new["metadata"])}
+        _check_uid(request, new, old)
+        return {**json_copy(new), "metadata": dict(new["metadata"])}
 
-    admission = target.admission("UpdateOptions", options)
-    stored = await target.resource.update(target.at, target.name, replace, admit=admission)
-    return object_answer(target, accepted, stored)
+    admission = request.admission("UpdateOptions", options)
+    stored = await request.resource.update(request.scope, request.name, replace, admit=admission)
+    return object_answer(request, accepted, stored)
 
 
-def _check_uid(target: Target[Updater], new: Obj, old: Obj) -> None:
-    """A uid in the body is a precondition; the text is that of etcd3's store in kube-apiserver (spec E39)."""
+def _check_uid(request: ResourceRequest[ResourceUpdater], new: Obj, old: Obj) -> None:
+    """A uid in the body is a precondition. The text is that of kube-apiserver's store (behaviour E39).
+
+    Raises:
+        Conflict: The object has another uid.
+    """
     wanted, actual = new["metadata"].get("uid", ""), old["metadata"].get("uid", "")
     if wanted and wanted != actual:
-        resource = target.resource
-        place = f"{resource.group}/{resource.plural}/" if resource.group else f"{resource.plural}/"
-        place += f"{target.at.namespace}/" if resource.namespaced else ""
+        resource = request.resource
+        prefix = f"{resource.group}/{resource.plural}/" if resource.group else f"{resource.plural}/"
+        prefix += f"{request.scope.namespace}/" if resource.namespaced else ""
         why = (
-            f"StorageError: invalid object, Code: 4, Key: /registry/{place}{target.name}, "
+            f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}{request.name}, "
             "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
             f"UID in precondition: {wanted}, UID in object meta: {actual}"
         )
-        raise Conflict.on(resource.plural, resource.group, target.name, why)
+        raise Conflict.on(resource.plural, resource.group, request.name, why)

@@ -1,1 +1,1 @@
-"""The reader of the store's log: every object already encoded, and every change told to its watchers."""
+"""The watch cache: the only reader of the store's log, with every object serialized and every change sent to watchers."""

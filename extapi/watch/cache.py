@@ -1,7 +1,7 @@
-"""All objects of one resource, in order, encoded; its last events; and its watchers.
+"""The cache of one resource: its objects in order, serialized; its recent events; its watchers; and the way to its store.
 
-Filled and kept up by the :class:`~extapi.watch.cacher.Cacher`. Reading never waits for the store when the cache is
-current, which on one process it is. Must not know requests: numbers come parsed, errors about them are the caller's.
+The :class:`~extapi.watch.cacher.Cacher` fills it and applies commits. While it is current, which with a single process it
+always is, reads do not wait for the store. Must not know requests: parameters arrive parsed.
 """
 
 from __future__ import annotations
@@ -9,33 +9,35 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from sortedcontainers import SortedDict
 
-from extapi.client.clock import Clock
+from extapi.clock import Clock
 from extapi.codec.strictjson import split_resource_version
 from extapi.errors import ServerTimeout
-from extapi.listener.call import Streaming
-from extapi.storage.base import Backend, Change, Entry as StoredEntry, Unavailable
+from extapi.http.response import Streaming
+from extapi.storage.base import Backend, KeyValue, LogEvent, Unavailable
 from extapi.storage.keys import successor
-from extapi.watch.entry import Entry, Projector, Source
-from extapi.watch.group import seen
-from extapi.watch.history import History, HistorySettings
-from extapi.watch.lane import Audience
+from extapi.watch.broadcaster import Broadcaster
+from extapi.watch.cachedobject import CachedObject, CacheSource, Projector
+from extapi.watch.cachewatcher import WatchLimits
+from extapi.watch.encoding import EventEncoder
+from extapi.watch.events import ADDED, WatchEvent, to_watch_event
+from extapi.watch.history import EventHistory, HistorySettings
 from extapi.watch.position import Position
-from extapi.watch.rendering import ADDED, Occurrence, Renderer
-from extapi.watch.selection import Selection, Test
-from extapi.watch.snapshot import EntryPage, read_page
+from extapi.watch.selection import Predicate, Selection
+from extapi.watch.snapshot import ObjectPage, read_page
 from extapi.watch.stream import Backlog, WatchOptions, WatchStream
-from extapi.watch.watcher import Watcher, WatchLimits
 
 Parts = tuple[bytes, bytes]
+"""An encoded object without resourceVersion, split where it belongs."""
 
 _EXPECTED: Final = 256
 _EXPECTED_BYTES: Final = 16 * 1024 * 1024
-"""How many commits under way may have left their forms; of a commit that never comes they are pushed out by others."""
+"""How many expected commits are remembered, and bytes of them; one that never arrives is pushed out by later ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,201 +49,271 @@ class CacheSettings:
 
 
 class ResourceCache:
-    """One resource. Made by :meth:`~extapi.watch.cacher.Cacher.add`."""
+    """The cache of one resource, created by :meth:`~extapi.watch.cacher.Cacher.add`."""
 
     def __init__(
-        self, source: Source, *, backend: Backend, position: Position, clock: Clock, settings: CacheSettings
+        self, source: CacheSource, *, backend: Backend, position: Position, clock: Clock, settings: CacheSettings
     ) -> None:
         self._source = source
+        self._layout = source.layout
+        self._key = source.layout.key
         self._backend = backend
         self._position = position
         self._clock = clock
         self._limits = settings.limits
-        self._entries: SortedDict[bytes, Entry] = SortedDict()
-        self._history = History(clock, settings.history)
-        self._audience = Audience(source, clock)
+        self._objects: SortedDict[bytes, CachedObject] = SortedDict()
+        self._history = EventHistory(clock, settings.history)
+        self._broadcaster = Broadcaster(source, clock)
         self._expected: OrderedDict[bytes, Mapping[str, Parts]] = OrderedDict()
         self._expected_bytes = 0
 
     def share(self, versions: Iterable[str], projector: Projector) -> None:
-        """Show the objects in further versions: those of another kind that is stored here. ``projector`` makes them."""
+        """Serve the objects in further versions, those of another kind that is stored here; ``projector`` makes them."""
         self._source.share(versions, projector)
 
-    # -- kept up by the cacher
+    # -- called by the cacher
 
-    def fill(self, entries: Iterable[StoredEntry], revision: int) -> None:
-        """Begin anew with what the store had at ``revision``."""
-        self._entries = SortedDict((key, self._entry(key, value, changed)) for key, value, changed in entries)
+    def fill(self, entries: Iterable[KeyValue], revision: int) -> None:
+        """Start over from the content of the store at ``revision``."""
+        self._objects = SortedDict((key, self._object(key, value, changed)) for key, value, changed in entries)
         self._history.start(revision)
 
-    def apply(self, change: Change) -> None:
-        """Take a commit from the log, and have the watchers told."""
+    def apply(self, change: LogEvent) -> None:
+        """Apply a commit from the log, and publish it to watchers."""
         key = change.key
-        previous: Entry | None
-        entry: Entry | None
+        previous: CachedObject | None
+        cached: CachedObject | None
         if change.value is None:
-            entry = None
-            previous = self._entries.pop(key, None)
+            cached = None
+            previous = self._objects.pop(key, None)
         else:
-            previous = self._entries.get(key)
-            entry = self._entries[key] = self._entry(key, change.value, change.revision)
+            previous = self._objects.get(key)
+            cached = self._objects[key] = self._object(key, change.value, change.revision)
             if self._expected:
-                self._prime(entry)
-        event = self._history.add(change.revision, entry, previous)
-        self._audience.tell(event)
+                self._add_expected(cached)
+        event = self._history.add(change.revision, cached, previous)
+        self._broadcaster.publish(event)
 
     def end_watches(self, *, closed: bool = False) -> None:
-        """End all watches cleanly; ``closed``: also those that come later."""
-        self._audience.end(closed=closed)
+        """End all watches cleanly; ``closed``: end later ones at once, too."""
+        self._broadcaster.end(closed=closed)
 
-    def _entry(self, key: bytes, value: bytes, revision: int) -> Entry:
-        return Entry(key, revision, value, self._source.labels(value), self._source)
+    def _object(self, key: bytes, value: bytes, revision: int) -> CachedObject:
+        return CachedObject(key, revision, value, self._source.labels(value), self._source)
 
-    # -- what writers know already
+    # -- what writers know before the log
 
-    def expect(self, value: bytes, forms: str | Mapping[str, Parts]) -> None:
-        """A commit of ``value`` is coming: here are forms of it, so that nobody makes them again.
+    def expect(self, value: bytes, serialized: str | Mapping[str, Parts]) -> None:
+        """Announce a commit of ``value``, so that the object need not be converted and encoded again when it arrives.
 
-        ``forms``: by version, head and tail as :meth:`Projector.project` gives them; or just the version in which the
-        object looks as it is stored. Bounded; of a commit that fails they are forgotten in time.
+        Bounded; an announced commit that fails is forgotten in time.
+
+        Args:
+            value: The bytes to be stored.
+            serialized: By version, the results of :meth:`Projector.project`; or only the version in which the object is
+                encoded exactly as it is stored.
         """
-        if isinstance(forms, str):
-            forms = {forms: split_resource_version(value)}
+        if isinstance(serialized, str):
+            serialized = {serialized: split_resource_version(value)}
         if self._expected.pop(value, None) is None:
             self._expected_bytes += len(value)
-        self._expected[value] = forms
+        self._expected[value] = serialized
         while len(self._expected) > _EXPECTED or self._expected_bytes > _EXPECTED_BYTES:
             gone, _ = self._expected.popitem(last=False)
             self._expected_bytes -= len(gone)
 
-    def _prime(self, entry: Entry) -> None:
-        value = entry.value
-        forms = self._expected.pop(value, None)
-        if forms is not None:
+    def _add_expected(self, cached: CachedObject) -> None:
+        value = cached.value
+        serialized = self._expected.pop(value, None)
+        if serialized is not None:
             self._expected_bytes -= len(value)
-            for version, parts in forms.items():
-                entry.prime(self._source.form(value, version, entry.revision, parts))
+            for version, parts in serialized.items():
+                cached.add(self._source.serialize(value, version, cached.revision, parts))
 
     # -- reading
 
     @property
     def revision(self) -> int:
-        """Everything up to this revision is here."""
+        """The cache is complete up to this revision."""
         return self._position.revision
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._objects)
 
     async def fresh(self, operation: str = "get") -> int:
-        """Make sure that every commit that has returned is here (spec E24, K12); the revision that the cache has.
+        """Wait until every commit that has returned is in the cache (behaviour E24, K12).
 
-        Raises TooManyRequests while the cache is filled, ServerTimeout when the store does not answer (spec K18), and
-        Timeout when the cache does not catch up within 3 s.
+        Args:
+            operation: What the client does, for the error.
+
+        Returns:
+            The revision of the cache.
+
+        Raises:
+            ServerTimeout: The store cannot be read now (behaviour K18).
+            Timeout: The cache does not catch up within 3 s.
+            TooManyRequests: The cache is being filled.
         """
         position = self._position
         try:
             current = await self._backend.revision()
         except Unavailable as error:
             position.check_ready()
-            raise ServerTimeout.on(*self._names(), operation) from error
+            raise self._timeout(operation) from error
         if position.revision < current or not position.ready:
             await position.at_least(current)
         return position.revision
 
-    def _names(self) -> tuple[str, str]:
-        """Resource and group, as the prefix has them; what has no dot there stands for the group without a name."""
-        _, _, group, resource, _ = self._source.prefix.decode().split("/")
-        return resource, group if "." in group else ""
-
     async def at_least(self, revision: int) -> int:
-        """Wait up to 3 s for ``revision`` (spec E24); the revision that the cache has. Raises Timeout, TooManyRequests."""
+        """Wait until the cache is complete up to ``revision`` (behaviour E24).
+
+        Returns:
+            The revision of the cache.
+
+        Raises:
+            Timeout: It is not within 3 s.
+            TooManyRequests: The cache is being filled.
+        """
         await self._position.at_least(revision)
         return self._position.revision
 
-    def get(self, namespace: str, name: str) -> Entry | None:
-        """The object. Raises TooManyRequests while the cache is filled."""
+    def get(self, namespace: str, name: str) -> CachedObject | None:
+        """The object, or None if it does not exist.
+
+        Raises:
+            TooManyRequests: The cache is being filled.
+        """
         if not self._position.ready:
             self._position.check_ready()
-        found: Entry | None = self._entries.get(self._source.key(namespace, name))
+        found: CachedObject | None = self._objects.get(self._key(namespace, name))
         return found
 
-    def peek(self, namespace: str, name: str) -> Entry | None:
-        """The object if it is at hand: for writers, who ask the store where the cache knows nothing."""
-        found: Entry | None = self._entries.get(self._source.key(namespace, name)) if self._position.ready else None
+    def peek(self, namespace: str, name: str) -> CachedObject | None:
+        """The object, or None if it does not exist or the cache is not ready; writers then read the store."""
+        found: CachedObject | None = self._objects.get(self._key(namespace, name)) if self._position.ready else None
         return found
 
-    def page(self, namespace: str | None, after: bytes | str, limit: int, selection: Selection) -> EntryPage:
-        """Up to ``limit`` (0: all) selected objects of a namespace (empty: all) with keys after ``after``, in key order.
+    def page(self, namespace: str | None, after: bytes | str, limit: int, selection: Selection) -> ObjectPage:
+        """Selected objects in key order.
 
-        Raises TooManyRequests while the cache is filled.
+        Args:
+            namespace: The namespace; empty or None for all.
+            after: Only objects with greater keys.
+            limit: The number of objects; 0 for all.
+            selection: Which of these objects.
+
+        Raises:
+            TooManyRequests: The cache is being filled.
         """
         self._position.check_ready()
         after = after.encode() if isinstance(after, str) else after
-        prefix, test = self._range(namespace, selection)
+        prefix, predicate = self._range(namespace, selection)
         name = selection.name
-        if name is not None and (namespace or not self._source.namespaced):
-            return self._single(namespace or "", name, after, test)
+        if name is not None and (namespace or not self._layout.namespaced):
+            return self._single(namespace or "", name, after, predicate)
         keys = self._keys(prefix, after)
-        entries = self._entries
-        if test is None:
-            found = [entries[key] for key in (islice(keys, limit) if limit else keys)]
+        objects = self._objects
+        if predicate is None:
+            found = [objects[key] for key in (islice(keys, limit) if limit else keys)]
             remaining = self._count_after(prefix, found[-1].key) if limit and len(found) == limit else 0
-            return EntryPage(found, remaining > 0, None if selection.by_selector else remaining)
-        matching = (entry for key in keys if test(entry := entries[key]))
+            return ObjectPage(found, remaining > 0, None if selection.by_selector else remaining)
+        matching = (cached for key in keys if predicate(cached := objects[key]))
         found = list(islice(matching, limit) if limit else matching)
-        # Whether what follows is selected as well is for the next page to find out, as in kube-apiserver.
+        # Whether any of the remaining objects is selected is left to the next page, as in kube-apiserver.
         more = bool(limit) and len(found) == limit and self._count_after(prefix, found[-1].key) > 0
-        return EntryPage(found, more, None)
+        return ObjectPage(found, more, None)
 
-    def _range(self, namespace: str | None, selection: Selection) -> tuple[bytes, Test | None]:
-        """The prefix of the keys in question, and the test that is left."""
-        source = self._source
-        if namespace and source.namespaced:
-            return source.prefix + f"{namespace}/".encode(), selection.test(source, within_namespace=True)
-        return source.prefix, selection.test(source)
+    def _range(self, namespace: str | None, selection: Selection) -> tuple[bytes, Predicate | None]:
+        """The prefix of the keys in question, and the predicate for the objects under it."""
+        prefix = self._layout.namespace_prefix(namespace or "")
+        return prefix, selection.predicate(self._source, within_namespace=prefix != self._layout.prefix)
 
     def _keys(self, prefix: bytes, after: bytes) -> Iterator[bytes]:
         first, inclusive = (prefix, True) if after < prefix else (after, False)
-        keys: Iterator[bytes] = self._entries.irange(first, successor(prefix), inclusive=(inclusive, False))
+        keys: Iterator[bytes] = self._objects.irange(first, successor(prefix), inclusive=(inclusive, False))
         return keys
 
     def _count_after(self, prefix: bytes, key: bytes) -> int:
-        end = self._entries.bisect_left(successor(prefix))
-        return int(end - self._entries.bisect_right(key))
+        end = self._objects.bisect_left(successor(prefix))
+        return int(end - self._objects.bisect_right(key))
 
-    def _single(self, namespace: str, name: str, after: bytes, test: Test | None) -> EntryPage:
-        """A list by name is a look-up."""
-        entry: Entry | None = self._entries.get(self._source.key(namespace, name))
-        if entry is None or entry.key <= after or (test is not None and not test(entry)):
-            return EntryPage((), more=False, remaining=None)
-        return EntryPage((entry,), more=False, remaining=None)
+    def _single(self, namespace: str, name: str, after: bytes, predicate: Predicate | None) -> ObjectPage:
+        """A list of one name is a lookup."""
+        cached: CachedObject | None = self._objects.get(self._key(namespace, name))
+        if cached is None or cached.key <= after or (predicate is not None and not predicate(cached)):
+            return ObjectPage((), more=False, remaining=None)
+        return ObjectPage((cached,), more=False, remaining=None)
 
     async def page_at(
         self, revision: int, namespace: str | None, after: bytes | str, limit: int, selection: Selection
-    ) -> EntryPage:
-        """As :meth:`page`, but as of ``revision``: from memory if nothing changed since, else from the store (spec K13).
+    ) -> ObjectPage:
+        """As :meth:`page`, but as of ``revision``: from memory if nothing has changed since, else from the store (behaviour K13).
 
-        Raises the store's ``Compacted`` and ``Future``, and ServerTimeout.
+        Raises:
+            Compacted: The store no longer has the revision.
+            Future: The store does not have the revision yet.
+            ServerTimeout: The store cannot be read now (behaviour K18).
         """
         position = self._position
         if position.ready and self._history.changed <= revision <= position.revision:
             return self.page(namespace, after, limit, selection)
         after = after.encode() if isinstance(after, str) else after
-        prefix, test = self._range(namespace, selection)
+        prefix, predicate = self._range(namespace, selection)
         try:
             return await read_page(
-                self._backend, self._source, prefix, at=revision, after=after, limit=limit, test=test
+                self._backend, self._source, prefix, at=revision, after=after, limit=limit, predicate=predicate
             )
         except Unavailable as error:
-            raise ServerTimeout.on(*self._names(), "list") from error
+            raise self._timeout("list") from error
+
+    # -- the store, past the cache
+
+    async def live(self, operation: str, key: bytes) -> KeyValue | None:
+        """Read an object from the store.
+
+        Args:
+            operation: What the client does, for the error.
+            key: The object's key.
+
+        Raises:
+            ServerTimeout: The store cannot be read now (behaviour K18).
+        """
+        try:
+            return await self._backend.get(key)
+        except Unavailable as error:
+            raise self._timeout(operation) from error
+
+    async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
+        """Write to the store; see :meth:`extapi.storage.base.Backend.commit`.
+
+        Args:
+            operation: What the client does, for the error.
+            key: The object's key.
+            value: The object as it is to be stored; None deletes it.
+            expected: The revision that the key must have; 0 if it must not exist.
+
+        Returns:
+            The new revision.
+
+        Raises:
+            RevisionConflict: The key has another revision.
+            ServerTimeout: The store takes no writes now (behaviour K18).
+        """
+        try:
+            return await self._backend.commit(key, value, expected=expected)
+        except Unavailable as error:
+            raise self._timeout(operation) from error
+
+    def _timeout(self, operation: str) -> ServerTimeout:
+        return ServerTimeout.on(self._layout.resource, self._layout.group, operation)
 
     # -- watching
 
     def watch(
         self,
         selection: Selection,
-        render_key: Hashable,
-        renderer: Renderer,
+        encoding: Hashable,
+        encoder: EventEncoder,
         *,
         since: int | None = None,
         initial: bool = False,
@@ -249,45 +321,53 @@ class ResourceCache:
         initial_end_bookmark: bool = False,
         deadline_seconds: float = 1800.0,
     ) -> Streaming:
-        """A stream of the selected events (spec F3-F12, F17, F21); see :class:`~extapi.watch.stream.WatchOptions`.
+        """A stream of the selected events (behaviour F3-F12, F17, F21).
 
-        Watches with equal ``render_key`` (version and form) share the bytes that ``renderer`` makes. Raises
-        TooManyRequests while the cache is filled (F18); all later errors are events of the stream. Who wants initial
-        events as fresh as the store awaits :meth:`fresh` before.
+        Later errors are events of the stream. For initial events as fresh as the store, await :meth:`fresh` first.
+
+        Args:
+            selection: The objects to watch.
+            encoding: Identifies the encoding (version and media type); watches with equal values share encoded bytes.
+            encoder: Makes these bytes.
+            since: See :class:`~extapi.watch.stream.WatchOptions`, here and below.
+            initial: See there.
+            bookmarks: See there.
+            initial_end_bookmark: See there.
+            deadline_seconds: See there.
+
+        Raises:
+            TooManyRequests: The cache is being filled (behaviour F18).
         """
         self._position.check_ready()
         options = WatchOptions(since, initial, bookmarks, initial_end_bookmark, deadline_seconds)
-
-        def join(watcher: Watcher) -> Backlog:
-            backlog = self._backlog(selection, options)
-            newcomer = backlog.empty and not options.initial_end_bookmark
-            self._audience.join(watcher, render_key, renderer, selection, newcomer=newcomer)
-            return backlog
-
         return WatchStream(
             clock=self._clock,
             position=self._position,
-            renderer=renderer,
+            broadcaster=self._broadcaster,
+            selection=selection,
+            encoding=encoding,
+            encoder=encoder,
             options=options,
             limits=self._limits,
-            enter=self._audience.enter,
-            join=join,
-            leave=lambda watcher: self._audience.leave(watcher, render_key, selection),
-            flush=self._audience.flush,
+            backlog=partial(self._backlog, selection, options),
         )
 
     def _backlog(self, selection: Selection, options: WatchOptions) -> Backlog:
-        """What a watcher that joins now is told first. Raises Expired (spec F8), TooManyRequests."""
+        """What a new watcher is sent before live events; pending events are delivered to all others first.
+
+        Raises:
+            Expired: Some of the events since ``options.since`` have been dropped (behaviour F8).
+            TooManyRequests: The cache is being filled.
+        """
         self._position.check_ready()
-        self._audience.flush()
+        self._broadcaster.flush()
         revision = self._position.revision
         if options.initial:
-            entries = self.page(selection.namespace, b"", 0, selection).entries
-            return Backlog((Occurrence(ADDED, entry, entry.revision) for entry in entries), not entries, revision)
+            objects = self.page(selection.namespace, b"", 0, selection).objects
+            return Backlog((WatchEvent(ADDED, cached, cached.revision) for cached in objects), not objects, revision)
         if not options.since:
             return Backlog((), empty=True, revision=revision)
-        test = selection.test(self._source)
-        found = [
-            occurrence for event in self._history.after(options.since) if (occurrence := seen(test, event)) is not None
-        ]
-        return Backlog(found, not found, revision)
+        predicate = selection.predicate(self._source)
+        missed = self._history.after(options.since)
+        events = [event for change in missed if (event := to_watch_event(predicate, change)) is not None]
+        return Backlog(events, not events, revision)

@@ -1,7 +1,7 @@
-"""The one reader of the store's log: fills the caches of all resources, then hands every commit to the one it is for.
+"""The only reader of the store's log: fills the caches of all resources, then passes each commit to the cache it concerns.
 
-When the log breaks off, everything is begun anew: running watches end, reads are asked to come back (spec F18, E35).
-Must not know what an object is.
+When the log breaks off, it starts over: running watches end, and reads are told to retry (behaviour F18, E35). Must not
+know what an object is.
 """
 
 from __future__ import annotations
@@ -9,23 +9,24 @@ from __future__ import annotations
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from extapi.client.clock import Clock, sleep
-from extapi.storage.base import Backend, Batch, Compacted, Entry, Future, Tail, Unavailable
+from extapi.clock import Clock, sleep
+from extapi.storage.base import Backend, Batch, Compacted, Future, KeyValue, Tail, Unavailable
+from extapi.storage.keys import KeyLayout, resource_prefix_of
 from extapi.watch.cache import CacheSettings, ResourceCache
-from extapi.watch.entry import Projector, Source
+from extapi.watch.cachedobject import CacheSource, Projector
 from extapi.watch.position import Position
 
 _PAGE = 10_000
-"""Objects read at a time when the cache is filled; others get their turn between two pages that are full."""
+"""Objects per page when a cache is filled; the reactor gets a turn after each full page."""
 _TURN = 5000
-"""Changes taken in one turn when the log is read from the past."""
+"""Changes that are applied in one turn of the reactor while the cache catches up with the log."""
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 10.0
-"""Seconds before the next attempt after the log broke off: doubled from one to the other."""
+"""Seconds before the next attempt after the log broke off; doubled with each attempt, from the first to the longest."""
 
 
 class Cacher:
-    """All resources of one store. ``reactor``: its clock."""
+    """The caches of all resources of one store. ``reactor`` serves as the clock."""
 
     _log = Logger()
 
@@ -42,7 +43,7 @@ class Cacher:
 
     @property
     def ready(self) -> bool:
-        """Whether the caches are filled and follow the log."""
+        """Whether the caches are complete and follow the log."""
         return self._position.ready
 
     @property
@@ -50,14 +51,18 @@ class Cacher:
         """All caches are complete up to this revision."""
         return self._position.revision
 
-    def add(self, prefix: bytes, namespaced: bool, projector: Projector) -> ResourceCache:
-        """The cache of ``/registry/<group>/<resource>/``; before the start. Raises ``ValueError`` for other prefixes."""
-        if not prefix or _prefix_of(prefix) != prefix or prefix in self._caches:
-            raise ValueError(f"not the prefix of a resource, or there already: {prefix!r}")
+    def add(self, layout: KeyLayout, projector: Projector) -> ResourceCache:
+        """Create the cache of a resource, before the start.
+
+        Raises:
+            ValueError: The resource has a cache, or the cacher has been started.
+        """
+        if layout.prefix in self._caches:
+            raise ValueError(f"the resource has a cache already: {layout.prefix!r}")
         if self._running is not None:
             raise ValueError("resources are added before the start")
-        cache = self._caches[prefix] = ResourceCache(
-            Source(prefix, namespaced, projector),
+        cache = self._caches[layout.prefix] = ResourceCache(
+            CacheSource(layout, projector),
             backend=self._backend,
             position=self._position,
             clock=self._clock,
@@ -66,7 +71,7 @@ class Cacher:
         return cache
 
     async def start(self) -> None:
-        """Fill the caches and follow the log; returns when they are complete. Tries until it succeeds or is stopped."""
+        """Fill the caches and follow the log; return once they are complete. Retries until it succeeds or is stopped."""
         self._running = Deferred.fromCoroutine(self._run())
         if not self.ready and not self._stopping:
             waiting: Deferred[None] = Deferred(self._started.remove)
@@ -74,9 +79,9 @@ class Cacher:
             await waiting
 
     async def stop(self) -> None:
-        """End all watches cleanly and follow no more. Reads are refused from now on."""
+        """End all watches cleanly and stop following the log. Later reads raise TooManyRequests."""
         self._stopping = True
-        self._position.shut()
+        self._position.mark_unready()
         for cache in self._caches.values():
             cache.end_watches(closed=True)
         if self._tail is not None:
@@ -92,7 +97,7 @@ class Cacher:
             waiting.callback(None)
 
     async def _run(self) -> None:
-        """Fill and follow, again and again."""
+        """Fill and follow, until stopped."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -102,7 +107,7 @@ class Cacher:
                 return
             except (Unavailable, Compacted, Future) as error:
                 self._log.warn("the log of the store broke off: {error}", error=error)
-            except Exception:  # noqa: BLE001 -- whatever a backend does, the server goes on trying
+            except Exception:  # noqa: BLE001 -- whatever a backend raises, the server keeps trying
                 self._log.failure("the log of the store broke off")
             if self._stopping:
                 return
@@ -114,8 +119,8 @@ class Cacher:
                 return
 
     def _interrupt(self) -> None:
-        """The caches cannot be believed any more."""
-        self._position.shut()
+        """The caches may be incomplete from now on: refuse reads and end watches."""
+        self._position.mark_unready()
         tail, self._tail = self._tail, None
         if tail is not None:
             tail.close()
@@ -123,10 +128,10 @@ class Cacher:
             cache.end_watches()
 
     async def _fill(self) -> None:
-        """Read every resource as it was at the oldest revision, so that watches from there on can go on."""
+        """Read every resource as it was at the oldest revision, so that watches can resume from there."""
         at = await self._backend.oldest()
         for prefix, cache in self._caches.items():
-            entries: list[Entry] = []
+            entries: list[KeyValue] = []
             after = b""
             while True:
                 page = await self._backend.page(prefix, at=at, after=after, limit=_PAGE)
@@ -139,40 +144,32 @@ class Cacher:
         self._position.revision = at
 
     async def _follow(self) -> None:
-        """Read the log from there; the caches are ready once they have reached what was current at the beginning."""
-        target = await self._backend.revision()
+        """Read the log from there; the caches are ready once they reach the revision that is current now."""
+        current = await self._backend.revision()
         self._tail = tail = self._backend.tail(self._position.revision)
-        self._reached(self._position.revision, target)
+        self._reached(self._position.revision, current)
         unbroken = 0
         async for batch in tail:
             self._dispatch(batch)
-            self._reached(batch.progress, target)
+            self._reached(batch.progress, current)
             unbroken = 0 if self.ready else unbroken + len(batch.changes)
             if unbroken >= _TURN:
                 unbroken = 0
                 await sleep(self._clock, 0)
 
     def _dispatch(self, batch: Batch) -> None:
-        """Hand out the changes; keys of no resource here are somebody else's."""
+        """Pass changes to their caches. Keys of no known resource are ignored: other processes may share the store."""
         for change in batch.changes:
-            cache = self._caches.get(_prefix_of(change.key))
+            cache = self._caches.get(resource_prefix_of(change.key))
             if cache is not None:
                 cache.apply(change)
 
-    def _reached(self, revision: int, target: int) -> None:
-        """Everything up to ``revision`` is in the caches."""
+    def _reached(self, revision: int, current: int) -> None:
+        """The caches are complete up to ``revision``."""
         if self._position.ready:
             self._position.advance(revision)
-        elif revision >= target:
-            self._position.open(revision)
+        elif revision >= current:
+            self._position.mark_ready(revision)
             self._wake_started()
         else:
             self._position.revision = revision
-
-
-def _prefix_of(key: bytes) -> bytes:
-    """``/registry/<group>/<resource>/`` of a key, or the empty bytes."""
-    group = key.find(b"/", 1)
-    resource = key.find(b"/", group + 1)
-    end = key.find(b"/", resource + 1)
-    return key[: end + 1] if group > 0 and resource > 0 and end > 0 else b""

@@ -1,6 +1,6 @@
-"""How far the cache has read the log, whether it is usable at all, and who waits for it to come further.
+"""How far the cache has read the log, whether it is ready, and which reads wait for a later revision.
 
-One position serves all resources of a store: there is one tail. Knows revisions and time, and no objects.
+All resources of a store share one position, since there is one tail. Knows revisions and time, not objects.
 """
 
 from __future__ import annotations
@@ -11,48 +11,52 @@ from typing import Final
 
 from twisted.internet.defer import Deferred
 
-from extapi.client.clock import Clock
+from extapi.clock import Clock
 from extapi.errors import Timeout, TooManyRequests
 from extapi.storage.base import Backend, Unavailable
 
 FRESH_SECONDS: Final = 3.0
-"""How long a read waits for the cache to catch up (spec E24, K12)."""
+"""How long a read waits for the cache to catch up, in seconds (behaviour E24, K12)."""
 
 
 class Position:
-    """Complete up to ``revision``, while ``ready``."""
+    """The cache is complete up to ``revision`` while it is ``ready``."""
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self._backend = backend
         self._clock = clock
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self._next = math.inf
-        """No waiter wants less: those of a far future cost a commit nothing."""
+        """The lowest revision that is waited for, so that a commit need not look at later ones."""
         self._down_since = clock.seconds()
         self.revision = 0
         self.ready = False
 
     def check_ready(self) -> None:
-        """Raise TooManyRequests while the cache is filled (spec E35, F18)."""
+        """Check that the cache can be read (behaviour E35, F18).
+
+        Raises:
+            TooManyRequests: The cache is being filled.
+        """
         if not self.ready:
             down = min(self._clock.seconds() - self._down_since, 60.0)
-            # calculateRetryAfterForUnreadyCache of k8s.io/apiserver/pkg/storage/cacher: 1 to 30, growing with downtime
+            # calculateRetryAfterForUnreadyCache of k8s.io/apiserver/pkg/storage/cacher: 1 to 30 s, growing with downtime
             seconds = int(min(max(math.exp(0.06 * down), 1.0), 30.0))
             raise TooManyRequests("storage is (re)initializing", retry_after=seconds)
 
-    def open(self, revision: int) -> None:
-        """The cache is filled and complete up to ``revision``."""
+    def mark_ready(self, revision: int) -> None:
+        """The cache is filled, and complete up to ``revision``."""
         self.ready = True
         self.advance(revision)
 
-    def shut(self) -> None:
-        """The cache is not usable any more. Who waits for a revision goes on waiting: it may come."""
+    def mark_unready(self) -> None:
+        """The cache can no longer be read. Reads that wait for a revision go on waiting, as it may still arrive."""
         if self.ready:
             self.ready = False
             self._down_since = self._clock.seconds()
 
     def advance(self, revision: int) -> None:
-        """Everything up to ``revision`` is in the cache: wake those who waited for it."""
+        """The cache is complete up to ``revision``; resume the reads that waited for it."""
         self.revision = revision
         if self._next <= revision and self.ready:
             reached = [waiter for waiter in self._waiting if waiter[0] <= revision]
@@ -61,8 +65,8 @@ class Position:
             for _, waiting in reached:
                 waiting.callback(None)
 
-    def reached(self, revision: int) -> Deferred[None]:
-        """Fires once the cache is complete up to ``revision``; may be cancelled."""
+    def when_reached(self, revision: int) -> Deferred[None]:
+        """A Deferred that fires once the cache is complete up to ``revision``; may be cancelled."""
         waiting: Deferred[None] = Deferred(self._forget)
         self._waiting.append((revision, waiting))
         self._next = min(self._next, revision)
@@ -74,17 +78,19 @@ class Position:
     async def at_least(self, revision: int, seconds: float = FRESH_SECONDS) -> None:
         """Wait until the cache is complete up to ``revision``.
 
-        Raises :class:`Timeout` when it is not within ``seconds`` (spec E24), or TooManyRequests (spec E35).
+        Raises:
+            Timeout: It is not within ``seconds`` (behaviour E24).
+            TooManyRequests: The cache is being filled (behaviour E35).
         """
         self.check_ready()
         if self.revision >= revision:
             return
-        with contextlib.suppress(Unavailable):  # the tail may still bring it
+        with contextlib.suppress(Unavailable):  # the tail may still deliver it
             await self._backend.progress()
         if self.revision >= revision:
             self.check_ready()
             return
-        waiting = self.reached(revision)
+        waiting = self.when_reached(revision)
         timer = self._clock.callLater(seconds, waiting.errback, _TooLate())
         try:
             await waiting
@@ -98,4 +104,4 @@ class Position:
 
 
 class _TooLate(Exception):
-    """The time is over."""
+    """The time is up."""

@@ -1,7 +1,7 @@
-"""Which objects a reader wants: a namespace, labels and fields, compiled to one test.
+"""Which objects a request selects: a namespace, labels and fields, compiled to one predicate.
 
-Knows entries and keys; the grammar of selectors is ``api/selectors``'s. Equal selections are equal values, so that
-watchers that want the same share one test and one stream of bytes.
+Knows cached objects and their keys; ``api/selectors`` parses selectors. Equal selections compare equal, so watchers with
+the same selectors share one predicate and one sequence of events.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from extapi.api.selectors import FieldSelector, LabelSelector, parse_field_selector, parse_label_selector
-from extapi.watch.entry import Entry, Source
+from extapi.api.selectors import FieldSelectorQuery, LabelSelectorQuery, parse_field_selector, parse_label_selector
+from extapi.watch.cachedobject import CachedObject, CacheSource
 
-Test = Callable[[Entry], bool]
+Predicate = Callable[[CachedObject], bool]
 
 _EVERY_LABEL = parse_label_selector("")
 _COMMON = frozenset({"metadata.name", "metadata.namespace"})
@@ -21,65 +21,71 @@ _EVERY_FIELD = parse_field_selector("")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """``namespace``: the empty string selects all, and is what cluster-scoped kinds have."""
+    """The objects that a list or watch selects."""
 
     namespace: str = ""
-    labels: LabelSelector = _EVERY_LABEL
-    fields: FieldSelector = _EVERY_FIELD
+    """Empty for all namespaces, and for cluster-scoped kinds."""
+    labels: LabelSelectorQuery = _EVERY_LABEL
+    fields: FieldSelectorQuery = _EVERY_FIELD
     version: str = ""
-    """Where fields besides name and namespace are read."""
+    """The version in which fields other than name and namespace are read."""
 
     @property
     def by_selector(self) -> bool:
-        """Whether labels or fields are asked for; such lists say nothing about what remains (spec E31)."""
+        """Whether there is a label or field selector; such lists have no ``remainingItemCount`` (behaviour E31)."""
         return not (self.labels.empty and self.fields.empty)
 
     @property
     def name(self) -> str | None:
-        """The one name that is selected, if there is one."""
+        """The name, if the field selector selects exactly one."""
         return self.fields.exact("metadata.name")
 
-    def test(self, source: Source, *, within_namespace: bool = False) -> Test | None:
-        """The test of an entry of ``source``; ``None``: all pass.
+    def predicate(self, source: CacheSource, *, within_namespace: bool = False) -> Predicate | None:
+        """The predicate for objects of ``source``.
 
-        ``within_namespace``: the entries come from the namespace already.
+        Args:
+            source: The cache of the objects.
+            within_namespace: Whether all objects are known to be in the namespace.
+
+        Returns:
+            The predicate, or None if every object matches.
         """
-        tests: list[Test] = []
-        if self.namespace and source.namespaced and not within_namespace:
-            tests.append(_under(source.prefix + f"{self.namespace}/".encode()))
+        predicates: list[Predicate] = []
+        if self.namespace and source.layout.namespaced and not within_namespace:
+            predicates.append(_under(source.layout.namespace_prefix(self.namespace)))
         if not self.fields.empty:
-            tests.append(self._field_test(source))
+            predicates.append(self._field_predicate(source))
         if not self.labels.empty:
             matches = self.labels.matches
-            tests.append(lambda entry: matches(entry.labels))
-        if not tests:
+            predicates.append(lambda cached: matches(cached.labels))
+        if not predicates:
             return None
-        if len(tests) == 1:
-            return tests[0]
-        return lambda entry: all(test(entry) for test in tests)
+        if len(predicates) == 1:
+            return predicates[0]
+        return lambda cached: all(predicate(cached) for predicate in predicates)
 
-    def _field_test(self, source: Source) -> Test:
-        """Names are compared within the key: most watches with a field selector want one object by its name."""
+    def _field_predicate(self, source: CacheSource) -> Predicate:
+        """Compare names within the key: most watches with a field selector select one object by its name."""
         requirements = self.fields.requirements
         if len(requirements) == 1 and requirements[0].key == "metadata.name" and requirements[0].operator == "=":
             name = requirements[0].value
             if "/" not in name:
-                if self.namespace or not source.namespaced:
-                    return _exactly(source.key(self.namespace, name))
-                return _ending(f"/{name}".encode())
+                if self.namespace or not source.layout.namespaced:
+                    return _exactly(source.layout.key(self.namespace, name))
+                return _ending(source.layout.name_suffix(name))
         matches, version = self.fields.matches, self.version
         if all(requirement.key in _COMMON for requirement in requirements):
-            return lambda entry: matches(entry.fields())
-        return lambda entry: matches(entry.fields_in(version))
+            return lambda cached: matches(cached.fields())
+        return lambda cached: matches(cached.fields_in(version))
 
 
-def _under(prefix: bytes) -> Test:
-    return lambda entry: entry.key.startswith(prefix)
+def _under(prefix: bytes) -> Predicate:
+    return lambda cached: cached.key.startswith(prefix)
 
 
-def _exactly(key: bytes) -> Test:
-    return lambda entry: entry.key == key
+def _exactly(key: bytes) -> Predicate:
+    return lambda cached: cached.key == key
 
 
-def _ending(suffix: bytes) -> Test:
-    return lambda entry: entry.key.endswith(suffix)
+def _ending(suffix: bytes) -> Predicate:
+    return lambda cached: cached.key.endswith(suffix)

@@ -1,6 +1,6 @@
-"""The past of a resource, read from the store page by page (spec E28-E31, K16).
+"""A resource as it was at an earlier revision, read from the store page by page (behaviour E28-E31, K16).
 
-Knows the store and entries, and nothing of the cache that is newer.
+Knows the store and cached objects, but not the cache, which is newer.
 """
 
 from __future__ import annotations
@@ -9,43 +9,62 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from extapi.storage.base import Backend
-from extapi.watch.entry import Entry, Source
-from extapi.watch.selection import Test
+from extapi.watch.cachedobject import CachedObject, CacheSource
+from extapi.watch.selection import Predicate
 
 _LARGEST_PAGE: Final = 10_000
 
 
-class EntryPage(NamedTuple):
-    """A part of a list."""
+class ObjectPage(NamedTuple):
+    """One page of a list."""
 
-    entries: Sequence[Entry]
+    objects: Sequence[CachedObject]
     more: bool
-    """Whether further objects follow, selected or not."""
+    """Whether more objects follow, selected or not."""
     remaining: int | None
-    """How many; ``None`` where that is not counted: with selectors."""
+    """How many objects follow; None with selectors, where they are not counted."""
 
 
 async def read_page(
-    backend: Backend, source: Source, prefix: bytes, *, at: int, after: bytes, limit: int, test: Test | None
-) -> EntryPage:
-    """Up to ``limit`` (0: all) entries under ``prefix`` with keys after ``after``, as they were at revision ``at``.
+    backend: Backend,
+    source: CacheSource,
+    prefix: bytes,
+    *,
+    at: int,
+    after: bytes,
+    limit: int,
+    predicate: Predicate | None,
+) -> ObjectPage:
+    """Selected objects under ``prefix`` as they were at revision ``at``.
 
-    Raises the backend's ``Compacted``, ``Future`` and ``Unavailable``.
+    Args:
+        backend: The store.
+        source: What the objects' cache shares.
+        prefix: The prefix of the keys.
+        at: The revision to read.
+        after: Only keys greater than this.
+        limit: The number of objects; 0 for all.
+        predicate: Selects objects; None selects all.
+
+    Raises:
+        Compacted: ``at`` is older than the oldest revision in the store.
+        Future: ``at`` is newer than the newest one.
+        Unavailable: The store cannot be read now.
     """
-    found: list[Entry] = []
+    found: list[CachedObject] = []
     size = limit
     while True:
         page = await backend.page(prefix, at=at, after=after, limit=size)
         for number, (key, value, revision) in enumerate(page.entries, 1):
-            entry = Entry(key, revision, value, source.labels(value), source)
-            if test is None or test(entry):
-                found.append(entry)
-                if test is not None and len(found) == limit:
-                    # Whether what follows is selected as well is for the next page to find out, as in kube-apiserver.
-                    return EntryPage(found, page.more or number < len(page.entries), None)
-        if test is None:
-            return EntryPage(found, page.more, page.remaining)
+            cached = CachedObject(key, revision, value, source.labels(value), source)
+            if predicate is None or predicate(cached):
+                found.append(cached)
+                if predicate is not None and len(found) == limit:
+                    # Whether any of the remaining objects is selected is left to the next page, as in kube-apiserver.
+                    return ObjectPage(found, page.more or number < len(page.entries), None)
+        if predicate is None:
+            return ObjectPage(found, page.more, page.remaining)
         if not page.more or not page.entries:
-            return EntryPage(found, more=False, remaining=None)
+            return ObjectPage(found, more=False, remaining=None)
         after = page.entries[-1].key
         size = min(size * 2, _LARGEST_PAGE)

@@ -1,143 +1,166 @@
-"""One watch from its first byte to its end: initial events or the ones that were missed, then live, within its time.
+"""One watch from its first byte to its end: initial or missed events, then live ones, until its time is over.
 
-The order of spec F3 to F12 stands here. The events come from the resource's audience.
+This module has the order of behaviour F3 to F12; the live events come from the resource's broadcaster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from extapi.client.clock import Clock, sleep
+from extapi.clock import Clock, sleep
 from extapi.errors import ApiError
-from extapi.listener.call import Chunk, Sink
-from extapi.watch.group import pieces
+from extapi.http.response import Chunk, Sink
+from extapi.watch.broadcaster import Broadcaster
+from extapi.watch.cachewatcher import CacheWatcher, WatchLimits
+from extapi.watch.encoding import EventEncoder, encode_event, to_chunks
+from extapi.watch.events import WatchEvent
 from extapi.watch.position import Position
-from extapi.watch.rendering import Occurrence, Renderer, render
-from extapi.watch.watcher import Watcher, WatchLimits
+from extapi.watch.selection import Selection
+from extapi.watch.watchergroup import WatcherGroup
 
 BOOKMARK_SECONDS: Final = 60.0
-"""Between two bookmarks."""
+"""The time between two bookmarks."""
 BOOKMARK_BEFORE_END: Final = 2.0
-"""The last bookmark goes out so many seconds before the watch ends (spec F11)."""
+"""How many seconds before the end of the watch the last bookmark is sent (behaviour F11)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What a watch starts from, and what it sends beside the events."""
+    """Where a watch starts, and what it sends besides events."""
 
     since: int | None = None
-    """Events after this revision; ``None`` or 0: from now on. With ``initial``: the initial state is at least as fresh."""
+    """Send events after this revision; None or 0: from now on. With ``initial``: the initial state is at least this fresh."""
     initial: bool = False
-    """Begin with a synthetic ADDED for each object."""
+    """Start with a synthetic ADDED event for each object."""
     bookmarks: bool = False
-    """Bookmarks about every minute, and before the end."""
+    """Send bookmarks about every minute, and before the end."""
     initial_end_bookmark: bool = False
-    """The annotated bookmark after the initial events."""
+    """Send the annotated bookmark after the initial events."""
     deadline_seconds: float = 1800.0
-    """How long; nothing is sent at all if it is not positive."""
+    """How long the watch lasts; if not positive, nothing is sent at all."""
 
 
 class Backlog(NamedTuple):
-    """What a watcher is told before the live events."""
+    """What a watcher is sent before the live events."""
 
-    occurrences: Iterable[Occurrence]
+    events: Iterable[WatchEvent]
     empty: bool
     revision: int
-    """Everything up to this revision is told with it."""
+    """The events contain everything up to this revision."""
 
 
 class WatchStream:
-    """A :data:`~extapi.listener.call.Streaming`: called with the sink once the headers are out.
-
-    ``enter`` counts the watcher in; ``join`` takes the backlog and connects the live events in one turn; ``leave`` ends
-    both; ``flush`` tells what is untold.
-    """
+    """The body of a watch's response: a :data:`~extapi.http.response.Streaming`, called once the headers are sent."""
 
     def __init__(
         self,
         *,
         clock: Clock,
         position: Position,
-        renderer: Renderer,
+        broadcaster: Broadcaster,
+        selection: Selection,
+        encoding: Hashable,
+        encoder: EventEncoder,
         options: WatchOptions,
         limits: WatchLimits,
-        enter: Callable[[Watcher], None],
-        join: Callable[[Watcher], Backlog],
-        leave: Callable[[Watcher], None],
-        flush: Callable[[], None],
+        backlog: Callable[[], Backlog],
     ) -> None:
+        """Prepare a watch.
+
+        Args:
+            clock: The reactor's clock.
+            position: How far the cache has read the log.
+            broadcaster: Sends the live events.
+            selection: The objects to watch.
+            encoding: Identifies the encoding; watches with equal values share the encoded bytes.
+            encoder: Makes these bytes.
+            options: Where the watch starts, and what it sends besides events.
+            limits: When the watcher is too slow.
+            backlog: Delivers pending live events to all others, and returns what this watcher is sent before them.
+        """
         self._clock = clock
         self._position = position
-        self._renderer = renderer
+        self._broadcaster = broadcaster
+        self._selection = selection
+        self._encoding = encoding
+        self._encoder = encoder
         self._options = options
         self._limits = limits
-        self._enter = enter
-        self._join = join
-        self._leave = leave
-        self._flush = flush
+        self._backlog = backlog
         self._timer: Any = None
         self._end = 0.0
 
     async def __call__(self, sink: Sink) -> None:
-        """Write the watch. Returns when it is over; what goes wrong is its last event."""
+        """Write the watch until it is over. An error becomes its last event."""
         seconds = self._options.deadline_seconds
         if seconds <= 0:
             return
-        watcher = Watcher(sink, self._clock, self._limits.pending)
+        watcher = CacheWatcher(sink, self._clock, self._limits.pending)
         self._end = self._clock.seconds() + seconds
         deadline = self._clock.callLater(seconds, watcher.end)
         sink.on_closed(watcher.end)
-        self._enter(watcher)
+        self._broadcaster.add(watcher)
         try:
             await self._follow(watcher)
         except ApiError as error:
-            sink.write(Chunk(self._renderer.error(error)))
+            sink.write(Chunk(self._encoder.error(error)))
         finally:
-            self._leave(watcher)
+            self._broadcaster.remove(watcher, self._encoding, self._selection)
             for timer in (deadline, self._timer):
                 if timer is not None and timer.active():
                     timer.cancel()
         if watcher.slow:
-            await self._take_leave(sink)
+            await self._drain_or_abort(sink)
 
-    async def _follow(self, watcher: Watcher) -> None:
+    async def _follow(self, watcher: CacheWatcher) -> None:
         """Everything between the first event and the end."""
         since = self._options.since or 0
         if since > self._position.revision:
             if self._options.initial:
                 await self._position.at_least(since)
             else:
-                await watcher.wait(self._position.reached(since))
+                await watcher.wait(self._position.when_reached(since))
         if watcher.ended:
             return
-        backlog = self._join(watcher)
-        await watcher.catch_up(pieces(self._parts(watcher, backlog)))
+        backlog = self._backlog()
+        # In the same turn as the backlog, so that no event falls between them.
+        group = self._broadcaster.subscribe(
+            watcher,
+            self._encoding,
+            self._encoder,
+            self._selection,
+            unstarted=backlog.empty and not self._options.initial_end_bookmark,
+        )
+        await watcher.send_initial(to_chunks(self._encode(watcher, backlog)))
         if watcher.failure is None:
-            self._schedule_bookmark(watcher)
+            self._schedule_bookmark(watcher, group)
             await watcher.wait(Deferred())
         if watcher.failure is not None:
             raise watcher.failure
 
-    def _parts(self, watcher: Watcher, backlog: Backlog) -> Iterator[bytes]:
-        """The backlog, rendered as it is taken. An object that cannot be shown ends the watch after those before it."""
+    def _encode(self, watcher: CacheWatcher, backlog: Backlog) -> Iterator[bytes]:
+        """Encode the backlog as it is read. An object that cannot be converted ends the watch after those before it."""
         first = True
-        for occurrence in backlog.occurrences:
+        for event in backlog.events:
             try:
-                data = render(self._renderer, occurrence, first=first)
+                data = encode_event(self._encoder, event, first=first)
             except ApiError as error:
                 watcher.failure = error
                 return
             yield data
             first = False
         if self._options.initial_end_bookmark:
-            yield self._renderer.bookmark(backlog.revision, initial_end=True, first=first)
+            yield self._encoder.bookmark(backlog.revision, initial_end=True, first=first)
 
-    def _schedule_bookmark(self, watcher: Watcher) -> None:
-        """A minute from now, or before the end if that comes first (``nextBookmarkTime`` of k8s.io/apiserver)."""
+    def _schedule_bookmark(self, watcher: CacheWatcher, group: WatcherGroup) -> None:
+        """Send a bookmark in a minute, or shortly before the end if that is earlier.
+
+        Source: ``k8s.io/apiserver/pkg/storage/cacher`` nextBookmarkTime.
+        """
         if not self._options.bookmarks:
             return
         now = self._clock.seconds()
@@ -145,25 +168,25 @@ class WatchStream:
         last = self._end - BOOKMARK_BEFORE_END
         if now < last < following:
             following = last
-        self._timer = self._clock.callLater(following - now, self._bookmark, watcher)
+        self._timer = self._clock.callLater(following - now, self._bookmark, watcher, group)
 
-    def _bookmark(self, watcher: Watcher) -> None:
-        """Tell how far the watcher is: all events up to there have been told before."""
-        self._flush()
-        if watcher.group is not None and not watcher.ended:
-            watcher.group.bookmark(watcher, self._position.revision)
+    def _bookmark(self, watcher: CacheWatcher, group: WatcherGroup) -> None:
+        """Send a bookmark, after all events up to its revision."""
+        self._broadcaster.flush()
         if not watcher.ended:
-            self._schedule_bookmark(watcher)
+            group.bookmark(watcher, self._position.revision)
+        if not watcher.ended:
+            self._schedule_bookmark(watcher, group)
 
-    async def _take_leave(self, sink: Sink) -> None:
-        """A slow client may take what it was sent, for a while; then its connection is aborted (spec F17)."""
+    async def _drain_or_abort(self, sink: Sink) -> None:
+        """Give a slow client a while to read what it was sent, then abort its connection (behaviour F17)."""
         waiting = Deferred.fromCoroutine(_drained(sink))
-        impatience = Deferred.fromCoroutine(sleep(self._clock, self._limits.grace))
-        impatience.addCallbacks(lambda _: sink.abort(), lambda _: None)
+        timeout = Deferred.fromCoroutine(sleep(self._clock, self._limits.grace))
+        timeout.addCallbacks(lambda _: sink.abort(), lambda _: None)
         try:
             await waiting
         finally:
-            impatience.cancel()
+            timeout.cancel()
 
 
 async def _drained(sink: Sink) -> None:

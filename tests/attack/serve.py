@@ -9,11 +9,11 @@ import sys
 from functools import partial
 
 from extapi.cli import main
-from extapi.server import generic
+from extapi.server import server
 from extapi.storage.compaction import Compactor
 
 COMMAND = ("-m", "tests.attack.serve")
 
 if __name__ == "__main__":
-    vars(generic)["Compactor"] = partial(Compactor, interval=float(sys.argv.pop(1)))
+    vars(server)["Compactor"] = partial(Compactor, interval=float(sys.argv.pop(1)))
     main()

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from extapi.storage.base import Change, Entry
+from extapi.privatereactor import drive, private_reactor
+from extapi.storage.base import KeyValue, LogEvent
 from extapi.storage.sqlite import SqliteBackend
-from extapi.testing.reactor import drive, private_reactor
 from extapi.testing.stories import read_until
 from tests.attack.storewriter import WRITERS
 
@@ -22,7 +22,7 @@ class Store:
     def __init__(self, path: Path, seed: int) -> None:
         self._path = path
         self._dice = random.Random(seed)  # noqa: S311 - which moment
-        self._state: dict[bytes, Entry] = {}
+        self._state: dict[bytes, KeyValue] = {}
         self._seen = 1
         self.kills = 0
         self.acknowledged = 0
@@ -49,7 +49,7 @@ class Store:
             before = self._state.pop(change.key, None)
             self._expect(change.previous == (before.value if before else None), f"{change} after {before}")
             if change.value is not None:
-                self._state[change.key] = Entry(change.key, change.value, change.revision)
+                self._state[change.key] = KeyValue(change.key, change.value, change.revision)
         self._expect(entries == sorted(self._state.values()), "the entries are not what the log says")
         self._seen = changes[-1].revision
 
@@ -75,12 +75,12 @@ def run_and_kill(path: Path, oldest: int, after: int) -> dict[int, tuple[bytes, 
     return acknowledged
 
 
-def read_after(path: Path, seen: int) -> tuple[list[Change], list[Entry]]:
+def read_after(path: Path, seen: int) -> tuple[list[LogEvent], list[KeyValue]]:
     """What a reader that had seen everything up to a revision is told, and the entries that are there."""
     with private_reactor() as reactor:
         store = SqliteBackend(reactor, path)
 
-        async def read() -> tuple[list[Change], list[Entry]]:
+        async def read() -> tuple[list[LogEvent], list[KeyValue]]:
             try:
                 changes = await read_until(store.tail(seen), await store.revision())
                 return changes, list((await store.page(b"", at=None, after=b"", limit=0)).entries)

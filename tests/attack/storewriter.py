@@ -13,9 +13,9 @@ from itertools import count
 
 from twisted.internet.defer import gatherResults
 
+from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Backend
 from extapi.storage.sqlite import SqliteBackend
-from extapi.testing.reactor import drive, private_reactor
 from extapi.testing.stories import start
 
 WRITERS = 16

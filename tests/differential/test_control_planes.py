@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from extapi.codec.protobufwriting import wrap
-from extapi.controlplane.protobuf import EVENTS, MESSAGES
+from extapi.controlplane.kinds.messages import EVENTS, MESSAGES
 from tests.differential.planes import documents
 from tests.differential.planes.deliberate import DELIBERATE, allowed, needed, remaining
 from tests.differential.planes.every import all_cases
@@ -168,12 +167,11 @@ def test_protobuf_is_written_as_by_kube_apiserver(
     found, written = json.loads(call(then)[1].body), call(then, PROTOBUF)[1]
     kind = found["kind"].removesuffix("List")
     assert found["items"]
-    raw = messages.encode_list(kind, found["metadata"], found["items"])
-    assert wrap(found["apiVersion"], found["kind"], raw) == written.body
+    assert messages.encode_list(found, kind, found["items"]) == written.body
     # Our own objects are of the same form: what is read back is written alike.
     for item in ours["items"]:
-        message = messages.encode(kind, item)
-        assert messages.encode(kind, messages.decode(kind, message)) == message
+        message = messages.message(kind, item)
+        assert messages.message(kind, messages.decode(kind, message)) == message
 
 
 def _fill(call: Callable[..., tuple[Answer, Answer]]) -> None:

@@ -1,4 +1,4 @@
-"""Which form of ``/apis`` is chosen by an Accept header: asked of kube-apiserver, and of our server directly (spec C13).
+"""Which form of ``/apis`` is chosen by an Accept header: asked of kube-apiserver, and of our server directly (behaviour C13).
 
 Through kube-apiserver nobody sees our ``/apis`` but the aggregator itself, so these requests go past it.
 """

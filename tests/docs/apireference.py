@@ -41,9 +41,9 @@ COMMAND = ".venv/bin/python -m tests.docs.apireference"
 
 _OPENING = f"""# API reference
 
-Every name that may be imported from `extapi` and from `extapi.testing`, with signature and docstring. This page is made of the
-code by `{COMMAND}`; a test holds it to that. [The promise](promise.md) is the same in short, and
-[types, markers and kinds](types.md) says how they go together.
+Every name that you may import from `extapi` and `extapi.testing`, with signature and docstring. `{COMMAND}`
+generates this page from the code; a test checks that it is up to date. [The promise](promise.md) is a short list of the same
+names, and [types, markers and kinds](types.md) explains how they fit together.
 
 The samples on this page begin with:
 
@@ -53,7 +53,7 @@ from typing import Annotated, Any, Literal
 from extapi import *
 ```
 
-Names are listed as they are imported. A `*` in a signature begins what is given by name only.
+Each heading is the name to import. Parameters after a `*` in a signature are passed by name only.
 """
 
 

@@ -24,7 +24,7 @@ WRITTEN = frozenset({"Strategy"})
 
 
 INTERNAL = {
-    "Kind": {"native"},
+    "Kind": {"behaviour"},
     "Review": {"converter", "obj", "old", "old_version", "warned", "result", "called"},
     "Context": {"own", "stop", "close"},
     "DynamicClient": {"own", "stop"},

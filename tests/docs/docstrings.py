@@ -1,4 +1,4 @@
-"""Docstrings as Markdown: the little of reStructuredText that ours have, in both of their styles."""
+"""Docstrings as Markdown: Google sections, and the little reStructuredText that ours have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import extapi
 import extapi.testing
 
 _WIDTH = 120
+_SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields):")
+_ITEM = re.compile(r"([*\w.]+)(?: \([^)]*\))?: (.*)")
 
 
 def code(text: str) -> str:
@@ -16,7 +18,7 @@ def code(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """A docstring as Markdown: paragraphs, lists of parameters and errors, samples."""
+    """A docstring as Markdown: paragraphs, sections as lists, samples."""
     if not text:
         return ""
     done = []
@@ -46,8 +48,12 @@ def _markdown(text: str) -> str:
     """ReStructuredText as our docstrings use it; blank lines of samples are marked by a NUL."""
     blocks: list[str] = []
     sample: list[str] = []
-    in_sample = False
+    in_sample, section = False, ""
     for line in text.splitlines():
+        if section and (line.startswith("    ") or not line.strip()):
+            _add_to(blocks, section, line)
+            continue
+        section = ""
         if in_sample and (line.startswith("    ") or not line.strip()):
             sample.append(line)
             continue
@@ -59,20 +65,36 @@ def _markdown(text: str) -> str:
             said = line.rstrip().removesuffix("::").strip()
             blocks += [_inline(said) + ":", ""] if said != "Example" else [""]
             continue
-        field = re.match(r":(param|raises?|returns?)\s*([\w.]*):\s*(.*)", line)
-        if field:
-            kind, name, rest = field.groups()
-            opening = {"p": f"`{name}`:", "ra": f"raises {_linked(name)}:", "re": "returns"}
-            opening = opening["p" if kind == "param" else kind[:2]]  # type: ignore[assignment]
-            if blocks and blocks[-1] and not blocks[-1].startswith(("- ", "  ")):
+        if found := _SECTION.fullmatch(line):
+            section = found[1]
+            # One list for all sections that follow each other.
+            while blocks and not blocks[-1]:
+                blocks.pop()
+            if blocks and not blocks[-1].startswith("- "):
                 blocks.append("")
-            blocks.append(f"- {opening} {_inline(rest)}")
-        elif blocks and blocks[-1].startswith("- ") and line.strip():
+        elif blocks and blocks[-1].startswith("- ") and line.startswith(" "):
             blocks[-1] += " " + _inline(line.strip())
+        elif blocks and blocks[-1].startswith("- ") and line.strip() and not line.startswith("- "):
+            blocks += ["", _inline(line)]
         else:
             blocks.append(_inline(line))
     blocks += _sample(sample)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(blocks)).strip()
+
+
+def _add_to(blocks: list[str], section: str, line: str) -> None:
+    """A line of a section: an item of it, or more of the last one."""
+    text = line[4:]
+    if not text.strip():
+        return
+    item = None if text.startswith(" ") or section in {"Returns", "Yields"} else _ITEM.match(text)
+    if item is not None:
+        name = f"raises {_linked(item[1])}" if section == "Raises" else f"`{item[1]}`"
+        blocks.append(f"- {name}: {_inline(item[2])}")
+    elif section in {"Returns", "Yields"} and not blocks[-1].startswith(f"- {section.lower()}: "):
+        blocks.append(f"- {section.lower()}: {_inline(text)}")
+    else:
+        blocks[-1] += " " + _inline(text.strip())
 
 
 def _sample(lines: list[str]) -> list[str]:

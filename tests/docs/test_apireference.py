@@ -86,13 +86,27 @@ def test_what_the_promise_does_not_group_comes_last(monkeypatch: pytest.MonkeyPa
     assert list(apireference.groups().items())[-1] == ("Further names", ["newcomer"])
 
 
-def test_docstrings_of_both_styles_become_markdown() -> None:
+def test_docstrings_become_markdown() -> None:
     text = """
     What it does, to ``this``: see :class:`~extapi.Kind` and :meth:`each`.
 
-    :param name: what is
-        called so.
-    :raises ValueError: it is wrong.
+    More of it.
+
+    Args:
+        name: What is
+            called so.
+        *others: Likewise,
+            and ``more``.
+
+    Returns:
+        The whole, which
+        is long.
+
+    Raises:
+        ValueError: It is wrong.
+        extapi.Conflict: Somebody was faster.
+
+    Source: somewhere.
 
     Example::
 
@@ -105,8 +119,15 @@ def test_docstrings_of_both_styles_become_markdown() -> None:
     assert docstrings.paragraphs(inspect.cleandoc(text)) == (
         "What it does, to `this`: see [`Kind`](#kind) and `each`.\n"
         "\n"
-        "- `name`: what is called so.\n"
-        "- raises `ValueError`: it is wrong.\n"
+        "More of it.\n"
+        "\n"
+        "- `name`: What is called so.\n"
+        "- `*others`: Likewise, and `more`.\n"
+        "- returns: The whole, which is long.\n"
+        "- raises `ValueError`: It is wrong.\n"
+        "- raises [`Conflict`](#conflict): Somebody was faster.\n"
+        "\n"
+        "Source: somewhere.\n"
         "\n"
         "```python\n"
         "a = 1\n"

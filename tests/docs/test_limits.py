@@ -9,23 +9,24 @@ import pytest
 
 from extapi import fielderrors
 from extapi.api import requestselectors
-from extapi.authentication import certificates, tokenreview
+from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
-from extapi.client import fairqueue, limited, origin, recorder
-from extapi.codec import jsonpointer, patches, protobuf, strictjson, strictyaml, warnings, wireformat
+from extapi.client import fairqueue, limited, recorder
+from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
 from extapi.controlplane.access import rules, tokenreviews
-from extapi.controlplane.aggregator import proxy, remote
+from extapi.controlplane.aggregator import proxy, remote, upstream
+from extapi.controlplane.builtin import protobuf, wireformat
 from extapi.controlplane.kinds import data
-from extapi.listener import acceptor, body, parsing, requestinfo, target, tls
-from extapi.listener.service import Limits
-from extapi.registry import writing
+from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
+from extapi.listener.state import Limits
+from extapi.registry import store
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
 from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
 from extapi.verbs import decoding
 from extapi.verbs.watch import MIN_SECONDS
+from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.history import HistorySettings
-from extapi.watch.watcher import WatchLimits
 from tests.docs.samples import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
@@ -55,77 +56,77 @@ LIMITS, HISTORY = Limits(), HistorySettings()
 BOUNDS = {
     "request line and headers": f"{size(parsing.HEAD)}, {count(parsing.FIELDS)} lines",
     "body": size(decoding.MAX_BODY),
-    "nesting of a body, and of what patches make of an object": f"{strictjson.MAX_DEPTH} levels",
-    "a number: its magnitude": f"what a float64 holds, {sys.float_info.max:.1e}".replace("e+", "e"),
-    "an object in the store": size(writing.MAX_OBJECT),
-    "YAML: nodes, bytes that aliases add": f"{count(strictyaml.MAX_NODES)}; {count(strictyaml.MAX_ALIASED)}",
+    "nesting of a body, and of an object after a patch": f"{strictjson.MAX_DEPTH} levels",
+    "magnitude of a number": f"the largest float64, {sys.float_info.max:.1e}".replace("e+", "e"),
+    "object in the store": size(store.MAX_OBJECT),
+    "YAML: nodes; bytes added by aliases": f"{count(strictyaml.MAX_NODES)}; {count(strictyaml.MAX_ALIASED)}",
     "YAML: `%TAG` directives": count(strictyaml.MAX_TAG_DIRECTIVES),
-    "operations of a JSON patch, bytes that `copy` adds": f"{count(patches.MAX_OPERATIONS)}; {size(jsonpointer.MAX_COPIED)}",
-    "places by which a JSON patch moves items of lists": count(jsonpointer.MAX_MOVED),
-    "strict decoding errors reported of JSON": count(strictjson.MAX_DUPLICATES),
-    "unknown fields reported of a body": count(fielderrors.MOST_ERRORS),
-    "errors looked for in one list or map": count(fielderrors.MOST_ERRORS),
-    "errors reported in an answer": f"{size(fielderrors.MOST_TEXT)}, and the one that goes beyond it",
+    "JSON patch: operations; bytes added by `copy`": f"{count(patches.MAX_OPERATIONS)}; {size(jsonpatch.MAX_COPIED)}",
+    "JSON patch: list items that it shifts, in total": count(jsonpatch.MAX_MOVED),
+    "strict decoding errors reported for JSON": count(strictjson.MAX_DUPLICATES),
+    "unknown fields reported for a body": count(fielderrors.MOST_ERRORS),
+    "errors found in one list or map": count(fielderrors.MOST_ERRORS),
+    "errors reported in a response": f"{size(fielderrors.MOST_TEXT)}, and the error that exceeds it",
     "path in an error": f"{count(fielderrors.LONGEST_PATH)} characters",
     "field selector that can name one object for authorization": f"{count(requestinfo.PINNING_LENGTH)} characters",
-    "query parameters": count(target.PAIRS),
+    "query parameters": count(request.PAIRS),
     "label selector, field selector": f"{size(requestselectors.LENGTH)}, "
     f"{count(requestselectors.TERMS)} requirements and values",
-    "groups and extra values to impersonate, unless `system:masters` does": f"{impersonation.ITEMS}; "
+    "groups and extra values to impersonate, unless the user is in `system:masters`": f"{impersonation.ITEMS}; "
     f"{size(impersonation.LENGTH)} with names and keys",
     "bearer token": size(tokenreview.TOKEN_LIMIT),
     "certificates of a client": f"{size(100 * 1024)}; RSA keys of {count(tls.KEY_BITS)} bits",  # OpenSSL's SSL_MAX_CERT_LIST_DEFAULT
-    "intermediate certificates of a client": count(certificates.MAX_INTERMEDIATES),
+    "intermediate certificates of a client": count(bundle.MAX_INTERMEDIATES),
     "open connections": f"{count(LIMITS.connections)}, and the hard limit of open files (`ulimit -Hn`)",
     "TLS handshake": seconds(LIMITS.handshake),
     "headers of a request": seconds(LIMITS.head),
-    "body that the server waits for": f"{seconds(body.GRACE)}, and a second more for each {size(body.RATE)[2:]} that came",
-    "bodies that are arriving, together": size(LIMITS.bodies),
+    "wait for a body": f"{seconds(body.GRACE)}, and one second more per {size(body.RATE)[2:]} received",
+    "bodies being received, in total": size(LIMITS.bodies),
     "idle connection": seconds(LIMITS.idle),
-    "request that is no watch": "`--request-timeout`",
-    "reads and writes in work": "`--max-requests-inflight`, `--max-mutating-requests-inflight`; a quarter of each for "
-    "unauthenticated requests. `/livez`, `/readyz`, `/healthz` and `system:masters` are not counted, nor is a write whose "
-    "body has not arrived",
-    "TokenReviews, and as many SubjectAccessReviews": f"{fairqueue.QPS:g} per second, {fairqueue.BURST:g} at once; "
+    "request other than a watch": "`--request-timeout`",
+    "running reads and writes": "`--max-requests-inflight`, `--max-mutating-requests-inflight`; a quarter of each for "
+    "unauthenticated requests. Not counted: `/livez`, `/readyz`, `/healthz`, `system:masters`, and writes whose body has not "
+    "arrived",
+    "TokenReviews, and separately SubjectAccessReviews": f"{fairqueue.QPS:g} per second, {fairqueue.BURST:g} at once; "
     f"{fairqueue.RUNNING} at a time",
     "reviews for one address (tokens) or one user (access)": f"{fairqueue.RUNNING // fairqueue.SHARE} at a time; "
     f"{fairqueue.WAITING} wait, up to {seconds(fairqueue.PATIENCE)}",
-    "tokens that one address presents in vain": f"{tokenreview.FAILURES}, then {tokenreview.FAILURES_PER_SECOND:g} per second; "
-    f"of {count(tokenreview.ADDRESSES)} addresses",
-    "distinct questions to which the cluster tells one user no": f"{subjectaccessreview.REFUSALS}, then "
-    f"{subjectaccessreview.REFUSALS_PER_SECOND:g} per second; of {count(subjectaccessreview.USERS)} users",
-    "requests of an author's code to the cluster": f"{limited.QPS:g} per second, {limited.BURST:g} at once; "
-    f"{limited.RUNNING} whose answer has not begun; {count(limited.WAITING)} wait, up to {seconds(limited.PATIENCE)}",
-    "events of a recorder that wait to be written": count(recorder.QUEUED),
-    "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; of "
+    "invalid tokens from one address": f"{tokenreview.FAILURES}, then {tokenreview.FAILURES_PER_SECOND:g} per second; "
+    f"for {count(tokenreview.ADDRESSES)} addresses",
+    "distinct SubjectAccessReviews that deny one user": f"{subjectaccessreview.REFUSALS}, then "
+    f"{subjectaccessreview.REFUSALS_PER_SECOND:g} per second; for {count(subjectaccessreview.USERS)} users",
+    "requests of your code to the cluster": f"{limited.QPS:g} per second, {limited.BURST:g} at once; "
+    f"{limited.RUNNING} without a response yet; {count(limited.WAITING)} wait, up to {seconds(limited.PATIENCE)}",
+    "events of a recorder waiting to be written": count(recorder.QUEUED),
+    "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; for "
     f"{count(recorder.KNOWN)} objects",
     "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
     "watch without `timeoutSeconds`": f"{MIN_SECONDS / 60:g} to {minutes(2 * MIN_SECONDS)}",
-    "reviews that open watches wait for": f"{reauthorization.ASKING} at a time",
-    "watch while nobody answers whether it may go on": minutes(reauthorization.UNANSWERED),
+    "reviews for open watches": f"{reauthorization.ASKING} at a time",
+    "watch while kube-apiserver does not answer its reviews": minutes(reauthorization.UNANSWERED),
     "bytes waiting for a watcher": size(WatchLimits().pending),
-    "events kept to resume from": f"{seconds(HISTORY.seconds)} or {HISTORY.fewest} events, "
-    f"at most {count(HISTORY.most)} or {size(HISTORY.size)}",
+    "events kept for resuming watches": f"{seconds(HISTORY.seconds)} or {HISTORY.min_events} events, "
+    f"at most {count(HISTORY.max_events)} or {size(HISTORY.max_bytes)}",
     "history of the store": f"{compaction.INTERVAL / 60:g} to {minutes(2 * compaction.INTERVAL)}",
-    "answers of TokenReviews kept": f"{count(tokenreview.CACHED)}, for `--authentication-token-webhook-cache-ttl`",
-    "answers of SubjectAccessReviews kept": f"{count(subjectaccessreview.CACHED)}, "
-    f"{size(subjectaccessreview.CACHED_TOTAL)} of questions, for `--authorization-webhook-cache-*-ttl`",
-    "Warning headers of an answer": f"{count(warnings._BUDGET)} characters",
-    "a text of a client in a line of the log": f"{count(logs.LONGEST)} characters",
-    "at shutdown: a connection on which nothing comes": seconds(LIMITS.farewell),
-    "at shutdown: TCP handshakes that have begun": seconds(acceptor.HALF_OPEN),
-    "drain at shutdown": seconds(serving.DRAIN),
-    "at shutdown: code that never lets the reactor go on": seconds(watchdog.PATIENCE),
+    "cached TokenReviews": f"{count(tokenreview.CACHED)}, for `--authentication-token-webhook-cache-ttl`",
+    "cached SubjectAccessReviews": f"{count(subjectaccessreview.CACHED)}, "
+    f"{size(subjectaccessreview.CACHED_TOTAL)} of requests, for `--authorization-webhook-cache-*-ttl`",
+    "Warning headers of a response": f"{count(warnings._BUDGET)} characters",
+    "text from a client in a log line": f"{count(logs.LONGEST)} characters",
+    "at shutdown: a silent connection": seconds(LIMITS.farewell),
+    "at shutdown: unfinished TCP handshakes": seconds(acceptor.HALF_OPEN),
+    "at shutdown: all running requests": seconds(serving.DRAIN),
+    "at shutdown: code that blocks the reactor": seconds(watchdog.PATIENCE),
     "protobuf: nesting, fields": f"{protobuf.MAX_DEPTH} levels; {count(wireformat.MAX_FIELDS)}",
-    "values of a ConfigMap or Secret together": size(data.LARGEST),
-    "body of a request that is passed on": size(proxy.BODY),
-    "discovery of an extension server, by clients and by itself": seconds(proxy.DISCOVERY),
-    "a document that it reads of an extension server": size(proxy.DOCUMENT),
-    "connections to one extension server": count(origin.CONNECTIONS),
-    "an upgraded connection without a byte": f"{proxy.IDLE / 3600:g} h",
-    "life of a token": f"{minutes(tokenreviews.SHORTEST)} to 2^32 s, {tokenreviews.LIFETIME // 3600} h if nothing is asked",
-    "rights in a role that somebody grants, in parts of one verb, resource and name": f"{count(rules.PARTS)}; "
-    f"{count(rules.COMPARISONS)} comparisons with their own",
+    "values of a ConfigMap or Secret, in total": size(data.LARGEST),
+    "body of a proxied request": size(proxy.BODY),
+    "discovery of an extension server, for clients and for its availability": seconds(proxy.DISCOVERY),
+    "document read from an extension server": size(proxy.DOCUMENT),
+    "connections to one extension server": count(upstream.CONNECTIONS),
+    "idle upgraded connection": f"{proxy.IDLE / 3600:g} h",
+    "lifetime of a token": f"{minutes(tokenreviews.SHORTEST)} to 2^32 s, {tokenreviews.LIFETIME // 3600} h by default",
+    "rights in a granted role, counted per verb, resource and name": f"{count(rules.PARTS)}; "
+    f"{count(rules.COMPARISONS)} comparisons with the user's rights",
 }
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]

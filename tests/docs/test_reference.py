@@ -82,7 +82,7 @@ def test_the_promise_names_what_a_review_has() -> None:
         "obj",
         "old",
         "old_version",
-        "viewer",
+        "checked_converter",
         "warned",
         "warnings",
     }

@@ -97,8 +97,8 @@ def test_the_rights_in_serve_are_those_that_dev_gives() -> None:
 
 
 def test_a_backup_of_a_running_store_is_complete(tmp_path: Path) -> None:
+    from extapi.privatereactor import drive, private_reactor  # noqa: PLC0415
     from extapi.storage.sqlite import SqliteBackend  # noqa: PLC0415
-    from extapi.testing.reactor import drive, private_reactor  # noqa: PLC0415
 
     write_files(ROOT / "docs/howto/storage.md", tmp_path)
     with private_reactor() as reactor:

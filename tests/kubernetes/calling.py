@@ -15,8 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from extapi.certs.issuing import Signed, make_client
 from extapi.dev.certificates import Certificates
+from extapi.issuing import Signed, make_client
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from extapi.dev import certificates, directory, extension, ports, registration
 from extapi.dev.build import programs
-from extapi.dev.builtin import BuiltinCluster
+from extapi.dev.builtincontrolplane import BuiltinControlPlane
 from extapi.dev.certificates import Certificates
-from extapi.dev.cluster import Cluster
 from extapi.dev.directory import StateDirectory
 from extapi.dev.kube import KubeClient
+from extapi.dev.kubecontrolplane import KubeControlPlane
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
 from extapi.server.loading import load_api
@@ -37,7 +37,7 @@ class ControlPlane:
     """A running control plane and what belongs to it. ``name``: that of ``extapi dev --control-plane``."""
 
     name: str
-    cluster: Cluster | BuiltinCluster
+    cluster: KubeControlPlane | BuiltinControlPlane
     certificates: Certificates
     processes: Processes
     state: StateDirectory
@@ -142,11 +142,11 @@ def _cluster(
     controllers: Sequence[str],
     *,
     durable: bool,
-) -> Cluster | BuiltinCluster:
+) -> KubeControlPlane | BuiltinControlPlane:
     port = ports.choose(0, "--port")
     if name == "builtin":
-        return BuiltinCluster(state=state, port=port, certificates=keys, processes=processes, durable=durable)
-    return Cluster(
+        return BuiltinControlPlane(state=state, port=port, certificates=keys, processes=processes, durable=durable)
+    return KubeControlPlane(
         state=state,
         port=port,
         programs=programs(print),

@@ -22,7 +22,7 @@ _SECONDS = 30
 
 
 @dataclass
-class Asked:
+class RESTRequest:
     """One connection that a client asked for."""
 
     target: str
@@ -46,7 +46,7 @@ class Proxy:
     """
 
     def __init__(self, scheme: str, route: Route, *, user: str = "", tls: ssl.SSLContext | None = None) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RESTRequest] = []
         self.port = 0
         self._scheme = scheme
         self._route = route
@@ -121,7 +121,7 @@ class Proxy:
 
     async def _carry(
         self,
-        asked: Asked,
+        asked: RESTRequest,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         writers: list[asyncio.StreamWriter],
@@ -155,20 +155,20 @@ class Proxy:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> RESTRequest | None:
         """RFC 9110, 9.3.6."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         request = re.match(r"CONNECT (\S+) HTTP/1\.1\r\n", head)
         given = re.search(r"(?im)^proxy-authorization: basic (\S+)\r$", head)
         user = base64.b64decode(given[1]).decode() if given else ""
         if request is not None and user == self._user:
-            return Asked(request[1], user)
+            return RESTRequest(request[1], user)
         refusal = "400 Bad Request" if request is None else "407 Proxy Authentication Required"
         writer.write(f"HTTP/1.1 {refusal}\r\nContent-Length: 0\r\n\r\n".encode())
         await writer.drain()
         return None
 
-    async def _socks5(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
+    async def _socks5(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> RESTRequest | None:
         """RFC 1928 and RFC 1929."""
         methods = await reader.readexactly((await reader.readexactly(2))[1])
         method = 2 if self._user else 0
@@ -191,7 +191,7 @@ class Proxy:
             host = (await reader.readexactly((await reader.readexactly(1))[0])).decode()
         else:
             host = str(ipaddress.ip_address(await reader.readexactly(4 if kind == 1 else 16)))
-        return Asked(f"{host}:{int.from_bytes(await reader.readexactly(2), 'big')}", user)
+        return RESTRequest(f"{host}:{int.from_bytes(await reader.readexactly(2), 'big')}", user)
 
 
 @contextlib.contextmanager

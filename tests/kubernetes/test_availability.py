@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("extension_server")
 
 NAME, OTHER = "v1.absent.example.com", "v1.slow.example.com"
 DISCOVERY_SECONDS = 5.0
-"""What a server has for its answer to a probe, and to a request for its discovery (spec D1, D8)."""
+"""What a server has for its answer to a probe, and to a request for its discovery (behaviour D1, D8)."""
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_a_condition_follows_what_its_server_becomes(
 
         until(lambda: other.condition().get("status") == "True", 60)
         absent = becomes("False", f'Get "{url}": dial tcp 127.0.0.1:{port}: connect: connection refused')
-        # It comes: noticed soon without anybody's help, since what failed is tried again (spec D4).
+        # It comes: noticed soon without anybody's help, since what failed is tried again (behaviour D4).
         replaced(leaf())
         there = becomes("True", "all checks passed")
         assert there >= absent

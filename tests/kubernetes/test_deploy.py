@@ -255,7 +255,7 @@ def test_the_container_is_confined_as_the_pod_says(restaurant: Restaurant) -> No
 
 
 def test_an_update_ends_the_old_pod_before_the_new_one_starts(restaurant: Restaurant) -> None:
-    """One process has the SQLite file. It ends in good time, and what it has stored is there for the next one."""
+    """Only one process can use the SQLite file. It ends in good time, and what it has stored is there for the next one."""
     kubectl, pod, client = restaurant.kubectl, restaurant.pod, restaurant.control_plane.client
     kubectl("-n", NAMESPACE, "rollout", "restart", "deployment", NAMESPACE)
     until(lambda: "deletionTimestamp" in client.get(pod.path)["metadata"], 30)

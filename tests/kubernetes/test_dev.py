@@ -201,7 +201,7 @@ def test_the_built_in_one_says_what_it_is_not_and_is_there_in_seconds(state: Pat
     with dev(state, "builtin") as running:
         said = " ".join(running.lines)
         assert "127.0.0.1" in said
-        assert "It is no cluster" in said
+        assert "It is not a cluster" in said
         assert "--control-plane kube" in said
         ready = re.match(r"ready after ([\d.]+) s", running.lines[-1])
         assert ready is not None

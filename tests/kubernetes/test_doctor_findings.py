@@ -221,7 +221,7 @@ def expect(ward: Ward, check: str, severity: str, subject: str, *words: str) -> 
         ("unready", ['have no addresses with port name "https"', "no pod behind the Service is ready"]),
         ("down", ["connect: connection refused", "nothing listens at that address"]),
         ("bundle", ["x509: certificate signed by unknown authority", "does not vouch", "kubectl patch apiservice"]),
-        ("expired", ["x509: certificate has expired", "has expired", "issue it anew"]),
+        ("expired", ["x509: certificate has expired", "has expired", "reissue it"]),
         ("names", ["x509: certificate is valid for localhost", "is not for names.doctor.svc"]),
         ("hanging", ["did not answer discovery within 5 seconds"]),
         ("missing", [": 404", "does not serve this group and version", "delete the APIService v1.missing.example.com"]),
@@ -255,7 +255,7 @@ def test_certificates(ward: Ward) -> None:
         ("expired", "certificate.dates", ["it has expired", "CN=expired.example.com"]),
         ("names", "certificate.names", ["for localhost, names.doctor.example.com", "expects names.doctor.svc"]),
         ("none", "certificate.bundle", ["no caBundle", "set spec.caBundle"]),
-        ("pem", "certificate.bundle", ["24 bytes that are no certificates"]),
+        ("pem", "certificate.bundle", ["24 bytes that are not PEM certificates"]),
     ):
         expect(ward, check, "error", f"APIService v1.{group}.example.com", *words)
     expect(ward, "certificate.bundle", "warning", "APIService v1.insecure.example.com", "insecureSkipTLSVerify is true")

@@ -129,7 +129,7 @@ def test_an_impersonated_user_arrives_as_it_was_asked_for(plane: Plane, case: st
 
 
 def test_capitals_in_a_key_of_extra_are_lost_on_the_way(plane: Plane) -> None:
-    """Names of headers have no case: kube-apiserver's own front-proxy authentication loses them, too (spec A19)."""
+    """Names of headers have no case: kube-apiserver's own front-proxy authentication loses them, too (behaviour A19)."""
     theirs, ours = both(plane.admin, [("Impersonate-User", "joe"), ("Impersonate-Extra-%41bc", "x")])
     assert (theirs["extra"], ours["extra"]) == ({"Abc": ["x"]}, {"abc": ["x"]})
 
@@ -243,7 +243,7 @@ DIRECT: dict[str, tuple[Certified, str]] = {
     "the serving CA": (lambda plane: plane.signed_by("serving-ca").leaf("front-proxy-client", eku=CLIENT), REFUSED),
     "signed by itself": (lambda _: self_signed("front-proxy-client", orgs=["system:masters"], eku=CLIENT), REFUSED),
 }
-"""Certificates, and who it is that comes with one and with forged headers, past kube-apiserver (spec A13-A18).
+"""Certificates, and who it is that comes with one and with forged headers, past kube-apiserver (behaviour A13-A18).
 
 The sample-apiserver of 1.36.3 was asked each of these as well, with a token and without, and answered the same.
 """
@@ -267,7 +267,7 @@ def test_forged_headers_past_kube_apiserver(plane: Plane, account: str, case: st
     # A token counts where nothing before it said who it is; what was wrong with the certificate is no harm then.
     found = user_of(with_token("POST", REVIEWS, review(), headers=FORGED), "user")
     assert found["username"] == (robot if expected in (REFUSED, "system:anonymous") else expected)
-    # Without their headers the front proxy is nobody, and refused: its CA is not that of users (spec A18).
+    # Without their headers the front proxy is nobody, and refused: its CA is not that of users (behaviour A18).
     bare = caller("POST", REVIEWS, review())
     if expected in (REFUSED, ADMIN):
         assert bare.status == 401

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from extapi.certs.issuing import make_server
+from extapi.issuing import make_server
 from tests.kubernetes import proxies, second
 from tests.kubernetes.calling import MERGE, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl

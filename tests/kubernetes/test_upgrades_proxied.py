@@ -183,7 +183,7 @@ def test_what_we_refuse_to_upgrade_ends_the_connection(
         marked = f"{pizzas}?labelSelector=forged%3D{status}"
         got = converse(mallory, request(f"GET {path}", UPGRADE + FORGED) + request(f"GET {marked}", FORGED) + LAST)
         assert got.startswith(f"HTTP/1.1 {status} ".encode()), got[:300]
-        # Our 404 is passed on; a success is none to who wants to upgrade, and kube-apiserver says so (spec D10).
+        # Our 404 is passed on; a success is none to who wants to upgrade, and kube-apiserver says so (behaviour D10).
         if status == 503:
             assert b"invalid upgrade response: status code 200" in got
     lines = [json.loads(line) for line in extension_server.log.read_text().splitlines() if '"uri"' in line]

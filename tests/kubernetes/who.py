@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extapi import CLUSTER, Api, Asked, Group, Kind, Object, Struct, Version
+from extapi import CLUSTER, Api, Group, Kind, Object, RESTRequest, Struct, Version
 
 GROUP = "who.example.com"
 REVIEWS = f"/apis/{GROUP}/v1/whoamis"
@@ -27,7 +27,7 @@ class WhoAmI(Object):
 class Reviews:
     """Answers a POST with what authentication found out."""
 
-    async def create(self, asked: Asked, review: WhoAmI) -> WhoAmI:
+    async def create(self, asked: RESTRequest, review: WhoAmI) -> WhoAmI:
         """Who asks."""
         user = asked.user
         extra = {key: list(values) for key, values in user.extra.items()}
@@ -44,7 +44,7 @@ class Note(Object):
 api = Api(
     Group(
         GROUP,
-        Kind("WhoAmI", scope=CLUSTER, storage="v1", status=False, versions={"v1": Version(WhoAmI)}, serves=Reviews()),
+        Kind("WhoAmI", scope=CLUSTER, storage="v1", status=False, versions={"v1": Version(WhoAmI)}, rest=Reviews()),
         Kind("Note", scope=CLUSTER, storage="v1", status=False, versions={"v1": Version(Note)}),
     )
 )

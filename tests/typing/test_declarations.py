@@ -13,7 +13,6 @@ import pytest
 
 from extapi import (
     Api,
-    Asked,
     Condition,
     Conditions,
     Context,
@@ -29,6 +28,7 @@ from extapi import (
     Object,
     PolicyRule,
     QuantityStr,
+    RESTRequest,
     Review,
     Startable,
     Struct,
@@ -56,29 +56,29 @@ class Quote(Object):
 
 
 class Quotes:
-    async def get(self, asked: Asked) -> Quote | None:
+    async def get(self, asked: RESTRequest) -> Quote | None:
         return None
 
-    async def list(self, asked: Asked) -> list[Quote]:
+    async def list(self, asked: RESTRequest) -> list[Quote]:
         return []
 
-    async def create(self, asked: Asked, quote: Quote) -> Quote:
+    async def create(self, asked: RESTRequest, quote: Quote) -> Quote:
         return quote
 
-    async def update(self, asked: Asked, quote: Quote) -> Quote:
+    async def update(self, asked: RESTRequest, quote: Quote) -> Quote:
         return quote
 
-    async def delete(self, asked: Asked) -> None:
+    async def delete(self, asked: RESTRequest) -> None:
         return None
 
 
 class Misspelt:
-    async def craete(self, asked: Asked, quote: Quote) -> Quote:
+    async def craete(self, asked: RESTRequest, quote: Quote) -> Quote:
         return quote
 
 
 class NotAsync:
-    def create(self, asked: Asked, quote: Quote) -> Quote:
+    def create(self, asked: RESTRequest, quote: Quote) -> Quote:
         return quote
 
 
@@ -143,9 +143,9 @@ def right() -> list[Any]:
     controller: Controller = Works()
     versions = {"v1": Version(Quote)}
     return [
-        Kind("Quote", storage="v1", versions=versions, serves=Quotes()),
-        Kind("Quote", storage="v1", versions=versions, serves=creater),
-        Kind("Quote", storage="v1", versions=versions, subresources={"a": Subresource(serves=getter)}),
+        Kind("Quote", storage="v1", versions=versions, rest=Quotes()),
+        Kind("Quote", storage="v1", versions=versions, rest=creater),
+        Kind("Quote", storage="v1", versions=versions, subresources={"a": Subresource(rest=getter)}),
         Api(GROUP, admission=[Checks(), Changes(), Starts()], controllers=[Works()]),
         Api(GROUP, admission=[validator, mutator, startable], controllers=[controller]),
         [lister, updater, deleter],
@@ -155,11 +155,11 @@ def right() -> list[Any]:
 def wrong() -> None:
     """Each line is a mistake that a type checker finds. Never called."""
     versions = {"v1": Version(Quote)}
-    Kind("Quote", storage="v1", versions=versions, serves=Misspelt())  # type: ignore[arg-type]
-    Kind("Quote", storage="v1", versions=versions, serves=NotAsync())  # type: ignore[arg-type]
-    Kind("Quote", storage="v1", versions=versions, serves=WithoutAsked())  # type: ignore[arg-type]
-    Kind("Quote", storage="v1", versions=versions, serves=Quotes)  # type: ignore[arg-type]
-    Subresource(serves=Misspelt())  # type: ignore[arg-type]
+    Kind("Quote", storage="v1", versions=versions, rest=Misspelt())  # type: ignore[arg-type]
+    Kind("Quote", storage="v1", versions=versions, rest=NotAsync())  # type: ignore[arg-type]
+    Kind("Quote", storage="v1", versions=versions, rest=WithoutAsked())  # type: ignore[arg-type]
+    Kind("Quote", storage="v1", versions=versions, rest=Quotes)  # type: ignore[arg-type]
+    Subresource(rest=Misspelt())  # type: ignore[arg-type]
     Api(GROUP, admission=[ChecksAtOnce()])  # type: ignore[list-item]
     Api(GROUP, admission=[Works()])  # type: ignore[list-item]
     Api(GROUP, admission=[Checks])  # type: ignore[list-item]
@@ -192,7 +192,7 @@ def test_the_right_ones_are_served() -> None:
 @pytest.mark.parametrize(
     "mistake",
     [
-        lambda: serve(Api(Group("a.example.com", kind(serves=Misspelt())))).__enter__(),
+        lambda: serve(Api(Group("a.example.com", kind(rest=Misspelt())))).__enter__(),
         lambda: serve(Api(GROUP, admission=[Works()])).__enter__(),  # type: ignore[list-item]
     ],
 )

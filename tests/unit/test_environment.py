@@ -132,14 +132,14 @@ def test_what_pip_could_not_do_is_an_error_and_is_done_anew(checkout: Checkout) 
     assert failed.returncode != 0
     assert "go on" not in failed.stdout
     assert failed.stderr.endswith(
-        "error: pip could not install what .venv needs (status 7); the next run starts anew\n"
+        "error: pip could not install what .venv needs (status 7); the next run starts over\n"
     )
     assert (checkout.root / ".venv" / "extapi-unfinished").exists()
     assert not (checkout.root / ".venv" / "extapi-stamp").exists()
 
 
 def test_another_word_is_an_error(checkout: Checkout) -> None:
-    assert checkout.source("most").stderr.endswith("error: 'most' is neither run nor all\n")
+    assert checkout.source("most").stderr.endswith("error: the argument must be run or all, not 'most'\n")
 
 
 @pytest.mark.parametrize(

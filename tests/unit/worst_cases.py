@@ -19,15 +19,25 @@ from extapi.api import duration, metadata, metadata_rules, names, percent, quant
 from extapi.api.types import Obj
 from extapi.api.user import User
 from extapi.authorization.impersonation import _service_account
-from extapi.codec import continuation, gobytes, negotiation, options, strictjson, strictyaml, tables, warnings
+from extapi.codec import (
+    contenttype,
+    continuation,
+    negotiation,
+    options,
+    strictjson,
+    strictyaml,
+    tables,
+    warnings,
+)
 from extapi.codec.body import strict_error, strict_warnings
 from extapi.codec.patches import json_patch
-from extapi.codec.protobuftypes import text as protobuf_text
 from extapi.controlplane.aggregator.headers import identity, request_bytes
+from extapi.controlplane.builtin.protobufvalues import text as protobuf_text
+from extapi.controlplane.kinds import gobytes
 from extapi.controlplane.kinds.data import key_problems
 from extapi.controlplane.kinds.services import _port_name_problems
 from extapi.errors import ApiError, Invalid, go_quote
-from extapi.listener import deadline, target
+from extapi.listener import request
 from extapi.listener.requestinfo import request_info
 from extapi.pizza import api as pizza
 from extapi.schema.default import default
@@ -145,7 +155,7 @@ case("quantity: suffix", quantity.Quantity.parse, *filled("E", before="1"), *fil
 case("timestamp", timestamp.parse_timestamp, *filled("1", '"', "\x01"), *filled("1", before="2020-01-01T00:00:00."))
 case("timestamp: more text", timestamp.canonical_timestamp, *filled("Z", before="2020-01-01T00:00:00Z"))
 case("duration", duration.parse_duration, *filled("1", "1ns", "h"), *filled("0", before="0."))
-case("timeout", lambda text: deadline.time_allowed(text, 60), *filled("1", "1h", "\x01"))
+case("timeout", lambda text: request.time_allowed(text, 60), *filled("1", "1h", "\x01"))
 case("versions", lambda text: versions.by_priority([text]), *filled("1", "1alpha", "alpha", before="v"))
 case("quoting", go_quote, *filled("a", '"', "\\", "\x01", "\u0301", "\U000e0001", "\ud800"))
 case("patterns of authors", matcher("(a+)+$"), *filled("a"), *filled("a", after="b"))
@@ -165,9 +175,9 @@ case(
 # -- requests ---------------------------------------------------------------------------------------------------------
 
 _TARGETS = [*filled("/%41", "/%4", "%", "?", "://", "/a"), *filled("%ff", "a", before="/")]
-case("target", lambda text: target.split_target(text.encode()), *_TARGETS, *filled("a", "/", "?", before="http://"))
+case("target", lambda text: request.split_target(text.encode()), *_TARGETS, *filled("a", "/", "?", before="http://"))
 case(
-    "query", target.parse_query, *filled("a=", "%41", "+", "%", ";", "="), lambda: "&".join([fill("%41")[:3000]] * 999)
+    "query", request.parse_query, *filled("a=", "%41", "+", "%", ";", "="), lambda: "&".join([fill("%41")[:3000]] * 999)
 )
 case("request info", lambda path: request_info("GET", path, {}), *filled("/", "a"), *filled("a/", before="/apis/g/v1/"))
 case(
@@ -188,11 +198,11 @@ case("accept: watch", negotiation.negotiate_stream, *_ACCEPTS)
 case("accept: openapi", negotiation.negotiate_openapi, *_ACCEPTS)
 case(
     "content type",
-    negotiation.request_format,
+    contenttype.request_format,
     *filled(";", '"', " ", "a/", before="a/b;a="),
     *filled("a=b;", before="a/b;"),
 )
-case("content type of patches", negotiation.patch_type, *_ACCEPTS)
+case("content type of patches", contenttype.patch_type, *_ACCEPTS)
 case("escapes in headers", percent.unescaped_leniently, *filled("%41", "%", "%zz", "%ff", "a"))
 case("service accounts", _service_account, *filled(":", "a:", "a"), *filled("a:", before="system:serviceaccount:"))
 _LABELS = ["!a,", "a=b,", "(", ",", "=", "a", " ", "a\0", "\u00e9"]

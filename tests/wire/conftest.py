@@ -13,9 +13,10 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.errors import ApiError
-from extapi.listener.call import Call, Chunk, Duplex, Response, Sink, Upgraded
+from extapi.http.request import Request
+from extapi.http.response import Chunk, Duplex, Response, Sink, Upgraded
 from extapi.listener.listener import Listener
-from extapi.listener.service import Limits
+from extapi.listener.state import Limits
 from extapi.listener.tls import ServingCertificate
 from tests.certificates import Issued, authority
 from tests.wire.harness import Client, SelectClock, client_context
@@ -40,7 +41,7 @@ def trusting(serving_ca: Issued) -> ssl.SSLContext:
 class Echo:
     """The handler: answers with what it saw. ``gate`` holds up ``/wait``, and all that asks for it."""
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Request] = field(default_factory=list)
     gates: list[Deferred[None]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
@@ -48,9 +49,9 @@ class Echo:
     pieces: int = 0
     limit: int = 3 * 1024 * 1024
 
-    async def __call__(self, call: Call) -> Response:
+    async def __call__(self, call: Request) -> Response:
         self.calls.append(call)
-        answer: Callable[[Call], Any] = getattr(self, "at_" + call.info.path.strip("/").split("/")[0], self.at_echo)
+        answer: Callable[[Request], Any] = getattr(self, "at_" + call.info.path.strip("/").split("/")[0], self.at_echo)
         try:
             response: Response = await answer(call)
         except CancelledError:
@@ -59,7 +60,7 @@ class Echo:
         self.ended.append(call.target)
         return response
 
-    async def at_echo(self, call: Call) -> Response:
+    async def at_echo(self, call: Request) -> Response:
         try:
             body = await call.body.read(self.limit)
         except ApiError as error:
@@ -68,26 +69,26 @@ class Echo:
             200, [("X-Method", call.method), ("X-Target", call.target)], body or b"echo " + call.target.encode()
         )
 
-    async def at_wait(self, call: Call) -> Response:
+    async def at_wait(self, call: Request) -> Response:
         await self.gate()
         return await self.at_echo(call)
 
-    async def at_ignore(self, call: Call) -> Response:
+    async def at_ignore(self, call: Request) -> Response:
         return Response(200, body=b"ignored")
 
-    async def at_raise(self, call: Call) -> Response:
+    async def at_raise(self, call: Request) -> Response:
         raise RuntimeError("on purpose")
 
-    async def at_empty(self, call: Call) -> Response:
+    async def at_empty(self, call: Request) -> Response:
         return Response(204)
 
-    async def at_close(self, call: Call) -> Response:
+    async def at_close(self, call: Request) -> Response:
         return Response(200, body=b"bye", close=True)
 
-    async def at_big(self, call: Call) -> Response:
+    async def at_big(self, call: Request) -> Response:
         return Response(200, body=b"0123456789abcdef" * (1 << 17))  # 2 MiB
 
-    async def at_pieces(self, call: Call) -> Response:
+    async def at_pieces(self, call: Request) -> Response:
         def pieces() -> Iterator[bytes]:
             for number in range(128):
                 self.pieces = number + 1
@@ -95,7 +96,7 @@ class Echo:
 
         return Response(200, body=pieces(), length=int(call.first("length") or 0) or None)
 
-    async def at_broken(self, call: Call) -> Response:
+    async def at_broken(self, call: Request) -> Response:
         def pieces() -> Iterator[bytes]:
             yield b"one"
             yield b""
@@ -103,10 +104,10 @@ class Echo:
 
         return Response(200, body=pieces())
 
-    async def at_list(self, call: Call) -> Response:
+    async def at_list(self, call: Request) -> Response:
         return Response(200, body=[b"one", b"", b"two"])
 
-    async def at_stream(self, call: Call) -> Response:
+    async def at_stream(self, call: Request) -> Response:
         async def produce(sink: Sink) -> None:
             self.sinks.append(sink)
             sink.write(Chunk(b"one"))
@@ -122,7 +123,7 @@ class Echo:
 
         return Response(200, [("Content-Type", "application/json")], produce)
 
-    async def at_upgrade(self, call: Call) -> Response:
+    async def at_upgrade(self, call: Request) -> Response:
         """Gives back what it gets, in capitals, once its gate is open; a full stop ends it."""
 
         async def run(peer: Duplex) -> None:
@@ -147,7 +148,7 @@ class Echo:
             await self.gate()
         return Response(101, [("Upgrade", "shout"), ("Connection", "x")], Upgraded(run))
 
-    async def at_apis(self, call: Call) -> Response:
+    async def at_apis(self, call: Request) -> Response:
         """A watch that ends when its sink does."""
 
         async def produce(sink: Sink) -> None:

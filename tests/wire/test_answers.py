@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
+from extapi.http.request import Request
+from extapi.http.response import Chunk, Response, Sink
 from extapi.listener.acceptor import bind
-from extapi.listener.call import Call, Chunk, Response, Sink
 from extapi.listener.listener import Listener
 from extapi.listener.tls import ServingCertificate
 from tests.certificates import Issued
@@ -115,14 +116,14 @@ def serve(directory: Path, certificate: Issued, handler: object, **options: obje
 def test_adopted_socket_client_certificate_and_failing_access_log(
     tmp_path: Path, server_certificate: Issued, serving_ca: Issued
 ) -> None:
-    seen: list[Call] = []
+    seen: list[Request] = []
     logged: list[int] = []
 
-    def handler(call: Call) -> Deferred[Response]:  # anything that can be awaited will do
+    def handler(call: Request) -> Deferred[Response]:  # anything that can be awaited will do
         seen.append(call)
         return succeed(Response(200, body=b"ok"))
 
-    def finished(call: Call, status: int, size: int, seconds: float) -> None:
+    def finished(call: Request, status: int, size: int, seconds: float) -> None:
         logged.append(status)
         raise RuntimeError("on purpose")
 
@@ -153,7 +154,7 @@ def test_producer_without_interest_in_the_end_is_cancelled(
         finally:
             assert sink.closed
 
-    async def handler(call: Call) -> Response:
+    async def handler(call: Request) -> Response:
         return Response(200, body=produce)
 
     reactor, listener = serve(tmp_path, server_certificate, handler)
@@ -221,7 +222,7 @@ def test_callback_that_fails_does_not_keep_others_from_the_end(
         await sink.drained()  # returns at once: the sink is closed
         raise RuntimeError("on purpose")  # nobody is there to be told: it is only logged
 
-    async def handler(call: Call) -> Response:
+    async def handler(call: Request) -> Response:
         return Response(200, body=produce)
 
     reactor, listener = serve(tmp_path, server_certificate, handler)
@@ -245,7 +246,7 @@ def test_connection_that_cannot_be_set_up(wire: Wire, monkeypatch: pytest.Monkey
 
 
 def test_listener_that_was_never_started(tmp_path: Path, server_certificate: Issued) -> None:
-    async def handler(call: Call) -> Response:
+    async def handler(call: Request) -> Response:
         return Response(200)
 
     reactor, listener = serve(tmp_path, server_certificate, handler)

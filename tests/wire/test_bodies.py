@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from extapi.api.user import User
-from extapi.listener.body import GRACE, RATE
-from extapi.listener.bodymemory import BodyMemory
-from extapi.listener.call import Call, Response
+from extapi.http.request import Request
+from extapi.http.response import Response
+from extapi.listener.body import GRACE, RATE, BodyMemory
 from extapi.server.inflight import InFlight
 from tests.wire.conftest import Wire
 from tests.wire.harness import Client
@@ -30,7 +32,8 @@ def begun(wire: Wire, data: bytes) -> Client:
 
 def sent(wire: Wire, client: Client, data: bytes) -> None:
     """Send a part of the only body that is under way, and wait until it has been read."""
-    (body,) = [each.body for each in wire.listener._service.working if each.body is not None]
+    exchanges: Any = wire.listener._shared.working
+    (body,) = [each.body for each in exchanges if each.body is not None]
     size = body._size + len(data)
     client.send(b"%x\r\n%b\r\n" % (len(data), data))
     client.until(lambda: body._size >= size)
@@ -93,9 +96,9 @@ class Slots:
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         self.inflight = InFlight(wire.echo, reads=2, writes=2)
-        wire.listener._service.handler = self
+        wire.listener._shared.handler = self
 
-    async def __call__(self, call: Call) -> Response:
+    async def __call__(self, call: Request) -> Response:
         call.user = User("bob", groups=("system:authenticated",))
         return await self.inflight(call)
 
@@ -157,7 +160,7 @@ def test_a_slow_body_gives_its_place_back_once(wire: Wire) -> None:
 
 def part(wire: Wire, size: int) -> Client:
     """A body of 300,000 bytes, ``size`` of which have come."""
-    memory = wire.listener._service.bodies
+    memory = wire.listener._shared.bodies
     client = begun(wire, post("/x", b"y" * 300_000)[:-300_000])
     total = memory.total + size
     client.send(b"y" * size)
@@ -167,7 +170,7 @@ def part(wire: Wire, size: int) -> Client:
 
 def test_bodies_together_have_room_for_so_much(wire: Wire) -> None:
     """Who has taken the most for the longest time has to go, and only as many as have to."""
-    memory = wire.listener._service.bodies = BodyMemory(1_000_000)
+    memory = wire.listener._shared.bodies = BodyMemory(1_000_000)
     hoarders = [part(wire, 250_000) for _ in range(3)]
     small = part(wire, 1000)
     wire.reactor.advance(5)
@@ -189,7 +192,7 @@ def test_bodies_together_have_room_for_so_much(wire: Wire) -> None:
 
 
 def test_what_nobody_reads_counts_as_well(wire: Wire) -> None:
-    memory = wire.listener._service.bodies = BodyMemory(1_000_000)
+    memory = wire.listener._shared.bodies = BodyMemory(1_000_000)
     waiting = begun(wire, post("/wait", b"y" * 300_000)[:-100])
     waiting.until(lambda: memory.total > 60_000)
     waiting.settle()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import pytest
 
+from extapi.http.response import Chunk
 from extapi.listener.body import RATE
-from extapi.listener.call import Chunk
-from extapi.listener.service import Limits
+from extapi.listener.state import Limits
 from tests.wire.conftest import Wire
 from tests.wire.harness import Client
 from tests.wire.test_requests import get, post
@@ -97,7 +98,8 @@ def test_slow_body_is_bounded_by_the_deadline(wire: Wire) -> None:
     client = wire.connect()
     client.send(post("/x", b"y" * 100_000)[:-100_000])
     client.until(lambda: bool(wire.echo.calls))
-    (exchange,) = wire.listener._service.working
+    exchange: Any
+    (exchange,) = wire.listener._shared.working
     body = exchange.body
     assert body is not None
     for number in range(59):
@@ -116,7 +118,7 @@ def test_large_body_is_read_with_back_pressure(wire: Wire) -> None:
     client.send(post("/wait", body))
     wire.reactor.until(lambda: bool(wire.echo.gates))
     client.settle()
-    (connection,) = wire.listener._service.connections
+    (connection,) = wire.listener._shared.connections
     assert connection.stream not in wire.reactor.readers  # the peer has to wait
     wire.echo.gates[0].callback(None)
     assert client.take().body == body
@@ -308,7 +310,7 @@ def test_garbage_instead_of_a_handshake(wire: Wire) -> None:
 
 def test_connections_are_bounded(wire: Wire) -> None:
     clients = [wire.connect() for _ in range(20)]
-    for connection in wire.listener._service.connections:
+    for connection in wire.listener._shared.connections:
         connection.peer.authenticated = True
     waiting = wire.connect(handshake=False)
     waiting.settle()
@@ -322,7 +324,7 @@ def test_strangers_make_room(wire: Wire) -> None:
     """One address cannot keep all connections by leaving them idle; who proved an identity keeps them."""
     known = wire.connect()
     known.ask(get("/x"))
-    (connection,) = wire.listener._service.connections
+    (connection,) = wire.listener._shared.connections
     connection.peer.authenticated = True
     busy = wire.connect()
     busy.send(get("/wait"))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from extapi.listener.acceptor import HALF_OPEN, TURN
-from extapi.listener.service import Limits
+from extapi.listener.state import Limits
 from tests.wire.conftest import Wire
 from tests.wire.harness import Client
 from tests.wire.test_requests import get, post
@@ -150,7 +150,7 @@ def test_kernel_that_has_no_filter(wire: Wire, monkeypatch: pytest.MonkeyPatch) 
 def test_handshake_under_way_is_finished(wire: Wire) -> None:
     client = wire.connect(handshake=False)
     client.pump()  # the ClientHello
-    wire.reactor.until(lambda: any(each.stream.heard for each in wire.listener._service.connections))
+    wire.reactor.until(lambda: any(each.stream.heard for each in wire.listener._shared.connections))
     done = wire.reactor.start(wire.listener.drain(30))
     wire.reactor.advance(9.9)
     client.until(lambda: client.secured)

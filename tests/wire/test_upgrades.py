@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from extapi.listener.body import AHEAD
 from tests.wire.conftest import Wire
 
@@ -66,7 +68,8 @@ def test_what_comes_before_the_answer_is_kept_and_bounded(wire: Wire) -> None:
     size = 3 * AHEAD
     client.send((ASK % b"?wait=1") + b"x" * size)
     client.settle()
-    (connection,) = wire.listener._service.connections
+    connection: Any
+    (connection,) = wire.listener._shared.connections
     assert len(connection._early) < 2 * AHEAD
     wire.echo.gates[0].callback(None)
     client.until(lambda: client.got.endswith(b"X" * size))

@@ -1,1 +1,1 @@
-"""Who may do what in the local control plane: RBAC, the reviews that ask about it, and service account tokens."""
+"""Access to the local control plane: RBAC, the reviews that query it, and service account tokens."""

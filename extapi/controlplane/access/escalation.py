@@ -1,4 +1,4 @@
-"""Nobody grants rights that they do not have: checks on writes of roles and bindings.
+"""Users cannot grant rights that they do not have: checks on writes of roles and bindings.
 
 Source: ``pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/policybased`` of Kubernetes.
 """
@@ -6,13 +6,13 @@ Source: ``pkg/registry/rbac/{role,clusterrole,rolebinding,clusterrolebinding}/po
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from extapi import Context, Forbidden, NotFound, Operation, Review, User
-from extapi.api.types import Obj
 from extapi.api.user import MASTERS
-from extapi.authorization.base import Attributes, Verdict
-from extapi.controlplane.access.rbac import GROUP, RBAC, RoleRef
-from extapi.controlplane.access.rules import FULL_AUTHORITY, Rule, missing, printed, quoted, rules_of
+from extapi.authorization.authorizer import Attributes, Verdict
+from extapi.controlplane.access.rbac import GROUP, RBAC, RoleKey
+from extapi.controlplane.access.rules import FULL_AUTHORITY, AccessRule, missing, printed, quoted, rules_of
 from extapi.errors import StorageError, aggregate, go_quote
 
 _ROLES = frozenset({"roles", "clusterroles"})
@@ -20,17 +20,21 @@ _BINDINGS = frozenset({"rolebindings", "clusterrolebindings"})
 
 
 class Escalation:
-    """A Validator. Members of system:masters may write what they want."""
+    """A Validator for roles and bindings. Members of system:masters may write anything."""
 
     def __init__(self, rbac: RBAC) -> None:
         self._rbac = rbac
 
     async def start(self, context: Context) -> None:
-        """Follow roles and bindings, unless that is done already."""
+        """Start to follow roles and bindings, unless they are followed already."""
         await self._rbac.start(context)
 
     async def validate(self, review: Review) -> None:
-        """Refuse with 403 a role, or a binding to a role, with more rights than the user's own."""
+        """Refuse a role, or a binding to a role, that grants rights which the user lacks.
+
+        Raises:
+            Forbidden: The write would grant more than the user may do.
+        """
         if review.group != GROUP or review.subresource or MASTERS in review.user.groups:
             return
         new, old = review.as_version("v1"), review.old_as_version("v1")
@@ -41,8 +45,8 @@ class Escalation:
         else:
             await self._binding(review, new, old)
 
-    async def _role(self, review: Review, new: Obj, old: Obj | None) -> None:
-        # A create asks about no name: the path has none, so that leave for certain roles covers only existing ones.
+    async def _role(self, review: Review, new: dict[str, Any], old: dict[str, Any] | None) -> None:
+        # The path of a create has no name, so permission for roles by name covers only existing roles.
         name = "" if review.operation is Operation.CREATE else review.name
         if await self._may(review.user, "escalate", review.resource, name, review.namespace):
             return
@@ -53,11 +57,11 @@ class Escalation:
             why = "must have cluster-admin privileges to use the aggregationRule"
             self._owned(review, new, FULL_AUTHORITY, why)
 
-    async def _binding(self, review: Review, new: Obj, old: Obj | None) -> None:
+    async def _binding(self, review: Review, new: dict[str, Any], old: dict[str, Any] | None) -> None:
         if old is not None and _same(new, old):
             return
         of = new.get("roleRef") or {}
-        ref = RoleRef(of.get("kind", ""), of.get("name", ""))
+        ref = RoleKey(of.get("kind", ""), of.get("name", ""))
         if ref.resource not in _ROLES:
             raise StorageError(ref.unresolved())
         if await self._may(review.user, "bind", ref.resource, ref.name, review.namespace):
@@ -70,11 +74,11 @@ class Escalation:
         self._owned(review, new, rules)
 
     async def _may(self, user: User, verb: str, resource: str, name: str, namespace: str) -> bool:
-        asked = Attributes(verb, is_resource=True, group=GROUP, resource=resource, name=name, namespace=namespace)
-        return (await self._rbac.authorize(user, asked)).verdict is Verdict.ALLOW
+        attributes = Attributes(verb, is_resource=True, group=GROUP, resource=resource, name=name, namespace=namespace)
+        return (await self._rbac.authorize(user, attributes)).verdict is Verdict.ALLOW
 
-    def _owned(self, review: Review, obj: Obj, rules: Sequence[Rule], why: str = "") -> None:
-        """Refuse unless the user has all of ``rules``; with ``why`` in place of what is missing."""
+    def _owned(self, review: Review, obj: dict[str, Any], rules: Sequence[AccessRule], why: str = "") -> None:
+        """Refuse unless the user has all of ``rules``; ``why`` replaces the list of missing rules."""
         user, name = review.user, obj["metadata"].get("name", "")
         own, unresolved = self._rbac.rules_for(user, review.namespace)
         try:
@@ -94,18 +98,18 @@ class Escalation:
         raise Forbidden.on(review.resource, GROUP, name, why)
 
 
-def _same(new: Obj, old: Obj) -> bool:
-    """Nothing differs but what garbage collection writes (``IsOnlyMutatingGCFields``)."""
+def _same(new: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether only fields differ that garbage collection writes (``IsOnlyMutatingGCFields``)."""
     return _compared(new) == _compared(old)
 
 
 _COLLECTED = frozenset({"ownerReferences", "finalizers", "selfLink", "managedFields", "resourceVersion"})
 
 
-def _compared(obj: Obj) -> Obj:
+def _compared(obj: dict[str, Any]) -> dict[str, Any]:
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _COLLECTED and value}
     return {key: value for key, value in obj.items() if value} | {"metadata": metadata}
 
 
-def _aggregates(role: Obj) -> bool:
+def _aggregates(role: dict[str, Any]) -> bool:
     return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))

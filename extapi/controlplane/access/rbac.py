@@ -1,7 +1,9 @@
-"""The authorizer of roles and bindings, which are followed as they change.
+"""The RBAC authorizer. It follows roles and bindings as they change.
 
-Bindings are found by their subjects, so that an answer costs what the user's own bindings cost. Must not know who asks.
-Source of rules and reasons: ``plugin/pkg/auth/authorizer/rbac`` and ``pkg/registry/rbac/validation`` of Kubernetes.
+Bindings are indexed by subject, so a decision costs only as much as the user has bindings. Must not know where requests
+come from.
+
+Source: ``plugin/pkg/auth/authorizer/rbac`` and ``pkg/registry/rbac/validation`` of Kubernetes.
 """
 
 from __future__ import annotations
@@ -9,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from extapi import Context, NotFound, User
-from extapi.api.types import Obj
-from extapi.authorization.base import Attributes, Decision, Verdict
-from extapi.controlplane.access.rules import Rule, rules_of
-from extapi.errors import BadRequest, aggregate, go_quote
+from extapi import BadRequest, Context, NotFound, User
+from extapi.authorization.authorizer import Attributes, Decision, Verdict
+from extapi.controlplane.access.rules import AccessRule, rules_of
+from extapi.errors import aggregate, go_quote
 
 GROUP = "rbac.authorization.k8s.io"
 ACCOUNT_PREFIX = "system:serviceaccount:"
-"""Before namespace and name of a service account in the name of its user."""
+"""The prefix of a service account's user name; namespace and name follow."""
 
 
-class RoleRef(NamedTuple):
+class RoleKey(NamedTuple):
     """The role that a binding grants."""
 
     kind: str
@@ -28,11 +29,11 @@ class RoleRef(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """The resource of the kind; empty for what is no role."""
+        """The resource of the kind; empty for kinds that are not roles."""
         return {"Role": "roles", "ClusterRole": "clusterroles"}.get(self.kind, "")
 
     def unresolved(self, resource: str = "") -> str:
-        """What is said when there is no such role; ``resource``: what is named as missing, if not the kind itself."""
+        """The message for a role that does not exist; ``resource`` is named in place of the kind."""
         if not self.resource:
             return f"unsupported role reference kind: {go_quote(self.kind)}"
         return f'{resource or self.kind.lower()}.{GROUP} "{self.name}" not found'
@@ -42,8 +43,8 @@ class _Grant(NamedTuple):
     """A binding, as one of its subjects sees it."""
 
     position: int
-    """Of the subject in the binding: the first that fits is named in reasons."""
-    role: RoleRef
+    """The subject's index in the binding: reasons name the first subject that matches."""
+    role: RoleKey
     source: str
 
 
@@ -55,9 +56,9 @@ class _Bindings:
         self._grants: dict[tuple[str, str, str], dict[str, _Grant]] = {}
         self._subjects: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
 
-    def changed(self, event: str, binding: Obj) -> None:
-        """Take over what the informer tells."""
-        namespace, name = _place(binding)
+    def changed(self, event: str, binding: dict[str, Any]) -> None:
+        """Apply an event of the informer."""
+        namespace, name = _key(binding)
         for key in self._subjects.pop((namespace, name), ()):
             grants = self._grants[key]
             del grants[name]
@@ -66,9 +67,9 @@ class _Bindings:
         if event == "DELETED":
             return
         of = binding.get("roleRef") or {}
-        role = RoleRef(of.get("kind", ""), of.get("name", ""))
-        called = f"{name}/{namespace}" if namespace else name
-        granted = f"{self._kind} {go_quote(called)} of {role.kind} {go_quote(role.name)} to"
+        role = RoleKey(of.get("kind", ""), of.get("name", ""))
+        full_name = f"{name}/{namespace}" if namespace else name
+        granted = f"{self._kind} {go_quote(full_name)} of {role.kind} {go_quote(role.name)} to"
         keys = self._subjects[namespace, name] = []
         for position, subject in enumerate(binding.get("subjects") or ()):
             found = _subject(subject, namespace)
@@ -81,7 +82,7 @@ class _Bindings:
                 keys.append(key)
 
     def of(self, user: User, namespace: str) -> list[_Grant]:
-        """The bindings that apply to ``user``, in the order of their names."""
+        """The grants that apply to ``user``, ordered by the bindings' names."""
         found: dict[str, _Grant] = {}
         for key in (("User", user.name), *(("Group", group) for group in user.groups)):
             for name, grant in self._grants.get((namespace, *key), {}).items():
@@ -90,16 +91,16 @@ class _Bindings:
 
 
 class RBAC:
-    """An Authorizer: allows, or has no opinion and says which roles were not to be found."""
+    """An Authorizer. It allows, or has no opinion and names the roles that it did not find."""
 
     def __init__(self) -> None:
         self._context: Context | None = None
-        self._roles: dict[tuple[str, str, str], tuple[Rule, ...]] = {}
+        self._roles: dict[tuple[str, str, str], tuple[AccessRule, ...]] = {}
         self._everywhere = _Bindings("ClusterRoleBinding")
         self._within = _Bindings("RoleBinding")
 
     async def start(self, context: Context) -> None:
-        """Follow roles and bindings; once it returns they are known. A second call changes nothing."""
+        """Follow roles and bindings; returns once all are known. A second call changes nothing."""
         if self._context is not None:
             return
         self._context = context
@@ -113,8 +114,8 @@ class RBAC:
         for informer in informers:
             await informer.wait_synced()
 
-    def _role_changed(self, event: str, role: Obj) -> None:
-        namespace, name = _place(role)
+    def _role_changed(self, event: str, role: dict[str, Any]) -> None:
+        namespace, name = _key(role)
         key = ("Role" if namespace else "ClusterRole", namespace, name)
         if event == "DELETED":
             self._roles.pop(key, None)
@@ -122,7 +123,7 @@ class RBAC:
             self._roles[key] = rules_of(role)
 
     async def authorize(self, user: User, attributes: Attributes) -> Decision:
-        """The decision, with a reason in the words of Kubernetes."""
+        """The decision, with Kubernetes' text as the reason."""
         unresolved: list[str] = []
         for grant, rules in self._granted(user, attributes.namespace):
             if rules is None:
@@ -131,10 +132,13 @@ class RBAC:
                 return Decision(Verdict.ALLOW, f"RBAC: allowed by {grant.source}")
         return Decision(Verdict.NO_OPINION, f"RBAC: {aggregate(unresolved)}" if unresolved else "")
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], list[RoleRef]]:
-        """All rules that apply to ``user`` in ``namespace`` (empty: in the cluster only), and the roles not to be found."""
-        found: list[Rule] = []
-        unresolved: list[RoleRef] = []
+    def rules_for(self, user: User, namespace: str) -> tuple[list[AccessRule], list[RoleKey]]:
+        """All rules that apply to ``user`` in ``namespace``, and the roles that were not found.
+
+        Without a namespace, cluster-wide rules only.
+        """
+        found: list[AccessRule] = []
+        unresolved: list[RoleKey] = []
         for grant, rules in self._granted(user, namespace):
             if rules is None:
                 unresolved.append(grant.role)
@@ -142,8 +146,13 @@ class RBAC:
                 found += rules
         return found, unresolved
 
-    async def read(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...]:
-        """The rules of a role as they are now, which this may not have heard of yet. Raises NotFound, BadRequest."""
+    async def read(self, ref: RoleKey, namespace: str) -> tuple[AccessRule, ...]:
+        """The rules of a role, read live: the informers may not have seen its last change.
+
+        Raises:
+            NotFound: There is no such role.
+            BadRequest: A Role is named without a namespace.
+        """
         if self._context is None or not ref.name:
             raise NotFound.named(ref.resource, GROUP, ref.name)
         if ref.kind == "Role" and not namespace:
@@ -151,7 +160,7 @@ class RBAC:
         where = namespace if ref.kind == "Role" else ""
         return rules_of(await self._context.get(GROUP, "v1", ref.resource, ref.name, namespace=where))
 
-    def _granted(self, user: User, namespace: str) -> Iterator[tuple[_Grant, tuple[Rule, ...] | None]]:
+    def _granted(self, user: User, namespace: str) -> Iterator[tuple[_Grant, tuple[AccessRule, ...] | None]]:
         for grant in self._everywhere.of(user, ""):
             yield grant, self._roles.get((grant.role.kind, "", grant.role.name))
         for grant in self._within.of(user, namespace) if namespace else ():
@@ -159,13 +168,13 @@ class RBAC:
             yield grant, self._roles.get((grant.role.kind, where, grant.role.name))
 
 
-def _place(obj: Obj) -> tuple[str, str]:
+def _key(obj: dict[str, Any]) -> tuple[str, str]:
     metadata = obj["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
 
 
 def _subject(subject: dict[str, Any], namespace: str) -> tuple[tuple[str, str], str] | None:
-    """Under which key a subject is found, and its name in reasons; None for what is nobody."""
+    """The index key of a subject and its name in reasons; None for subjects that match no user."""
     kind, name = subject.get("kind", ""), subject.get("name", "")
     if kind in {"User", "Group"}:
         return (kind, name), f"{kind} {go_quote(name)}"

@@ -1,8 +1,9 @@
-"""The reviews that ask what somebody may do, and who is asking: nothing of them is stored.
+"""The reviews that ask what a user may do, and who the user is. They are answered, not stored.
 
-Objects come and go in whatever form their kinds have; in here they are the JSON that travels. Source:
-``pkg/registry/authorization``, ``pkg/apis/authorization/validation`` and ``pkg/registry/authentication/selfsubjectreview``
-of Kubernetes. Must not know how decisions are made.
+Requests and responses have the Python types of their kinds; here they are JSON. Must not know how decisions are made.
+
+Source: ``pkg/registry/authorization``, ``pkg/apis/authorization/validation`` and
+``pkg/registry/authentication/selfsubjectreview`` of Kubernetes.
 """
 
 from __future__ import annotations
@@ -13,25 +14,23 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from extapi import FieldError, User
-from extapi.api.definition import Asked
+from extapi import BadRequest, FieldError, Invalid, RESTRequest, User
 from extapi.api.labelselectors import operator_problems, requirement_problems
 from extapi.api.requestselectors import Selectors, too_large
 from extapi.api.selectors import escaped, parse_field_selector, parse_label_selector
 from extapi.api.timestamp import format_timestamp
-from extapi.api.types import Obj
-from extapi.authorization.base import Attributes, AuthorizationError, Authorizer, Decision, Verdict
-from extapi.client.clock import Clock
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Authorizer, Decision, Verdict
+from extapi.clock import Clock
 from extapi.controlplane.access.rbac import RBAC
-from extapi.controlplane.access.rules import Rule
-from extapi.errors import BadRequest, Invalid, aggregate
+from extapi.controlplane.access.rules import AccessRule
+from extapi.errors import aggregate
 
 AUTHORIZATION = "authorization.k8s.io"
 
 T = TypeVar("T")
 
-TOLD = 100
-"""Problems of one review that are told: whoever is logged in may send three megabytes of them."""
+REPORTED = 100
+"""Problems reported per review: every authenticated user may send three megabytes of them."""
 
 
 class SubjectAccessReviews:
@@ -40,49 +39,57 @@ class SubjectAccessReviews:
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
 
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The review with its status. Raises Invalid."""
+    async def create(self, request: RESTRequest, obj: T) -> T:
+        """The review with its status.
+
+        Raises:
+            Invalid: The review asks nothing, or two things at once.
+        """
         review = as_json(obj)
-        spec: Obj = review.get("spec") or {}
-        problems = list(islice(chain(_problems(spec), self._more_problems(asked, review, spec)), TOLD))
+        spec: dict[str, Any] = review.get("spec") or {}
+        problems = list(islice(chain(_problems(spec), self._more_problems(request, review, spec)), REPORTED))
         if problems:
-            # Kubernetes forgets which kind it was.
+            # Kubernetes leaves out the kind.
             raise Invalid.of("", AUTHORIZATION, "", problems)
         attributes, ignored = _attributes(spec)
         errors = []
         try:
-            decision = await self._authorizer.authorize(self._user(asked, spec), attributes)
+            decision = await self._authorizer.authorize(self._user(request, spec), attributes)
         except AuthorizationError as error:
             decision = Decision(Verdict.NO_OPINION)
             errors.append(str(error))
-        status: Obj = {"allowed": decision.verdict is Verdict.ALLOW}
+        status: dict[str, Any] = {"allowed": decision.verdict is Verdict.ALLOW}
         if decision.verdict is Verdict.DENY:
             status["denied"] = True
         if decision.reason:
             status["reason"] = decision.reason
         if errors or ignored:
             status["evaluationError"] = "; ".join([*errors, *ignored])
-        return in_form_of(obj, {**review, "status": status})
+        return with_type_of(obj, {**review, "status": status})
 
-    def _user(self, asked: Asked, spec: Obj) -> User:
-        del asked
+    def _user(self, request: RESTRequest, spec: dict[str, Any]) -> User:
+        del request
         extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
         return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
 
-    def _more_problems(self, asked: Asked, review: Obj, spec: Obj) -> Iterator[FieldError]:
-        del asked
+    def _more_problems(
+        self, request: RESTRequest, review: dict[str, Any], spec: dict[str, Any]
+    ) -> Iterator[FieldError]:
+        del request
         yield from _somebody(spec)
         yield from _without_metadata(review)
 
 
 class LocalSubjectAccessReviews(SubjectAccessReviews):
-    """The same within one namespace, for those who may ask only about that."""
+    """The same for one namespace, for users who may review only there."""
 
-    def _more_problems(self, asked: Asked, review: Obj, spec: Obj) -> Iterator[FieldError]:
+    def _more_problems(
+        self, request: RESTRequest, review: dict[str, Any], spec: dict[str, Any]
+    ) -> Iterator[FieldError]:
         yield from _somebody(spec)
         yield from _without_metadata(review, "namespace")
         resource = spec.get("resourceAttributes")
-        if resource is not None and resource.get("namespace", "") != asked.namespace:
+        if resource is not None and resource.get("namespace", "") != request.namespace:
             path = "spec.resourceAttributes.namespace"
             yield FieldError.invalid(path, resource.get("namespace", ""), "must match metadata.namespace")
         if spec.get("nonResourceAttributes") is not None:
@@ -91,31 +98,37 @@ class LocalSubjectAccessReviews(SubjectAccessReviews):
 
 
 class SelfSubjectAccessReviews(SubjectAccessReviews):
-    """The same about whoever asks."""
+    """The same for the user of the request."""
 
-    def _user(self, asked: Asked, spec: Obj) -> User:
+    def _user(self, request: RESTRequest, spec: dict[str, Any]) -> User:
         del spec
-        return asked.user
+        return request.user
 
-    def _more_problems(self, asked: Asked, review: Obj, spec: Obj) -> Iterator[FieldError]:
-        del asked, spec
+    def _more_problems(
+        self, request: RESTRequest, review: dict[str, Any], spec: dict[str, Any]
+    ) -> Iterator[FieldError]:
+        del request, spec
         yield from _without_metadata(review)
 
 
 class SelfSubjectRulesReviews:
-    """Lists the rules that apply to whoever asks, in one namespace."""
+    """Lists the rules that apply to the user of the request in one namespace."""
 
     def __init__(self, rbac: RBAC) -> None:
         self._rbac = rbac
 
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The rules as the status. Raises BadRequest without a namespace."""
+    async def create(self, request: RESTRequest, obj: T) -> T:
+        """The rules as the status.
+
+        Raises:
+            BadRequest: The review names no namespace.
+        """
         review = as_json(obj)
         namespace = (review.get("spec") or {}).get("namespace", "")
         if not namespace:
             raise BadRequest("no namespace on request")
-        rules, unresolved = self._rbac.rules_for(asked.user, namespace)
-        status: Obj = {
+        rules, unresolved = self._rbac.rules_for(request.user, namespace)
+        status: dict[str, Any] = {
             "resourceRules": [_resource_rule(rule) for rule in rules if rule.resources],
             "nonResourceRules": [
                 {"verbs": list(rule.verbs), "nonResourceURLs": list(rule.non_resource_urls)}
@@ -126,41 +139,41 @@ class SelfSubjectRulesReviews:
         }
         if unresolved:
             status["evaluationError"] = aggregate(ref.unresolved() for ref in unresolved)
-        return in_form_of(obj, {**review, "metadata": {}, "spec": {}, "status": status})
+        return with_type_of(obj, {**review, "metadata": {}, "spec": {}, "status": status})
 
 
 class SelfSubjectReviews:
-    """Tells whoever asks who they are."""
+    """Tells users who they are."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The user as the status; what was sent does not matter."""
+    async def create(self, request: RESTRequest, obj: T) -> T:
+        """The user of the request as the status; the body is ignored."""
         metadata = {"creationTimestamp": format_timestamp(self._clock.seconds())}
-        status = {"userInfo": user_info(asked.user)}
-        return in_form_of(obj, {**as_json(obj), "metadata": metadata, "status": status})
+        status = {"userInfo": user_info(request.user)}
+        return with_type_of(obj, {**as_json(obj), "metadata": metadata, "status": status})
 
 
-def as_json(obj: Any) -> Obj:
-    """An object, of whatever form, as it travels."""
-    made: Obj = msgspec.to_builtins(obj)
+def as_json(obj: Any) -> dict[str, Any]:
+    """An object of any Python type as JSON."""
+    made: dict[str, Any] = msgspec.to_builtins(obj)
     return made
 
 
-def in_form_of(obj: T, made: Obj) -> T:
-    """``made`` in the form in which ``obj`` came."""
+def with_type_of(obj: T, made: dict[str, Any]) -> T:
+    """JSON as an object of the Python type that ``obj`` has."""
     return msgspec.convert(made, type(obj))
 
 
-def user_info(user: User) -> Obj:
-    """A user as ``authentication.k8s.io`` has it, without what is empty."""
+def user_info(user: User) -> dict[str, Any]:
+    """The UserInfo of ``authentication.k8s.io``, without empty fields."""
     extra = {key: list(values) for key, values in user.extra.items()}
     members = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
     return {key: value for key, value in members.items() if value}
 
 
-def _resource_rule(rule: Rule) -> Obj:
+def _resource_rule(rule: AccessRule) -> dict[str, Any]:
     made = {"verbs": list(rule.verbs), "apiGroups": list(rule.api_groups), "resources": list(rule.resources)}
     if rule.resource_names:
         made["resourceNames"] = list(rule.resource_names)
@@ -170,25 +183,25 @@ def _resource_rule(rule: Rule) -> Obj:
 _SYSTEM_FIELDS = frozenset({"managedFields", "creationTimestamp", "uid", "resourceVersion", "generation", "selfLink"})
 
 
-def _somebody(spec: Obj) -> Iterator[FieldError]:
+def _somebody(spec: dict[str, Any]) -> Iterator[FieldError]:
     if not spec.get("user") and not spec.get("groups"):
         yield FieldError.invalid("spec.user", "", "at least one of user or group must be specified")
 
 
-def _without_metadata(review: Obj, but: str = "") -> Iterator[FieldError]:
+def _without_metadata(review: dict[str, Any], but: str = "") -> Iterator[FieldError]:
     metadata = {key: value for key, value in (review.get("metadata") or {}).items() if key not in _SYSTEM_FIELDS}
     if any(value for key, value in metadata.items() if key != but):
         why = "must be empty" + (f" except for {but}" if but else "")
         yield FieldError.invalid("metadata", metadata, why)
 
 
-def _internal(spec: Obj) -> Obj:
-    """The nonResourceAttributes as Kubernetes prints them: with the names of Go."""
+def _internal(spec: dict[str, Any]) -> dict[str, Any]:
+    """The nonResourceAttributes as Kubernetes prints them: with Go's field names."""
     found = spec["nonResourceAttributes"]
     return {"Path": found.get("path", ""), "Verb": found.get("verb", "")}
 
 
-def _problems(spec: Obj) -> Iterator[FieldError]:
+def _problems(spec: dict[str, Any]) -> Iterator[FieldError]:
     resource = spec.get("resourceAttributes")
     other = spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
@@ -202,7 +215,7 @@ def _problems(spec: Obj) -> Iterator[FieldError]:
             yield from _selector_problems(resource[name], f"spec.resourceAttributes.{name}", labels=name[0] == "l")
 
 
-def _selector_problems(selector: Obj, path: str, *, labels: bool) -> Iterator[FieldError]:
+def _selector_problems(selector: dict[str, Any], path: str, *, labels: bool) -> Iterator[FieldError]:
     raw, requirements = selector.get("rawSelector", ""), selector.get("requirements") or []
     if raw and requirements:
         yield FieldError.invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")
@@ -213,13 +226,13 @@ def _selector_problems(selector: Obj, path: str, *, labels: bool) -> Iterator[Fi
         where = f"{path}.requirements[{index}]"
         if not labels and not requirement.get("key"):
             yield FieldError.required(f"{where}.key", "must be specified")
-        # An operator of a later release is no mistake: it is left out of the question.
+        # An operator of a later release is valid: the requirement is ignored.
         problems = requirement_problems if labels else operator_problems
         yield from problems(requirement, where, any_operator=True)
 
 
-def _attributes(spec: Obj) -> tuple[Attributes, list[str]]:
-    """What is asked, and what of it is left out since it is not understood: the question is then a broader one."""
+def _attributes(spec: dict[str, Any]) -> tuple[Attributes, list[str]]:
+    """The attributes to authorize, and a message for each selector that is ignored: the attributes are then broader."""
     resource: Mapping[str, Any] | None = spec.get("resourceAttributes")
     if resource is None:
         other = spec["nonResourceAttributes"]
@@ -261,15 +274,15 @@ def _can(parse: Callable[[str], object], text: str) -> bool:
     return True
 
 
-def _field_text(requirement: Obj) -> str:
-    """A term of a field selector; empty for what none can say."""
+def _field_text(requirement: dict[str, Any]) -> str:
+    """A term of a field selector; empty if no term can express the requirement."""
     sign = {"In": "=", "NotIn": "!="}.get(requirement.get("operator", ""))
     values: list[str] = requirement.get("values") or []
     return f"{requirement['key']}{sign}{escaped(values[0])}" if sign and len(values) == 1 else ""
 
 
-def _label_text(requirement: Obj) -> str:
-    """A term of a label selector; empty for an operator that is not known."""
+def _label_text(requirement: dict[str, Any]) -> str:
+    """A term of a label selector; empty for an unknown operator."""
     key: str = requirement["key"]
     values = ",".join(requirement.get("values") or ())
     texts = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key, "DoesNotExist": f"!{key}"}

@@ -1,4 +1,4 @@
-"""How one asks for a token, and what one is worth: TokenRequests and TokenReviews, which are answered and never kept.
+"""TokenRequests and TokenReviews: they make and check tokens. They are answered, not stored.
 
 Source: ``pkg/registry/core/serviceaccount/storage/token.go`` and ``pkg/registry/authentication/tokenreview`` of Kubernetes.
 """
@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from extapi import Conflict, FieldError, NotFound
-from extapi.api.definition import Asked
+from extapi import BadRequest, Conflict, FieldError, Invalid, NotFound, RESTRequest
 from extapi.api.timestamp import format_timestamp
-from extapi.api.types import Obj
-from extapi.authentication.base import AuthenticationError
-from extapi.authentication.groups import authenticated
-from extapi.client.clock import Clock
-from extapi.controlplane.access.reviews import as_json, in_form_of, user_info
+from extapi.authentication.authenticator import AuthenticationError, authenticated
+from extapi.clock import Clock
+from extapi.controlplane.access.reviews import as_json, user_info, with_type_of
 from extapi.controlplane.access.tokens import Bound, Tokens
-from extapi.errors import BadRequest, Invalid
 
 AUTHENTICATION = "authentication.k8s.io"
 LIFETIME, SHORTEST, LONGEST = 3600, 600, 1 << 32
-"""Seconds that a token is good for if nothing else is asked, at least and at most."""
+"""The lifetime of tokens in seconds: default, minimum and maximum."""
 
 T = TypeVar("T")
 
@@ -32,19 +28,26 @@ class TokenRequests:
         self._tokens = tokens
         self._clock = clock
 
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The request with a token as its status. Raises NotFound, BadRequest, Conflict and Invalid."""
-        request = as_json(obj)
-        metadata: Obj = dict(request.get("metadata") or {})
-        spec: Obj = request.get("spec") or {}
-        if metadata.get("name", "") not in {"", asked.name}:
+    async def create(self, request: RESTRequest, obj: T) -> T:
+        """The request with a token as its status.
+
+        Raises:
+            NotFound: The account, or the object to bind to, does not exist.
+            BadRequest: A token cannot be bound to this kind of object.
+            Conflict: A UID in the request is not that of the object.
+            Invalid: The name or the lifetime is wrong.
+        """
+        token_request = as_json(obj)
+        metadata: dict[str, Any] = dict(token_request.get("metadata") or {})
+        spec: dict[str, Any] = token_request.get("spec") or {}
+        if metadata.get("name", "") not in {"", request.name}:
             why = "must match the service account name if specified"
-            raise _invalid(asked.name, "metadata.name", metadata["name"], why)
-        account = await self._tokens.live("serviceaccounts", asked.namespace, asked.name)
+            raise _invalid(request.name, "metadata.name", metadata["name"], why)
+        account = await self._tokens.live("serviceaccounts", request.namespace, request.name)
         uid = account["metadata"]["uid"]
         if metadata.get("uid", "") not in {"", uid}:
             why = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account ({uid})"
-            raise Conflict.on("TokenRequest", AUTHENTICATION, asked.name, why)
+            raise Conflict.on("TokenRequest", AUTHENTICATION, request.name, why)
         seconds = spec.get("expirationSeconds")
         seconds = LIFETIME if seconds is None else seconds
         if seconds < SHORTEST:
@@ -54,21 +57,21 @@ class TokenRequests:
         now = int(self._clock.seconds())
         audiences = spec.get("audiences") or list(self._tokens.audiences)
         token = self._tokens.issue(
-            asked.namespace,
-            Bound(asked.name, uid),
+            request.namespace,
+            Bound(request.name, uid),
             audiences=audiences,
             now=now,
             expires=now + seconds,
-            secret=await self._bound(spec.get("boundObjectRef"), asked.namespace),
+            secret=await self._bound(spec.get("boundObjectRef"), request.namespace),
         )
-        metadata |= {"name": asked.name, "namespace": asked.namespace, "uid": uid}
+        metadata |= {"name": request.name, "namespace": request.namespace, "uid": uid}
         metadata["creationTimestamp"] = format_timestamp(now)
         spec = {**spec, "audiences": audiences, "expirationSeconds": seconds}
         status = {"token": token, "expirationTimestamp": format_timestamp(now + seconds)}
-        return in_form_of(obj, {**request, "metadata": metadata, "spec": spec, "status": status})
+        return with_type_of(obj, {**token_request, "metadata": metadata, "spec": spec, "status": status})
 
-    async def _bound(self, ref: Obj | None, namespace: str) -> Bound | None:
-        """The Secret that a token shall be bound to. There are neither Pods nor Nodes here."""
+    async def _bound(self, ref: dict[str, Any] | None, namespace: str) -> Bound | None:
+        """The Secret to bind a token to. There are no Pods and no Nodes here."""
         if ref is None:
             return None
         version, kind, name = ref.get("apiVersion", ""), ref.get("kind", ""), ref.get("name", "")
@@ -91,21 +94,25 @@ class TokenRequests:
 
 
 class TokenReviews:
-    """Serves TokenReviews: of the tokens that are made here; all others are nobody's."""
+    """Serves TokenReviews. Tokens that were not made here authenticate nobody."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
 
-    async def create(self, asked: Asked, obj: T) -> T:
-        """The review with its status; a bad token is no error. Raises BadRequest without a token."""
-        del asked
+    async def create(self, request: RESTRequest, obj: T) -> T:
+        """The review with its status, also for a token that is not valid.
+
+        Raises:
+            BadRequest: The review has no token.
+        """
+        del request
         review = as_json(obj)
-        spec: Obj = review.get("spec") or {}
+        spec: dict[str, Any] = review.get("spec") or {}
         if not spec.get("token"):
             raise BadRequest("token is required for TokenReview in authentication")
-        status: Obj = {"user": {}}
+        status: dict[str, Any] = {"user": {}}
         try:
-            # It is judged as if it came in a header: what follows a space does not belong to it.
+            # As in an Authorization header: the token ends at a space.
             token = spec["token"].strip().partition(" ")[0]
             verified = await self._tokens.verify(token, spec.get("audiences") or self._tokens.audiences)
             if verified is None:
@@ -115,7 +122,7 @@ class TokenReviews:
                 status = {"authenticated": True, "user": user_info(authenticated(user)), "audiences": audiences}
         except AuthenticationError as error:
             status["error"] = f"[invalid bearer token, {error}]"
-        return in_form_of(obj, {**review, "status": status})
+        return with_type_of(obj, {**review, "status": status})
 
 
 def _invalid(name: str, path: str, value: Any, why: str) -> Invalid:

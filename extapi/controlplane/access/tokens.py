@@ -1,7 +1,9 @@
-"""Tokens of service accounts: made, and judged. Who asks for either, and how, is not known here.
+"""Service account tokens: issued and verified. Must not know the requests for either.
 
-A token is a JWT, signed with the control plane's key (ES256); it is good as long as its account exists, and the Secret that
-it may be bound to. Source: ``pkg/serviceaccount`` of Kubernetes (claims, checks).
+A token is a JWT, signed with the control plane's key (ES256). It is valid while its account exists, and the Secret that it
+is bound to, if any.
+
+Source: ``pkg/serviceaccount`` of Kubernetes (claims, checks).
 """
 
 from __future__ import annotations
@@ -15,16 +17,13 @@ from uuid import uuid4
 import msgspec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from extapi import Context, Informer, NotFound, User
+from extapi import ApiError, Context, Informer, InternalError, NotFound, TransportError, User
 from extapi.api.names import path_segment
 from extapi.api.timestamp import format_timestamp
-from extapi.api.types import Obj
-from extapi.authentication.base import AuthenticationError
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock
+from extapi.authentication.authenticator import AuthenticationError
+from extapi.clock import Clock
 from extapi.controlplane.access.rbac import ACCOUNT_PREFIX
 from extapi.controlplane.access.rules import quoted
-from extapi.errors import ApiError, InternalError
 
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 LEEWAY = 60
@@ -32,7 +31,7 @@ LEEWAY = 60
 
 
 class Bound(msgspec.Struct):
-    """What a token ends with, and no other object of that name."""
+    """The object that a token is bound to: the token ends with it, also if another gets its name."""
 
     name: str = ""
     uid: str = ""
@@ -47,7 +46,7 @@ class _Kubernetes(msgspec.Struct, omit_defaults=True):
 
 
 class _Claims(msgspec.Struct, omit_defaults=True):
-    """Of a token. The order is that of kube-apiserver."""
+    """The claims of a token, in kube-apiserver's order."""
 
     aud: list[str] | str = []
     exp: float = float("inf")
@@ -60,9 +59,15 @@ class _Claims(msgspec.Struct, omit_defaults=True):
 
 
 class Tokens:
-    """Makes and judges tokens of ``issuer``, which is also the audience of those for this server itself.
+    """Issues and verifies tokens.
 
-    ``key_pem``: an EC key on P-256, PEM. Raises ValueError for another.
+    Args:
+        key_pem: The signing key, PEM: an EC key on P-256.
+        issuer: The ``iss`` claim; also the audience of tokens for this server itself.
+        clock: The time.
+
+    Raises:
+        ValueError: The key is of another type.
     """
 
     def __init__(self, key_pem: bytes, issuer: str, clock: Clock) -> None:
@@ -78,13 +83,18 @@ class Tokens:
         self.issuer = issuer
 
     async def start(self, context: Context) -> None:
-        """Follow the service accounts; once it returns they are known."""
+        """Follow the service accounts; returns once all are known."""
         self._context = context
         self._accounts = context.informer("", "v1", "serviceaccounts")
         await self._accounts.wait_synced()
 
-    async def live(self, resource: str, namespace: str, name: str) -> Obj:
-        """An account or a Secret as it is now. Raises NotFound."""
+    async def live(self, resource: str, namespace: str, name: str) -> dict[str, Any]:
+        """A service account or a Secret, read live.
+
+        Raises:
+            NotFound: It does not exist.
+            InternalError: Nothing can be read before :meth:`start`.
+        """
         if self._context is None:
             raise InternalError.because("service accounts are not known yet")
         if not namespace or not name or path_segment(name):
@@ -101,8 +111,17 @@ class Tokens:
         expires: int,
         secret: Bound | None = None,
     ) -> str:
-        """A token of an account, for ``audiences``; times in seconds since the epoch. With ``secret`` it ends with that."""
-        import jwt  # noqa: PLC0415 - loaded when the first token is asked for
+        """A token of an account for ``audiences``.
+
+        Args:
+            namespace: The account's namespace.
+            account: The account.
+            audiences: The ``aud`` claim.
+            now: The time of issue, in seconds since the epoch.
+            expires: The end of its validity, in seconds since the epoch.
+            secret: The Secret that the token is bound to.
+        """
+        import jwt  # noqa: PLC0415 - imported for the first token
 
         claims = _Claims(
             aud=list(audiences),
@@ -117,13 +136,21 @@ class Tokens:
         payload = msgspec.json.encode(claims)
         return jwt.PyJWS().encode(payload, self._key, algorithm="ES256", headers={"kid": self._kid, "typ": ""})
 
-    async def authenticate_token(self, token: str, address: str = "") -> User | None:  # noqa: ARG002 - it asks nobody
-        """Whose it is; None for a token of somebody else. Raises AuthenticationError for one that is no good."""
+    async def authenticate_token(self, token: str, address: str = "") -> User | None:  # noqa: ARG002 - the protocol's argument
+        """The user of a token; None for a token of another issuer.
+
+        Raises:
+            AuthenticationError: The token is not valid.
+        """
         verified = await self.verify(token, self.audiences)
         return verified and verified[0]
 
     async def verify(self, token: str, audiences: Sequence[str]) -> tuple[User, list[str]] | None:
-        """As :meth:`authenticate_token`, for other ``audiences``; with those of them that the token is for."""
+        """The user of a token, and those of ``audiences`` that it is for; None for a token of another issuer.
+
+        Raises:
+            AuthenticationError: The token is not valid.
+        """
         if _issuer(token) != self.issuer:
             return None
         claims = self._verified(token)
@@ -147,7 +174,11 @@ class Tokens:
         return user, common
 
     def _verified(self, token: str) -> _Claims | None:
-        """The claims, if the signature is ours; None for what is no JWT."""
+        """The claims; None if the token is not a JWT.
+
+        Raises:
+            AuthenticationError: The signature is wrong.
+        """
         import jwt  # noqa: PLC0415 - as above
 
         try:
@@ -173,7 +204,7 @@ class Tokens:
             raise AuthenticationError("service account token is issued in the future")
 
     async def _check_objects(self, of: _Kubernetes) -> None:
-        """The account is still the one that the token was made for, and so is what the token is bound to."""
+        """Check that the account and the bound object still are those the token was issued for."""
         invalidated = "service account token has been invalidated"
         account = await self._account(of.namespace, of.serviceaccount)
         self._check(account, of.serviceaccount, "service account UID ({}) does not match claim ({})")
@@ -189,8 +220,8 @@ class Tokens:
         self._check(secret, of.secret, "secret UID ({}) does not match service account secret ref claim ({})")
         self._check_there(secret, invalidated)
 
-    async def _account(self, namespace: str, wanted: Bound) -> Obj:
-        """From what is followed, or as it is now if that does not fit: a new account's token is good at once."""
+    async def _account(self, namespace: str, wanted: Bound) -> dict[str, Any]:
+        """The account, from the informer or else read live: a new account's token is valid at once."""
         found = self._accounts.get(namespace, wanted.name) if self._accounts else None
         if found is not None and found["metadata"]["uid"] == wanted.uid:
             return found
@@ -200,26 +231,26 @@ class Tokens:
             raise AuthenticationError(str(error)) from error
 
     @staticmethod
-    def _check(obj: Obj, wanted: Bound, why: str) -> None:
+    def _check(obj: dict[str, Any], wanted: Bound, why: str) -> None:
         uid = obj["metadata"]["uid"]
         if uid != wanted.uid:
             raise AuthenticationError(why.format(uid, wanted.uid))
 
-    def _check_there(self, obj: Obj, why: str) -> None:
-        """Deleted for longer than clocks may differ is gone, though something holds it."""
+    def _check_there(self, obj: dict[str, Any], why: str) -> None:
+        """Refuse an object that was deleted longer ago than the leeway, even if finalizers still keep it."""
         deleted = obj["metadata"].get("deletionTimestamp")
         if deleted is not None and deleted < format_timestamp(self._clock.seconds() - LEEWAY):
             raise AuthenticationError(why)
 
 
 def key_id(key: Any) -> str:
-    """The name of a public key in tokens: the SHA-256 of its DER form, in base64url without padding."""
+    """The ``kid`` of a public key: the SHA-256 of its DER encoding, in base64url without padding."""
     digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _issuer(token: str) -> str | None:
-    """Whom a token says it is from, unproven; None for what is no JWT."""
+    """The issuer that a token claims, unverified; None if the token is not a JWT."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

@@ -1,4 +1,5 @@
-"""APIServices: which server answers for which group version, whether it does, and the requests passed on to it.
+"""APIServices: which server serves which group version, whether it is available, and the requests passed on to it.
 
-Follows ``k8s.io/kube-aggregator`` (spec D). Below it lies the control plane's own router, which knows nothing of it.
+Follows ``k8s.io/kube-aggregator`` (behaviour D). Stands before the control plane's own router, which knows nothing of
+it.
 """

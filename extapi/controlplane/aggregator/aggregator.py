@@ -1,6 +1,8 @@
-"""The aggregator put together: follows APIServices, and answers what the control plane's router cannot alone.
+"""The aggregator: follows APIServices, passes requests on, and merges discovery and OpenAPI (behaviour D).
 
-Stands before the router, after authorization. Source: ``kube-aggregator/pkg/apiserver/apiserver.go`` (spec D).
+Stands after authorization and before the control plane's router.
+
+Source: ``k8s.io/kube-aggregator/pkg/apiserver/apiserver.go``.
 """
 
 from __future__ import annotations
@@ -13,27 +15,23 @@ from weakref import WeakSet
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from extapi import ApiError, Context, Informer, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
 from extapi.authentication.loopback import APISERVER
-from extapi.client.base import TransportError
-from extapi.client.informer import Informer
 from extapi.client.kube import Obj, ResourceName
-from extapi.client.origin import Origin
 from extapi.client.tls import UpstreamTls
-from extapi.controlplane.aggregator.discovery import Discovery
+from extapi.controlplane.aggregator.discovery import MergedDiscovery
 from extapi.controlplane.aggregator.frontproxy import FrontProxyCertificate, Pair
-from extapi.controlplane.aggregator.openapi import OpenAPI
-from extapi.controlplane.aggregator.proxy import Proxy
-from extapi.controlplane.aggregator.remote import LOCAL, Condition, Remote
-from extapi.controlplane.aggregator.services import GROUP, APIService, Backend, read
-from extapi.errors import ApiError, NotFound
-from extapi.listener.body import NoBody
-from extapi.listener.call import Call, Handler, Peer, RequestInfo, Response
-from extapi.listener.writing import text_response
-from extapi.server.context import Context
+from extapi.controlplane.aggregator.openapi import MergedOpenAPI
+from extapi.controlplane.aggregator.proxy import BackendProxy
+from extapi.controlplane.aggregator.remote import LOCAL, AvailableCondition, Remote
+from extapi.controlplane.aggregator.services import GROUP, APIServiceInfo, ServiceBackend, read
+from extapi.controlplane.aggregator.upstream import Upstream
+from extapi.http.request import NoBody, Peer, Request, RequestInfo
+from extapi.http.response import Handler, Response, http_error
 
 REFRESH = 60.0
-"""Seconds after which a server is asked again what it serves (spec D12, D14)."""
+"""Seconds until a server's discovery and OpenAPI are read again (behaviour D12, D14)."""
 
 _API_SERVICES = ResourceName(GROUP, "v1", "apiservices")
 _LABEL = "kube-aggregator.kubernetes.io/automanaged"
@@ -46,14 +44,19 @@ _PRIORITIES = {
     "apiextensions.k8s.io": (16700, 15),
     "coordination.k8s.io": (16500, 15),
 }
-"""Of the groups that kube-apiserver serves itself (``DefaultGenericAPIServicePriorities``)."""
+"""Priorities of the groups that kube-apiserver serves itself (``DefaultGenericAPIServicePriorities``)."""
 
 
 class Aggregator:
-    """``certificate``, ``key``: PEM files of the front proxy's client certificate; changes are seen with the next probe of a server.
+    """The aggregator of one control plane.
 
-    ``reactor`` provides IReactorTCP, IReactorTime and host name resolution. Hand :meth:`front` to the Server, put the
-    aggregator among its ``builtin`` for :meth:`start`, and call :meth:`stop` at the end.
+    Give :meth:`front` to the Server, put the aggregator among its ``builtin`` so that :meth:`start` is called, and call
+    :meth:`stop` at the end.
+
+    Args:
+        certificate: The PEM file of the front proxy's client certificate; changes are noticed with the next probe.
+        key: The PEM file of its key.
+        reactor: Provides IReactorTCP, IReactorTime and host name resolution.
     """
 
     _log = Logger()
@@ -62,30 +65,30 @@ class Aggregator:
         self._certificate = FrontProxyCertificate(certificate, key)
         self._pair: Pair | None = None
         self._reactor = reactor
-        self._local: Handler = _nothing
+        self._local: Handler = _no_router
         self._context: Context | None = None
         self._informer: Informer | None = None
         self._objects: dict[str, Obj] = {}
         self._services: Informer | None = None
         self._remotes: dict[str, Remote] = {}
-        self._all: dict[str, APIService] = {}
-        self._origins: dict[tuple[Backend, str, Pair], Origin] = {}
-        self._retired: WeakSet[Origin] = WeakSet()
+        self._infos: dict[str, APIServiceInfo] = {}
+        self._upstreams: dict[tuple[ServiceBackend, str, Pair], Upstream] = {}
+        self._retired: WeakSet[Upstream] = WeakSet()
         self._stopped = False
         self._registered = False
-        self.proxy = Proxy(reactor)
-        self._discovery = Discovery(self.local, self._all.values, self._remotes)
-        self._openapi = OpenAPI(self.local, self._remotes)
+        self.proxy = BackendProxy(reactor)
+        self._discovery = MergedDiscovery(self.local, self._infos.values, self._remotes)
+        self._openapi = MergedOpenAPI(self.local, self._remotes)
 
-    # -- for the server
+    # -- called by the server
 
     def front(self, handler: Handler) -> Handler:
-        """The handler before the router ``handler``."""
+        """The handler that stands before the router ``handler``."""
         self._local = handler
-        return self._answer
+        return self._serve
 
     async def start(self, context: Context) -> None:
-        """Register what the control plane serves itself, and follow APIServices and Services."""
+        """Register the control plane's own group versions, and follow APIServices and Services."""
         self._context = context
         for service in await self._own():
             await self._register(context, service)
@@ -100,11 +103,11 @@ class Aggregator:
         self._stopped = True
         for remote in self._remotes.values():
             remote.stop()
-        for origin in (*self._origins.values(), *self._retired):
-            origin.close()
+        for upstream in (*self._upstreams.values(), *self._retired):
+            upstream.close()
 
     def registered(self) -> str | None:
-        """A health check: None once what is served here is registered."""
+        """A health check: None once the control plane's own group versions are registered."""
         return None if self._registered else "not all of the control plane's own groups are registered"
 
     def synced(self) -> str | None:
@@ -114,33 +117,37 @@ class Aggregator:
 
     # -- requests
 
-    async def _answer(self, call: Call) -> Response:
-        path = call.info.path
+    async def _serve(self, request: Request) -> Response:
+        path = request.info.path
         if path.startswith("/apis/"):
             group, _, rest = path.removeprefix("/apis/").partition("/")
             remote = self._remotes.get(f"{rest.partition('/')[0]}.{group}") if rest else None
             if remote is not None:
-                return await self._pass_on(call, remote)
+                return await self._pass_on(request, remote)
             if rest:
-                return await self._local(call)
-        if call.method in ("GET", "HEAD") and not call.info.is_resource:
+                return await self._local(request)
+        if request.method in ("GET", "HEAD") and not request.info.is_resource:
             remote = self._openapi.served(path)
             if remote is not None:
-                return await self._pass_on(call, remote)
-            answer = await self._discovery.answer(call, path) or await self._openapi.answer(call, path)
-            if answer is not None:
-                return answer
-        return await self._local(call)
+                return await self._pass_on(request, remote)
+            response = await self._discovery.serve(request, path) or await self._openapi.serve(request, path)
+            if response is not None:
+                return response
+        return await self._local(request)
 
-    async def _pass_on(self, call: Call, remote: Remote) -> Response:
-        if not remote.available or remote.origin is None:
-            return text_response(503, "service unavailable")
-        return await self.proxy.pass_on(call, remote.origin, remote.poke)
+    async def _pass_on(self, request: Request, remote: Remote) -> Response:
+        if not remote.available or remote.upstream is None:
+            return http_error(503, "service unavailable")
+        return await self.proxy.pass_on(request, remote.upstream, remote.poke)
 
     async def local(self, path: str, accept: str) -> bytes:
-        """A document of the control plane's own router. Raises :class:`ApiError`."""
+        """A document of the control plane's own router.
+
+        Raises:
+            ApiError: The router does not serve the path.
+        """
         now = self._reactor.seconds()
-        call = Call(
+        request = Request(
             method="GET",
             target=path,
             info=RequestInfo("get", path),
@@ -153,21 +160,21 @@ class Aggregator:
             deadline=now + REFRESH,
             user=APISERVER,
         )
-        body: Any = (await self._local(call)).body  # whole or in pieces; documents are no streams
+        body: Any = (await self._local(request)).body  # whole or in pieces; documents are not streams
         return body if isinstance(body, bytes) else b"".join(body)
 
-    # -- what APIServices say
+    # -- following APIServices
 
-    async def _own(self) -> list[APIService]:
+    async def _own(self) -> list[APIServiceInfo]:
         found = [("", "v1")] if await self._discovery.has_core() else []
         found += await self._discovery.own()
         return [
-            APIService(f"{version}.{group}", group, version, *_PRIORITIES[group], None)
+            APIServiceInfo(f"{version}.{group}", group, version, *_PRIORITIES[group], None)
             for group, version in found
             if group in _PRIORITIES
         ]
 
-    async def _register(self, context: Context, service: APIService) -> None:
+    async def _register(self, context: Context, service: APIServiceInfo) -> None:
         spec = {
             "group": service.group,
             "version": service.version,
@@ -191,15 +198,15 @@ class Aggregator:
         self._objects[service.name] = obj
         remote = self._remotes.get(service.name)
         if event == "DELETED" or self._stopped:
-            self._all.pop(service.name, None)
+            self._infos.pop(service.name, None)
             self._objects.pop(service.name, None)
             self._forget(service.name)
         elif service.backend is None:
-            self._all[service.name] = service
+            self._infos[service.name] = service
             self._forget(service.name)
             self._spawn(self.publish(service.name, LOCAL))
         else:
-            self._all[service.name] = service
+            self._infos[service.name] = service
             if remote is None:
                 self._remotes[service.name] = remote = Remote(service, service.backend, self, self._reactor)
                 remote.start()
@@ -221,33 +228,34 @@ class Aggregator:
 
     def _drop_unused(self) -> None:
         used = {remote.backend for remote in self._remotes.values()}
-        self._retire([key for key in self._origins if key[0] not in used])
+        self._retire([key for key in self._upstreams if key[0] not in used])
 
-    def _retire(self, keys: Iterable[tuple[Backend, str, Pair]]) -> None:
-        """What is under way on these connections comes to its end; kube-apiserver changes its transports so, too."""
+    def _retire(self, keys: Iterable[tuple[ServiceBackend, str, Pair]]) -> None:
+        """Stop using these servers' connections, but let requests under way finish, as kube-apiserver does."""
         for key in keys:
-            origin = self._origins.pop(key)
-            origin.retire()
-            self._retired.add(origin)
+            upstream = self._upstreams.pop(key)
+            upstream.retire()
+            self._retired.add(upstream)
 
-    # -- what remotes ask for
+    # -- called by remotes
 
     def service(self, namespace: str, name: str) -> Obj | None:
         """The Service object."""
         return self._services.get(namespace, name) if self._services is not None else None
 
-    def origin(self, backend: Backend, host: str) -> Origin:
-        """The connections to a backend; other ones as soon as the Service points elsewhere, or our certificate changed.
+    def upstream(self, backend: ServiceBackend, host: str) -> Upstream:
+        """The upstream server of a backend; a new one once the Service points elsewhere or our certificate has changed.
 
-        Raises :class:`extapi.client.credentials.CredentialsError`.
+        Raises:
+            CredentialsError: The backend's CA bundle cannot be used.
         """
         pair = self._certificate.current()
         if self._pair not in (None, pair):
             for remote in self._remotes.values():
-                remote.poke()  # it gets its other connections with the probe
+                remote.poke()  # the probe asks for the new upstream
         self._pair = pair
-        origin = self._origins.get((backend, host, pair))
-        if origin is None:
+        upstream = self._upstreams.get((backend, host, pair))
+        if upstream is None:
             tls = UpstreamTls(
                 backend.server_name,
                 ca=backend.ca,
@@ -256,12 +264,12 @@ class Aggregator:
                 insecure=backend.insecure,
                 clock=self._reactor,
             )
-            self._retire([key for key in self._origins if key[0] == backend])
-            self._origins[backend, host, pair] = origin = Origin(self._reactor, host, backend.port, tls)
-        return origin
+            self._retire([key for key in self._upstreams if key[0] == backend])
+            self._upstreams[backend, host, pair] = upstream = Upstream(self._reactor, host, backend.port, tls)
+        return upstream
 
-    async def publish(self, name: str, condition: Condition) -> None:
-        """Write the condition into the APIService's status, unless it is there; a failure is made good next time."""
+    async def publish(self, name: str, condition: AvailableCondition) -> None:
+        """Write the condition into the APIService's status if it has changed; after a failure, the next probe does it."""
         context, obj = self._context, self._objects.get(name)
         if context is None or obj is None:
             return
@@ -279,14 +287,14 @@ class Aggregator:
         except (ApiError, TransportError) as error:
             self._log.info("the status of APIService {name} was not written: {error}", name=name, error=str(error))
 
-    async def read(self, remote: Remote, origin: Origin) -> None:
-        """Ask the server what it serves; what fails is tried again after the next probe."""
+    async def read(self, remote: Remote, upstream: Upstream) -> None:
+        """Read a server's discovery and OpenAPI; what fails is retried after the next probe."""
         before, new = remote.fresh, False
         try:
             remote.fresh = False
-            new = await self._discovery.read(self.proxy, origin, remote)
+            new = await self._discovery.read(self.proxy, upstream, remote)
             remote.fresh = True
-            new = await self._openapi.read(self.proxy, origin, remote) or new
+            new = await self._openapi.read(self.proxy, upstream, remote) or new
             remote.due = self._reactor.seconds() + REFRESH
         except TransportError as error:
             self._log.info("{path} was not read: {error}", path=remote.service.path, error=str(error))
@@ -294,7 +302,7 @@ class Aggregator:
             self.changed()
 
     def changed(self) -> None:
-        """What is served has changed: documents are made anew when somebody asks."""
+        """Something served has changed: build the merged documents again when they are requested."""
         self._discovery.forget()
         self._openapi.forget()
 
@@ -303,5 +311,5 @@ class Aggregator:
         running.addErrback(lambda failure: self._log.failure("the aggregator failed", failure))
 
 
-async def _nothing(_call: Call) -> Response:
+async def _no_router(_request: Request) -> Response:
     raise NotFound.path()

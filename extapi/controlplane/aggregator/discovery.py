@@ -1,6 +1,7 @@
-"""Merged discovery: ``/apis``, ``/apis/G`` and ``/``, of what is served here and elsewhere (spec D11-D13, C3, C7-C17).
+"""Merged discovery: ``/apis``, ``/apis/G`` and ``/`` of this server and the others (behaviour D11-D13, C3, C7-C17).
 
-The order is that of the APIServices. Asks servers in aggregated form, and by version those that do not speak it.
+In the order of the APIServices. Other servers are asked for aggregated discovery; if they do not support it, for each
+version.
 """
 
 from __future__ import annotations
@@ -10,45 +11,51 @@ from typing import Any
 
 import msgspec
 
-from extapi.api.user import User
+from extapi import ApiError, TransportError, User
 from extapi.api.versions import version_priority
-from extapi.client.base import TransportError
-from extapi.client.origin import Origin
-from extapi.controlplane.aggregator.proxy import Proxy
+from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import PROBER, Remote
-from extapi.controlplane.aggregator.services import GROUP, APIService, by_group
-from extapi.errors import ApiError
-from extapi.listener.call import Call, Response
-from extapi.server.discovery import Document
-from extapi.server.documents import groups_document, plain_document
+from extapi.controlplane.aggregator.services import GROUP, APIServiceInfo, by_group
+from extapi.controlplane.aggregator.upstream import Upstream
+from extapi.http.request import Request
+from extapi.http.response import Response
+from extapi.server.documents import Document, groups_response, plain_response
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join(AGGREGATED.format(version) for version in ("v2", "v2beta1"))
 
 FIRST = 20000
-"""The priority of the group of APIServices: it comes before all others."""
+"""The priority of the group of APIServices, which comes before all others."""
 UNKNOWN = 1000
-"""Of groups that no APIService speaks for."""
+"""The priority of groups without an APIService."""
 
-Ask = Callable[[str, str], Awaitable[bytes]]
+LocalDocument = Callable[[str, str], Awaitable[bytes]]
 
 
-class Discovery:
-    """``local(path, accept)``: a document of the router below. ``services``: all APIServices. ``remotes``: by name."""
+class MergedDiscovery:
+    """Discovery documents, merged when they are requested.
 
-    def __init__(self, local: Ask, services: Callable[[], Iterable[APIService]], remotes: Mapping[str, Remote]) -> None:
+    Args:
+        local: Returns a document of the control plane's own router, by path and Accept header.
+        services: Returns all APIServices.
+        remotes: The other servers, by the names of their APIServices.
+    """
+
+    def __init__(
+        self, local: LocalDocument, services: Callable[[], Iterable[APIServiceInfo]], remotes: Mapping[str, Remote]
+    ) -> None:
         self._local = local
         self._services = services
         self._remotes = remotes
-        self._below: dict[str, dict[str, Any]] | None = None
+        self._own_groups: dict[str, dict[str, Any]] | None = None
         self._made: dict[str, Document] = {}
 
     def forget(self) -> None:
-        """Something has changed."""
+        """Something has changed: merge again."""
         self._made.clear()
 
     async def has_core(self) -> bool:
-        """Whether the core group is served here."""
+        """Whether the control plane serves the core group."""
         try:
             await self._local("/api", "application/json")
         except ApiError:
@@ -56,73 +63,82 @@ class Discovery:
         return True
 
     async def own(self) -> list[tuple[str, str]]:
-        """The other groups and versions that are served here."""
-        return [(group, version) for group, versions in (await self._lower()).items() for version in versions]
+        """The other groups and versions that the control plane serves."""
+        return [(group, version) for group, versions in (await self._own_discovery()).items() for version in versions]
 
-    async def answer(self, call: Call, path: str) -> Response | None:
-        """The response for a path of discovery that has to be merged; None for others."""
+    async def serve(self, request: Request, path: str) -> Response | None:
+        """The response for a path whose discovery is merged; None for other paths."""
         path = path.rstrip("/") or "/"
         if path in ("/", "/index.html"):
             return Response(200, [("Content-Type", "application/json")], await self._index())
         if path == "/apis":
             aggregated = {version: await self._aggregated(version) for version in ("v2", "v2beta1")}
-            return groups_document(call, await self._groups(), aggregated)
+            return groups_response(request, await self._groups(), aggregated)
         if path.startswith("/apis/") and path.count("/") == 2:
             group = path.removeprefix("/apis/")
             if any(remote.service.group == group for remote in self._remotes.values()):
                 group_of = by_group(self._services())[group]
-                return plain_document(call, Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group_of)}))
+                return plain_response(
+                    request, Document({"kind": "APIGroup", "apiVersion": "v1", **_api_group(group_of)})
+                )
         return None
 
-    async def read(self, proxy: Proxy, origin: Origin, remote: Remote) -> bool:
-        """Ask a server what is in its group version; whether that is new. Raises :class:`TransportError`."""
+    async def read(self, proxy: BackendProxy, upstream: Upstream, remote: Remote) -> bool:
+        """Read what a server has in its group version.
+
+        Returns:
+            Whether it has changed.
+
+        Raises:
+            TransportError: The server did not respond, or not with discovery.
+        """
         kept = (("If-None-Match", remote.etag),) if remote.etag else ()
-        status, answer, body = await proxy.fetch(origin, "/apis", PROBER, ("Accept", ACCEPT), *kept)
+        status, response, body = await proxy.fetch(upstream, "/apis", PROBER, ("Accept", ACCEPT), *kept)
         if status == 304:
             return False
         if status == 503:
             raise TransportError("/apis was answered with 503")
         service = remote.service
-        form = answer.header("content-type").replace(" ", "").lower()
-        if status == 200 and "as=apigroupdiscoverylist" in form and "g=apidiscovery.k8s.io" in form:
+        content_type = response.header("content-type").replace(" ", "").lower()
+        if status == 200 and "as=apigroupdiscoverylist" in content_type and "g=apidiscovery.k8s.io" in content_type:
             found = _version_of(body, service)
-            remote.etag = answer.header("etag")
+            remote.etag = response.header("etag")
         else:
-            found = await self._by_version(proxy, origin, service)
+            found = await self._by_version(proxy, upstream, service)
             remote.etag = ""
         new = found != remote.resources
         remote.resources = found
         return new
 
-    async def _by_version(self, proxy: Proxy, origin: Origin, service: APIService) -> dict[str, Any]:
+    async def _by_version(self, proxy: BackendProxy, upstream: Upstream, service: APIServiceInfo) -> dict[str, Any]:
         user = User(PROBER.name)
-        status, _, body = await proxy.fetch(origin, service.path, user, ("Accept", "application/json"))
+        status, _, body = await proxy.fetch(upstream, service.path, user, ("Accept", "application/json"))
         if status != 200:
             raise TransportError(f"{service.path} was answered with {status}")
         return converted(service, _decoded(body))
 
-    async def _served(self) -> list[APIService]:
-        """The APIServices that somebody answers for: another server, or this one."""
-        below = await self._lower()
+    async def _served(self) -> list[APIServiceInfo]:
+        """The APIServices that are served, by another server or this one."""
+        own = await self._own_discovery()
         return [
             each
             for each in self._services()
-            if each.group and (each.backend is not None or each.version in below.get(each.group, ()))
+            if each.group and (each.backend is not None or each.version in own.get(each.group, ()))
         ]
 
-    async def _lower(self) -> dict[str, dict[str, Any]]:
-        """Groups to versions to their part of the aggregated document, of what is served here."""
-        if self._below is None:
+    async def _own_discovery(self) -> dict[str, dict[str, Any]]:
+        """The control plane's own part of aggregated discovery, by group and version."""
+        if self._own_groups is None:
             listed = msgspec.json.decode(await self._local("/apis", AGGREGATED.format("v2")))
-            self._below = {
+            self._own_groups = {
                 group["metadata"]["name"]: {version["version"]: version for version in group["versions"]}
                 for group in listed["items"]
             }
-        return self._below
+        return self._own_groups
 
     async def _index(self) -> bytes:
-        below = msgspec.json.decode(await self._local("/", "application/json"))
-        paths = set(below["paths"])
+        own = msgspec.json.decode(await self._local("/", "application/json"))
+        paths = set(own["paths"])
         for remote in self._remotes.values():
             paths |= {f"/apis/{remote.service.group}", remote.service.path}
         return msgspec.json.format(msgspec.json.encode({"paths": sorted(paths)}), indent=2)
@@ -130,11 +146,9 @@ class Discovery:
     async def _groups(self) -> Document:
         if "" not in self._made:
             groups = by_group(await self._served())
-            below = await self._lower()
-            first = {} if GROUP in groups or GROUP not in below else {GROUP: _unregistered(GROUP, below[GROUP])}
-            rest = {
-                name: _unregistered(name, below[name]) for name in below if name not in groups and name not in first
-            }
+            own = await self._own_discovery()
+            first = {} if GROUP in groups or GROUP not in own else {GROUP: _unregistered(GROUP, own[GROUP])}
+            rest = {name: _unregistered(name, own[name]) for name in own if name not in groups and name not in first}
             merged = {**first, **groups, **rest}
             self._made[""] = Document(
                 {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_api_group(each) for each in merged.values()]}
@@ -144,21 +158,21 @@ class Discovery:
     async def _aggregated(self, version: str) -> Document:
         if version not in self._made:
             services = await self._served()
-            below = await self._lower()
+            own = await self._own_discovery()
             known = {each.group for each in services}
-            for group in below:
+            for group in own:
                 if group not in known:
-                    services += _unregistered(group, below[group])
-            groups: dict[str, list[APIService]] = {}
+                    services += _unregistered(group, own[group])
+            groups: dict[str, list[APIServiceInfo]] = {}
             for each in services:
                 groups.setdefault(each.group, []).append(each)
-            # Unlike the list of groups, this one sorts groups of equal weight by their own names.
+            # Unlike the list of groups, this one sorts groups of equal priority by name.
             names = sorted(groups, key=lambda name: (-max(each.group_priority for each in groups[name]), name))
             items = [
                 {
                     "metadata": {"name": name},
                     "versions": [
-                        self._entry(each, below)
+                        self._entry(each, own)
                         for each in sorted(
                             groups[name], key=lambda each: (-each.version_priority, version_priority(each.version))
                         )
@@ -176,17 +190,17 @@ class Discovery:
             )
         return self._made[version]
 
-    def _entry(self, service: APIService, below: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    def _entry(self, service: APIServiceInfo, own: dict[str, dict[str, Any]]) -> dict[str, Any]:
         remote = self._remotes.get(service.name)
         if remote is None:
-            known = below.get(service.group, {}).get(service.version)
+            known = own.get(service.group, {}).get(service.version)
             return known or {"version": service.version, "freshness": "Current"}
         known = remote.resources or {"version": service.version}
         return {**known, "freshness": "Current" if remote.fresh else "Stale"}
 
 
-def converted(service: APIService, listed: Any) -> dict[str, Any]:
-    """An APIResourceList in the aggregated form (``endpoints.ConvertGroupVersionIntoToDiscovery``)."""
+def converted(service: APIServiceInfo, listed: Any) -> dict[str, Any]:
+    """An APIResourceList in the format of aggregated discovery (``endpoints.ConvertGroupVersionIntoToDiscovery``)."""
     found: dict[str, dict[str, Any]] = {}
     for resource in listed.get("resources") or ():
         name, _, sub = resource["name"].partition("/")
@@ -212,8 +226,8 @@ def converted(service: APIService, listed: Any) -> dict[str, Any]:
     return {"version": service.version, "resources": list(found.values())}
 
 
-def _version_of(body: bytes, service: APIService) -> dict[str, Any]:
-    """The part of an APIGroupDiscoveryList for one group version; without resources if it is not there."""
+def _version_of(body: bytes, service: APIServiceInfo) -> dict[str, Any]:
+    """The part of an APIGroupDiscoveryList for one group version; without resources if it is not in there."""
     try:
         for group in _decoded(body).get("items") or ():
             for version in group.get("versions") or ():
@@ -234,11 +248,11 @@ def _decoded(body: bytes) -> Any:
     return found
 
 
-def _unregistered(group: str, versions: Iterable[str]) -> list[APIService]:
+def _unregistered(group: str, versions: Iterable[str]) -> list[APIServiceInfo]:
     priority = FIRST if group == GROUP else UNKNOWN
-    return [APIService(f"{version}.{group}", group, version, priority, 15, None) for version in versions]
+    return [APIServiceInfo(f"{version}.{group}", group, version, priority, 15, None) for version in versions]
 
 
-def _api_group(services: list[APIService]) -> dict[str, Any]:
+def _api_group(services: list[APIServiceInfo]) -> dict[str, Any]:
     versions = [{"groupVersion": f"{each.group}/{each.version}", "version": each.version} for each in services]
     return {"name": services[0].group, "versions": versions, "preferredVersion": versions[0]}

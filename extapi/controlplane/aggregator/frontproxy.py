@@ -1,7 +1,8 @@
-"""The client certificate by which extension servers know the front proxy; its files may change while it runs.
+"""The client certificate by which extension servers recognise the front proxy; its files may change at any time.
 
-Source: ``dynamiccertificates.DynamicCertKeyPairContent`` of k8s.io/apiserver, by which kube-apiserver follows
-``--proxy-client-cert-file``. Must not know who is shown the certificate.
+Knows nothing of the servers that it is presented to.
+
+Source: ``k8s.io/apiserver/pkg/server/dynamiccertificates`` DynamicCertKeyPairContent, for ``--proxy-client-cert-file``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Pair(NamedTuple):
 
 
 class FrontProxyCertificate:
-    """The pair in two files: what was last there and fits together."""
+    """The pair in two files: the last one that was valid."""
 
     _log = Logger()
 
@@ -34,10 +35,14 @@ class FrontProxyCertificate:
         self._pair: Pair | None = None
 
     def current(self) -> Pair:
-        """The pair in force; costs two looks at the file system while nothing changes.
+        """The current pair; costs two stat(2) calls while nothing changes.
 
-        A new pair that cannot be used is logged once, and the last good one stays: files are written one after the
-        other. Raises OSError and ValueError as long as there was no good one.
+        A new pair that cannot be used is logged once, and the last good one stays, because the files are written one
+        after the other.
+
+        Raises:
+            OSError: The files cannot be read, and there was no good pair before.
+            ValueError: The files do not hold a pair, and there was no good pair before.
         """
         seen = (_stamp(self._certificate), _stamp(self._key))
         if self._pair is not None and seen == self._seen:
@@ -51,7 +56,7 @@ class FrontProxyCertificate:
             pair = self._pair
         else:
             if self._pair not in (None, pair):
-                self._log.info("the front proxy's certificate was read again from {path}", path=str(self._certificate))
+                self._log.info("the front proxy's certificate was reloaded from {path}", path=str(self._certificate))
         self._seen, self._pair = seen, pair
         return pair
 
@@ -73,7 +78,7 @@ def _read(certificate: Path, key: Path) -> Pair:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes when the file does; symbolic links are followed."""
+    """A value that changes when the file does; symbolic links are followed."""
     try:
         status = path.stat()
     except OSError:

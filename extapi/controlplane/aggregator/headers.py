@@ -1,7 +1,8 @@
-"""Which headers pass, and which are set: of requests to a backend, and of its answers (spec D7, D8).
+"""Which headers are passed on and which are set, in requests to a backend and in its responses (behaviour D7, D8).
 
-What a client says about who it is never passes. Hop-by-hop headers, and those that ``Connection`` names, are taken off
-before ours are set: a client that names our identity headers there takes away only its own.
+What a client says about its identity never passes: authentication and impersonation have removed those headers, and
+every spelling of them, before a request gets here. Hop-by-hop headers, and those that ``Connection`` names, are removed
+before the user's identity is set: a client that names identity headers there removes nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from functools import lru_cache
 from string import ascii_letters, digits
 from urllib.parse import quote, urlencode
 
-from extapi.api.user import User
-from extapi.client.base import TransportError
-from extapi.listener.call import Call
+from extapi import TransportError, User
+from extapi.http.request import Request
 
 Headers = list[tuple[str, str]]
 
@@ -32,20 +32,19 @@ _HOP = frozenset(
     }
 )
 _OURS = frozenset(
-    {"host", "content-length", "expect", "authorization", "audit-id"}
+    {"host", "content-length", "expect", "audit-id"}
     | {"x-forwarded-for", "x-forwarded-uri", "x-forwarded-host", "x-forwarded-proto"}
 )
-_IDENTITY = ("x-remote-", "impersonate-")
 _CORS = frozenset(f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin"))
 _IN_KEY = frozenset(f"!#$&'*+-.^_`|~{digits}{ascii_letters}".encode())
-"""Bytes of a key of ``extra`` that stand as they are in a header's name: those of a token, without the percent sign."""
+"""Bytes in a key of ``extra`` that need no escape in a header's name: those of a token, without the percent sign."""
 _ENCODED = [chr(byte) if byte in _IN_KEY else f"%{byte:02X}" for byte in range(0x100)]
 _BROKEN = frozenset(map(chr, range(0x20))) - {"\t"} | {"\x7f"}
-"""What no value of a header may hold (Go's ``httpguts.ValidHeaderFieldValue``): the backend would refuse it, or worse."""
+"""Characters that no header value may have (Go's ``httpguts.ValidHeaderFieldValue``)."""
 
 
 def identity(user: User) -> Headers:
-    """Who asks, as a backend that trusts the front proxy reads it (client-go's ``SetAuthProxyHeaders``)."""
+    """The headers that tell a backend who the user is (client-go's ``SetAuthProxyHeaders``)."""
     headers = [("X-Remote-User", user.name)]
     if user.uid:
         headers.append(("X-Remote-Uid", user.uid))
@@ -56,41 +55,51 @@ def identity(user: User) -> Headers:
     return headers
 
 
-def request_headers(call: Call, host: str, *, upgrade: str = "") -> Headers:
-    """What is sent on. ``host``: of the backend, with the port. ``upgrade``: the protocol that is asked for, if one is."""
-    dropped = _HOP | _OURS | _named(call.headers.get("connection", ()))
+def request_headers(request: Request, host: str, *, upgrade: str = "") -> Headers:
+    """The headers to send to a backend.
+
+    Args:
+        request: The client's request.
+        host: The backend's host and port.
+        upgrade: The protocol to upgrade to, if any.
+    """
+    dropped = _HOP | _OURS | _named(request.headers.get("connection", ()))
     headers = [("Host", host)]
-    for name, values in call.headers.items():
-        if name not in dropped and not name.replace("_", "-").startswith(_IDENTITY):
+    for name, values in request.headers.items():
+        if name not in dropped:
             headers += [(_canonical(name), value) for value in values]
     if upgrade:
         headers += [("Connection", "Upgrade"), ("Upgrade", upgrade)]
     else:
         headers += [
-            ("X-Forwarded-Uri", _cleaned(escaped_path(call))),
+            ("X-Forwarded-Uri", _cleaned(escaped_path(request))),
             ("X-Forwarded-Host", host),
             ("X-Forwarded-Proto", "https"),
         ]
-    if not call.peer.loopback:
-        before = call.headers.get("x-forwarded-for", ())
-        headers.append(("X-Forwarded-For", ", ".join((*before, call.peer.address))))
-    headers.append(("Audit-Id", call.audit_id))
-    return headers + identity(call.user or User("system:anonymous"))
+    if not request.peer.loopback:
+        before = request.headers.get("x-forwarded-for", ())
+        headers.append(("X-Forwarded-For", ", ".join((*before, request.peer.address))))
+    headers.append(("Audit-Id", request.audit_id))
+    return headers + identity(request.user or User("system:anonymous"))
 
 
-def request_target(call: Call) -> str:
-    """Path and query as Go writes them again: the query's parameters sorted by name."""
-    query = urlencode(sorted(call.query.items()), doseq=True) if call.query else ""
-    return f"{escaped_path(call)}?{query}" if query else escaped_path(call)
+def request_target(request: Request) -> str:
+    """Path and query as Go writes them: with the parameters sorted by name."""
+    query = urlencode(sorted(request.query.items()), doseq=True) if request.query else ""
+    return f"{escaped_path(request)}?{query}" if query else escaped_path(request)
 
 
-def escaped_path(call: Call) -> str:
-    """The decoded path, encoded once more (Go's ``URL.EscapedPath``)."""
-    return quote(call.info.path, safe="/$&+,:;=@")
+def escaped_path(request: Request) -> str:
+    """The decoded path, encoded again (Go's ``URL.EscapedPath``)."""
+    return quote(request.info.path, safe="/$&+,:;=@")
 
 
 def request_bytes(method: str, target: str, headers: Headers, body: bytes = b"") -> bytes:
-    """A whole request. Raises :class:`TransportError` for a value that no header can have."""
+    """The bytes of a whole request.
+
+    Raises:
+        TransportError: A header has an invalid value.
+    """
     lines = [f"{method} {target} HTTP/1.1\r\n"]
     for name, value in headers:
         if not _BROKEN.isdisjoint(value):
@@ -102,8 +111,8 @@ def request_bytes(method: str, target: str, headers: Headers, body: bytes = b"")
     return "".join(lines).encode("utf-8", "replace") + body
 
 
-def answer_headers(headers: Headers, *, upgraded: bool = False) -> Headers:
-    """What of a backend's answer reaches the client; lengths and the like are the listener's business."""
+def response_headers(headers: Headers, *, upgraded: bool = False) -> Headers:
+    """The headers of a backend's response that are passed on to the client; the listener adds lengths and the like."""
     dropped = (
         _HOP | _CORS | {"content-length"} | _named(value for name, value in headers if name.lower() == "connection")
     )
@@ -115,7 +124,7 @@ def answer_headers(headers: Headers, *, upgraded: bool = False) -> Headers:
 
 @lru_cache(maxsize=256)
 def _canonical(name: str) -> str:
-    """As Go writes names of headers: ``Etag``, ``Content-Type``."""
+    """A header's name as Go writes it: ``Etag``, ``Content-Type``."""
     return "-".join(part.capitalize() for part in name.split("-"))
 
 
@@ -124,7 +133,7 @@ def _named(connection: Iterable[str]) -> frozenset[str]:
 
 
 def _cleaned(path: str) -> str:
-    """As Go's ``path.Join`` leaves it, with the slash at the end that was there."""
+    """The path as Go's ``path.Join`` cleans it, but with its trailing slash."""
     clean = posixpath.normpath(path)
     clean = "/" + clean.lstrip("/")
     return clean + "/" if path.endswith("/") and clean != "/" else clean

@@ -1,7 +1,7 @@
-"""Merged OpenAPI: v3 as an index over the servers that publish, v2 as one document (spec D14-D16, C18-C20).
+"""Merged OpenAPI: v3 as an index of all servers' documents, v2 as one document (behaviour D14-D16, C18-C20).
 
-Documents of other servers are kept as compressed bytes, never as trees, and merged when somebody asks. One that is broken
-is left out, and the rest stays whole.
+Other servers' documents are kept as compressed bytes, not as trees, and merged when they are requested. A broken
+document is left out, so that the rest stays valid.
 """
 
 from __future__ import annotations
@@ -13,124 +13,141 @@ import msgspec
 from isal import isal_zlib
 from twisted.logger import Logger
 
-from extapi.api.user import User
-from extapi.client.base import TransportError
-from extapi.client.origin import Origin
-from extapi.controlplane.aggregator.proxy import Proxy
+from extapi import TransportError, User
+from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import Remote
-from extapi.controlplane.aggregator.services import APIService
-from extapi.listener.call import Call, Response
-from extapi.schema.openapi_v2_protobuf import encode_v2
-from extapi.server.discovery import Document
-from extapi.server.documents import Swagger as OpenAPIv2, document
+from extapi.controlplane.aggregator.services import APIServiceInfo
+from extapi.controlplane.aggregator.upstream import Upstream
+from extapi.http.request import Request
+from extapi.http.response import Response
+from extapi.schema.openapi.protobuf import encode_v2
+from extapi.server.documents import Document, SwaggerDocument
 
 READER = User("system:aggregator")
 SECONDS = 60.0
-"""Seconds for a document."""
+"""Seconds to read a document."""
 V3 = "/openapi/v3/"
 
 _DEFINITION = b'"#/definitions/'
 _PARAMETER = b'"#/parameters/'
-"""What references begin with; the name comes next, and a quote ends it."""
+"""The beginning of references; a name and a quote follow."""
 _KINDS = "x-kubernetes-group-version-kind"
 _JSON = ("Accept", "application/json")
 
 
-class Swagger(msgspec.Struct):
-    """What of an OpenAPI v2 document is merged; what it holds stays text."""
+class MergedSwagger(msgspec.Struct):
+    """The parts of an OpenAPI v2 document that are merged; their contents stay text."""
 
     paths: dict[str, msgspec.Raw] = {}
     definitions: dict[str, msgspec.Raw] = {}
     parameters: dict[str, msgspec.Raw] = {}
 
 
-class OpenAPI:
-    """``local(path, accept)``: a document of the router below. ``remotes``: by the names of their APIServices."""
+class MergedOpenAPI:
+    """OpenAPI documents, merged when they are requested.
+
+    Args:
+        local: Returns a document of the control plane's own router, by path and Accept header.
+        remotes: The other servers, by the names of their APIServices.
+    """
 
     _log = Logger()
 
     def __init__(self, local: Callable[[str, str], Awaitable[bytes]], remotes: Mapping[str, Remote]) -> None:
         self._local = local
         self._remotes = remotes
-        self._below: dict[str, Any] | None = None
-        self._merged: OpenAPIv2 | None = None
+        self._own_index: dict[str, Any] | None = None
+        self._merged: SwaggerDocument | None = None
         self._listed: Document | None = None
 
     def forget(self) -> None:
-        """Something has changed."""
+        """Something has changed: merge again."""
         self._merged = self._listed = None
 
     def served(self, path: str) -> Remote | None:
-        """Who publishes the document of a group version at this path."""
+        """The other server whose OpenAPI v3 document is at this path, if there is one."""
         if not path.startswith(V3 + "apis/"):
             return None
         group, _, version = path.removeprefix(V3 + "apis/").partition("/")
         remote = self._remotes.get(f"{version}.{group}")
         return remote if remote is not None and remote.schemas is not None else None
 
-    async def answer(self, call: Call, path: str) -> Response | None:
-        """The response for a path that has to be merged; None for others."""
+    async def serve(self, request: Request, path: str) -> Response | None:
+        """The response for a path whose document is merged; None for other paths."""
         if path == "/openapi/v2":
             if self._merged is None:
                 self._merged = await self._swagger()
-            return self._merged.answer(call)
+            return self._merged.response(request)
         if path == "/openapi/v3":
             if self._listed is None:
                 self._listed = await self._index()
-            return document(call, self._listed, "application/json", etag=True)
-        if path.startswith(V3) and path.removeprefix(V3) not in (await self._lower())["paths"]:
+            return self._listed.response(request, "application/json", etag=True)
+        if path.startswith(V3) and path.removeprefix(V3) not in (await self._own_paths())["paths"]:
             return Response(404)
         return None
 
-    async def read(self, proxy: Proxy, origin: Origin, remote: Remote) -> bool:
-        """Ask a server for its documents; whether something is new. Raises :class:`TransportError`."""
-        status, _, body = await proxy.fetch(origin, "/openapi/v3", READER, _JSON, seconds=SECONDS)
+    async def read(self, proxy: BackendProxy, upstream: Upstream, remote: Remote) -> bool:
+        """Read a server's documents.
+
+        Returns:
+            Whether something has changed.
+
+        Raises:
+            TransportError: The server did not respond.
+        """
+        status, _, body = await proxy.fetch(upstream, "/openapi/v3", READER, _JSON, seconds=SECONDS)
         schemas = _entry(body, remote.service.path) if status == 200 else None
         new = schemas != remote.schemas
         remote.schemas = schemas
         kept = (("If-None-Match", remote.swagger_etag),) if remote.swagger_etag else ()
-        status, answer, body = await proxy.fetch(origin, "/openapi/v2", READER, _JSON, *kept, seconds=SECONDS)
+        status, response, body = await proxy.fetch(upstream, "/openapi/v2", READER, _JSON, *kept, seconds=SECONDS)
         if status == 200:
             try:
                 found = msgspec.json.encode(part_of(body, remote.service))
-                encode_v2(msgspec.json.decode(found))  # what cannot be written would break the document of all
+                encode_v2(msgspec.json.decode(found))  # a part that cannot be encoded would break the merged document
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
-                self._log.warn("the OpenAPI of {name} is left out: {error}", name=remote.service.name, error=str(error))
+                self._log.warn(
+                    "the OpenAPI document of {name} is left out: {error}", name=remote.service.name, error=str(error)
+                )
                 return new
             remote.swagger = isal_zlib.compress(found, 1)
-            remote.swagger_etag = answer.header("etag")
+            remote.swagger_etag = response.header("etag")
             return True
         if status == 404 and remote.swagger is not None:
             remote.swagger, remote.swagger_etag, new = None, "", True
         return new
 
-    async def _lower(self) -> dict[str, Any]:
-        if self._below is None:
-            below: dict[str, Any] = msgspec.json.decode(await self._local("/openapi/v3", "application/json"))
-            self._below = below
-        return self._below
+    async def _own_paths(self) -> dict[str, Any]:
+        if self._own_index is None:
+            index: dict[str, Any] = msgspec.json.decode(await self._local("/openapi/v3", "application/json"))
+            self._own_index = index
+        return self._own_index
 
     async def _index(self) -> Document:
-        paths = dict((await self._lower())["paths"])
+        paths = dict((await self._own_paths())["paths"])
         for remote in self._remotes.values():
             if remote.schemas is not None:
                 paths[remote.service.path.removeprefix("/")] = remote.schemas
         return Document({"paths": paths})
 
-    async def _swagger(self) -> OpenAPIv2:
+    async def _swagger(self) -> SwaggerDocument:
         raw = await self._local("/openapi/v2", "application/json")
-        merged = msgspec.json.decode(raw, type=Swagger)
+        merged = msgspec.json.decode(raw, type=MergedSwagger)
         for name in sorted(self._remotes):
             packed = self._remotes[name].swagger
             if packed is not None:
                 merge(merged, isal_zlib.decompress(packed))
         document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return OpenAPIv2({**document_, **msgspec.structs.asdict(merged)})
+        return SwaggerDocument({**document_, **msgspec.structs.asdict(merged)})
 
 
-def part_of(body: bytes, service: APIService) -> Swagger:
-    """The paths of one group version, and the definitions and parameters that they use. Raises ``msgspec.DecodeError``."""
-    whole = msgspec.json.decode(body, type=Swagger)
+def part_of(body: bytes, service: APIServiceInfo) -> MergedSwagger:
+    """The paths of one group version, and the definitions and parameters that they use.
+
+    Raises:
+        msgspec.DecodeError: The document is not an OpenAPI v2 document.
+    """
+    whole = msgspec.json.decode(body, type=MergedSwagger)
     prefix = service.path + "/"
     paths = {path: raw for path, raw in whole.paths.items() if path.startswith(prefix)}
     named = _references(_PARAMETER, paths.values())
@@ -141,17 +158,17 @@ def part_of(body: bytes, service: APIService) -> Swagger:
         used |= fresh
         known = [whole.definitions[name] for name in fresh if name in whole.definitions]
         fresh = _references(_DEFINITION, known) - used
-    return Swagger(paths, {name: raw for name, raw in whole.definitions.items() if name in used}, parameters)
+    return MergedSwagger(paths, {name: raw for name, raw in whole.definitions.items() if name in used}, parameters)
 
 
-def merge(into: Swagger, raw: bytes) -> None:
-    """Add one server's part. What is there stays; what says otherwise under the same name gets another name."""
-    part = msgspec.json.decode(raw, type=Swagger)
+def merge(into: MergedSwagger, raw: bytes) -> None:
+    """Add one server's part. A definition that differs from an existing one of the same name gets another name."""
+    part = msgspec.json.decode(raw, type=MergedSwagger)
     definitions = _conflicts(into.definitions, part.definitions)
     parameters = _conflicts(into.parameters, part.parameters)
     if definitions or parameters:
         raw = _renamed(_renamed(raw, _DEFINITION, definitions), _PARAMETER, parameters)
-        part = msgspec.json.decode(raw, type=Swagger)
+        part = msgspec.json.decode(raw, type=MergedSwagger)
     for name, content in part.definitions.items():
         into.definitions.setdefault(definitions.get(name, name), content)
     for name, content in part.parameters.items():
@@ -161,7 +178,7 @@ def merge(into: Swagger, raw: bytes) -> None:
 
 
 def _conflicts(known: Mapping[str, msgspec.Raw], new: Mapping[str, msgspec.Raw]) -> dict[str, str]:
-    """Other names for what is known under its name and says otherwise."""
+    """New names for items that differ from known items of the same name."""
     renamed = {}
     for name, content in new.items():
         if name in known and _content(known[name]) != _content(content):
@@ -173,7 +190,7 @@ def _conflicts(known: Mapping[str, msgspec.Raw], new: Mapping[str, msgspec.Raw])
 
 
 def _content(raw: msgspec.Raw) -> Any:
-    """A definition or parameter, but for the kinds that it is: every server has its own (``deepEqualDefinitionsModuloGVKs``)."""
+    """A definition or parameter without the kinds that it is for, which differ per server (``deepEqualDefinitionsModuloGVKs``)."""
     content = msgspec.json.decode(raw)
     return {key: value for key, value in content.items() if key != _KINDS} if isinstance(content, dict) else content
 
@@ -185,7 +202,7 @@ def _references(to: bytes, texts: Any) -> set[str]:
 
 
 def _renamed(raw: bytes, to: bytes, names: Mapping[str, str]) -> bytes:
-    """The document with other names in its references."""
+    """The document with renamed references."""
     start, *rest = raw.split(to)
     pieces = [start]
     for each in rest:

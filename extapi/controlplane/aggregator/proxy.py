@@ -1,6 +1,7 @@
-"""One request on its way to a backend, and the answer back: streamed, never joined, ended on both sides or on none.
+"""Passes requests on to backends, and their responses back: streamed, never joined, and broken off on both sides or neither.
 
-Source: ``kube-aggregator/pkg/apiserver/handler_proxy.go``, ``apimachinery/pkg/util/proxy/upgradeaware.go`` (spec D6-D10).
+Source: ``k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go``,
+``k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go`` (behaviour D6-D10).
 """
 
 from __future__ import annotations
@@ -10,76 +11,75 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError as TimedOut
 
-from extapi.api.user import User
-from extapi.client.answer import HIGH, Answer
-from extapi.client.base import TransportError
-from extapi.client.origin import Origin
+from extapi import TransportError, User
 from extapi.controlplane.aggregator.headers import (
-    answer_headers,
     identity,
     request_bytes,
     request_headers,
     request_target,
+    response_headers,
 )
-from extapi.listener.call import PIECE, Call, Chunk, Duplex, Response, Sink, Upgraded
-from extapi.listener.writing import text_response
+from extapi.controlplane.aggregator.upstream import Upstream
+from extapi.controlplane.aggregator.upstreamresponse import HIGH, UpstreamResponse
+from extapi.http.request import Request
+from extapi.http.response import PIECE, Chunk, Duplex, Response, Sink, Upgraded, http_error
 
 T = TypeVar("T")
 
 BODY = 3 * 1024 * 1024
-"""Bytes of a request's body (spec G9)."""
+"""Bytes of a request's body (behaviour G9)."""
 DISCOVERY = 5.0
-"""Seconds for ``/apis/G/V`` (spec D8)."""
+"""Seconds for a request to ``/apis/G/V`` (behaviour D8)."""
 IDLE = 4 * 3600.0
-"""Seconds without a byte in either direction after which an upgraded connection ends."""
+"""Seconds without traffic after which an upgraded connection is closed."""
 DOCUMENT = 64 * 1024 * 1024
-"""Bytes of a document that the aggregator asks for itself."""
+"""Bytes per document that the aggregator reads for itself."""
 
 REDIRECT = b"the backend attempted to redirect this request, which is not permitted"
 
 
 class Relay:
-    """The body of an answer that is still arriving; :class:`~extapi.listener.call.Streaming`."""
+    """The body of a response that is still arriving; a :class:`~extapi.http.response.Streaming`."""
 
-    def __init__(self, answer: Answer, *, watch: bool) -> None:
-        self._answer = answer
+    def __init__(self, response: UpstreamResponse, *, watch: bool) -> None:
+        self._response = response
         self._watch = watch
 
     async def __call__(self, sink: Sink) -> None:
-        """Pass on what comes. A body that breaks off does so for the client as well, and a client that goes ends it."""
-        answer = self._answer
-        sink.on_closed(answer.close)
+        """Pass on what arrives. If the body breaks off, it does so for the client, too; if the client leaves, the body is closed."""
+        response = self._response
+        sink.on_closed(response.close)
         try:
-            while piece := await answer.more():
+            while piece := await response.more():
                 for at in range(0, len(piece), PIECE):
                     sink.write(Chunk(piece[at : at + PIECE]))
                 if sink.pending > HIGH:
                     await sink.drained()
         except TransportError:
-            # A watch may end anywhere between two events, and does when this server is about to end.
+            # A watch may end between any two events, and does when this server shuts down.
             if not (sink.closed and self._watch):
                 sink.abort()
 
     def close(self) -> None:
-        """Nobody is there to read it."""
-        self._answer.close()
+        """Drop the body: there is no reader."""
+        self._response.close()
 
 
 class Splice(Upgraded):
-    """Bytes both ways until one side ends."""
+    """Passes on bytes both ways until one side ends."""
 
-    def __init__(self, answer: Answer, reactor: Any) -> None:
+    def __init__(self, response: UpstreamResponse, reactor: Any) -> None:
         super().__init__(self._splice)
-        self._answer = answer
+        self._response = response
         self._reactor = reactor
 
     def close(self) -> None:
-        """The client is gone already."""
-        self._answer.close()
+        """End the upstream connection: the client has left already."""
+        self._response.close()
 
     async def _splice(self, client: Duplex) -> None:
         try:
-            backend = self._answer.upgraded()
+            backend = self._response.upgraded()
         except TransportError:
             client.abort()
             return
@@ -112,8 +112,8 @@ class Splice(Upgraded):
         try:
             client.on_closed(end)
             backend.receiver = from_backend
-            backend.regulated(_Regulator(client))
-            if early := self._answer.taken():
+            backend.register_producer(_Regulator(client))
+            if early := self._response.taken():
                 from_backend(early)
             client.receive(from_client)
             await over
@@ -132,47 +132,63 @@ class _Regulator:
         self.stopProducing = client.abort
 
 
-class Proxy:
-    """Passes requests on. ``failed`` is called when a backend could not be reached."""
+class BackendProxy:
+    """Passes requests on to upstream servers."""
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
 
-    async def pass_on(self, call: Call, origin: Origin, failed: Callable[[], None]) -> Response:
-        """The backend's answer, or one that says why there is none. Raises :class:`extapi.errors.RequestTooLarge`."""
-        upgrade = _wants_upgrade(call)
-        host = f"{origin.host}:{origin.port}"
-        body = b"" if upgrade else await call.body.read(BODY)
+    async def pass_on(self, request: Request, upstream: Upstream, failed: Callable[[], None]) -> Response:
+        """The backend's response, or one that says why there is none.
+
+        Args:
+            request: The client's request.
+            upstream: The backend's server.
+            failed: Called if the backend could not be reached.
+
+        Raises:
+            RequestTooLarge: The body has more than :data:`BODY` bytes.
+        """
+        upgrade = _wants_upgrade(request)
+        host = f"{upstream.host}:{upstream.port}"
+        body = b"" if upgrade else await request.body.read(BODY)
         what = "error dialing backend" if upgrade else "error trying to reach service"
         try:
-            headers = request_headers(call, host, upgrade=upgrade)
-            request = request_bytes(call.method, request_target(call), headers, body)
-            asking = origin.ask(call.method, request, alone=bool(upgrade))
-            answer = await within(self._reactor, self._seconds(call), asking)
+            headers = request_headers(request, host, upgrade=upgrade)
+            head = request_bytes(request.method, request_target(request), headers, body)
+            asking = upstream.send(request.method, head, dedicated=bool(upgrade))
+            response = await within(self._reactor, self._seconds(request), asking)
         except TransportError as error:
             failed()
-            return text_response(503, f"{what}: {error}")
+            return http_error(503, f"{what}: {error}")
         except TimedOut:
-            return text_response(503, f"{what}: context deadline exceeded")
+            return http_error(503, f"{what}: context deadline exceeded")
         if upgrade:
-            return self._upgraded(answer)
-        if 300 <= answer.status < 400 and answer.header("location"):
-            answer.close()
+            return self._upgraded(response)
+        if 300 <= response.status < 400 and response.header("location"):
+            response.close()
             return Response(502, [("Content-Type", "text/plain; charset=utf-8")], REDIRECT)
-        return _answered(call, answer)
+        return _relayed(request, response)
 
     async def fetch(
-        self, origin: Origin, path: str, user: User, *headers: tuple[str, str], seconds: float = DISCOVERY
-    ) -> tuple[int, Answer, bytes]:
-        """GET for the aggregator itself: status, answer, body. Raises :class:`TransportError`."""
-        sent = [("Host", f"{origin.host}:{origin.port}"), *headers, *identity(user)]
+        self, upstream: Upstream, path: str, user: User, *headers: tuple[str, str], seconds: float = DISCOVERY
+    ) -> tuple[int, UpstreamResponse, bytes]:
+        """Send a GET of the aggregator itself.
 
-        async def get() -> tuple[int, Answer, bytes]:
-            answer = await origin.ask("GET", request_bytes("GET", path, sent))
+        Returns:
+            Status, response and body.
+
+        Raises:
+            TransportError: There was no response in time.
+        """
+        sent = [("Host", f"{upstream.host}:{upstream.port}"), *headers, *identity(user)]
+
+        async def get() -> tuple[int, UpstreamResponse, bytes]:
+            response = await upstream.send("GET", request_bytes("GET", path, sent))
             try:
-                return answer.status, answer, await answer.read(DOCUMENT)
+                return response.status, response, await response.read(DOCUMENT)
             except CancelledError:
-                answer.close()
+                response.close()
                 raise
 
         try:
@@ -180,25 +196,29 @@ class Proxy:
         except TimedOut:
             raise TransportError("context deadline exceeded (Client.Timeout exceeded while awaiting headers)") from None
 
-    def _upgraded(self, answer: Answer) -> Response:
-        if answer.status == 101:
-            return Response(101, answer_headers(answer.headers, upgraded=True), Splice(answer, self._reactor))
-        if answer.status < 400:
-            answer.close()
-            return text_response(503, f"invalid upgrade response: status code {answer.status}")
-        relay = Relay(answer, watch=False)
-        return Response(answer.status, answer_headers(answer.headers), relay, length=answer.length, close=True)
+    def _upgraded(self, response: UpstreamResponse) -> Response:
+        if response.status == 101:
+            return Response(101, response_headers(response.headers, upgraded=True), Splice(response, self._reactor))
+        if response.status < 400:
+            response.close()
+            return http_error(503, f"invalid upgrade response: status code {response.status}")
+        relay = Relay(response, watch=False)
+        return Response(response.status, response_headers(response.headers), relay, length=response.length, close=True)
 
-    def _seconds(self, call: Call) -> float:
-        left: float = call.deadline - self._reactor.seconds()
-        info = call.info
+    def _seconds(self, request: Request) -> float:
+        left: float = request.deadline - self._reactor.seconds()
+        info = request.info
         if not info.is_resource and info.path.strip("/").count("/") == 2:
             left = min(left, DISCOVERY)
         return max(left, 0.0)
 
 
 async def within(reactor: Any, seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` returns; it is cancelled, and Twisted's TimeoutError raised, when its time is over."""
+    """What ``work`` returns; after ``seconds`` it is cancelled.
+
+    Raises:
+        TimeoutError: Twisted's: the time is over.
+    """
     if seconds == float("inf"):
         return await work
     running = Deferred.fromCoroutine(work)
@@ -206,16 +226,18 @@ async def within(reactor: Any, seconds: float, work: Coroutine[Any, Any, T]) -> 
     return await running
 
 
-def _answered(call: Call, answer: Answer) -> Response:
-    headers = answer_headers(answer.headers)
-    if call.method == "HEAD":
-        return Response(answer.status, headers, (), length=answer.length)
-    if answer.complete:
-        return Response(answer.status, headers, answer.taken())
-    return Response(answer.status, headers, Relay(answer, watch=call.info.verb == "watch"), length=answer.length)
+def _relayed(request: Request, response: UpstreamResponse) -> Response:
+    headers = response_headers(response.headers)
+    if request.method == "HEAD":
+        return Response(response.status, headers, (), length=response.length)
+    if response.complete:
+        return Response(response.status, headers, response.taken())
+    return Response(
+        response.status, headers, Relay(response, watch=request.info.verb == "watch"), length=response.length
+    )
 
 
-def _wants_upgrade(call: Call) -> str:
-    """The protocol that the request asks for instead of HTTP; empty if it does not."""
-    asks = any("upgrade" in value.lower() for value in call.headers.get("connection", ()))
-    return call.header("upgrade") if asks else ""
+def _wants_upgrade(request: Request) -> str:
+    """The protocol that the request asks to upgrade to; empty if none."""
+    asks = any("upgrade" in value.lower() for value in request.headers.get("connection", ()))
+    return request.header("upgrade") if asks else ""

@@ -1,6 +1,8 @@
-"""One APIService that another server answers for: where that is, whether it does, and what it said it serves.
+"""One APIService that another server serves: where the server is, whether it is available, and what it serves.
 
-Probes it (spec D1-D4) and keeps the condition ``Available``. Source: ``kube-aggregator/pkg/controllers/status/remote``.
+Probes the server (behaviour D1-D4) and keeps the condition ``Available``.
+
+Source: ``k8s.io/kube-aggregator/pkg/controllers/status/remote``.
 """
 
 from __future__ import annotations
@@ -10,97 +12,108 @@ from typing import Any, NamedTuple, Protocol
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from extapi.api.user import MASTERS, User
-from extapi.client.base import TransportError
+from extapi import TransportError, User
+from extapi.api.user import MASTERS
 from extapi.client.credentials import CredentialsError
 from extapi.client.kube import Obj
-from extapi.client.origin import Origin
-from extapi.controlplane.aggregator.proxy import Proxy
-from extapi.controlplane.aggregator.services import APIService, Backend
+from extapi.controlplane.aggregator.proxy import BackendProxy
+from extapi.controlplane.aggregator.services import APIServiceInfo, ServiceBackend
+from extapi.controlplane.aggregator.upstream import Upstream
 
 PROBER = User("system:kube-aggregator", groups=(MASTERS,))
 
 EVERY = 5.0
-"""Seconds between two probes of a server that answers."""
+"""Seconds between probes of an available server."""
 SECONDS = 5.0
-"""Seconds for one."""
+"""Seconds per probe."""
 FIRST, LAST = 0.1, 1.0
-"""Seconds until the next probe of one that does not, doubled each time, and at most."""
+"""Seconds until the next probe of an unavailable server: the first time, doubled each time, and at most."""
 
 
-class Condition(NamedTuple):
-    """What is known about a server: status (True, False), reason and message."""
+class AvailableCondition(NamedTuple):
+    """The condition ``Available`` of an APIService: status (True or False), reason and message."""
 
     status: str
     reason: str
     message: str
 
 
-PASSED = Condition("True", "Passed", "all checks passed")
-LOCAL = Condition("True", "Local", "Local APIServices are always available")
+PASSED = AvailableCondition("True", "Passed", "all checks passed")
+LOCAL = AvailableCondition("True", "Local", "Local APIServices are always available")
 
 
-class Surroundings(Protocol):
-    """What a remote needs of the aggregator."""
+class RemoteOwner(Protocol):
+    """What a remote needs of the aggregator it belongs to."""
 
-    proxy: Proxy
+    proxy: BackendProxy
 
     def service(self, namespace: str, name: str) -> Obj | None:
         """The Service object."""
         ...
 
-    def origin(self, backend: Backend, host: str) -> Origin:
-        """The connections to a backend. Raises :class:`CredentialsError`."""
+    def upstream(self, backend: ServiceBackend, host: str) -> Upstream:
+        """The upstream server of a backend.
+
+        Raises:
+            CredentialsError: The backend's CA bundle cannot be used.
+        """
         ...
 
-    async def publish(self, name: str, condition: Condition) -> None:
+    async def publish(self, name: str, condition: AvailableCondition) -> None:
         """Write the condition into the APIService's status."""
         ...
 
-    async def read(self, remote: Remote, origin: Origin) -> None:
-        """Ask the server what it serves; never raises."""
+    async def read(self, remote: Remote, upstream: Upstream) -> None:
+        """Read the server's discovery and OpenAPI; never raises."""
         ...
 
     def changed(self) -> None:
-        """What is served has changed."""
+        """Something served has changed."""
         ...
 
 
 class Remote:
-    """Follows one APIService from :meth:`start` to :meth:`stop`."""
+    """Follows one APIService from :meth:`start` to :meth:`stop`.
+
+    Attributes:
+        upstream: The server, once its address is known.
+        available: The last probe succeeded.
+        due: When to read discovery and OpenAPI again, on the reactor's clock.
+        fresh: The last reading succeeded, and the server is available.
+        resources: Its version's part of aggregated discovery; None if it was never read.
+        etag: Of aggregated discovery.
+        schemas: Its entry in the index at ``/openapi/v3``.
+        swagger: The part of its ``/openapi/v2`` for this group version, as compressed JSON.
+        swagger_etag: Of ``/openapi/v2``.
+    """
 
     _log = Logger()
 
-    def __init__(self, service: APIService, backend: Backend, around: Surroundings, reactor: Any) -> None:
+    def __init__(self, service: APIServiceInfo, backend: ServiceBackend, owner: RemoteOwner, reactor: Any) -> None:
         self.service = service
         self.backend = backend
-        self._around = around
+        self._owner = owner
         self._reactor = reactor
         self._running: Deferred[None] | None = None
         self._waiting: Deferred[None] | None = None
         self._again = False
-        self.origin: Origin | None = None
+        self.upstream: Upstream | None = None
         self.available = False
         self.due = 0.0
-        """When to ask anew what it serves."""
         self.fresh = False
-        """What is known of it was asked for successfully, and it is there."""
         self.resources: dict[str, Any] | None = None
-        """Its version's part of aggregated discovery; None: it never said."""
         self.etag = ""
         self.schemas: dict[str, Any] | None = None
-        """Its entry in the index of ``/openapi/v3``."""
         self.swagger: bytes | None = None
-        """What of its ``/openapi/v2`` is for this group version: compressed JSON."""
         self.swagger_etag = ""
 
     def start(self) -> None:
-        """Begin to probe."""
+        """Start probing."""
         self._running = Deferred.fromCoroutine(self._run())
         self._running.addErrback(_cancelled)
 
     def stop(self) -> None:
-        """End."""
+        """Stop probing."""
         if self._running is not None:
             self._running.cancel()
 
@@ -111,14 +124,14 @@ class Remote:
         if waiting is not None and not waiting.called:
             waiting.callback(None)
 
-    def replace(self, service: APIService, backend: Backend) -> None:
-        """The APIService was changed."""
+    def replace(self, service: APIServiceInfo, backend: ServiceBackend) -> None:
+        """The APIService has changed."""
         if (service, backend) != (self.service, self.backend):
             self.service, self.backend = service, backend
             self.reset()
 
     def reset(self) -> None:
-        """It may be another server from now on: probe it and read all of it again."""
+        """It may be another server now: probe it and read everything again."""
         self.due = 0.0
         self.etag = self.swagger_etag = ""
         self.poke()
@@ -132,7 +145,7 @@ class Remote:
                 await self._round()
             except CancelledError:
                 raise
-            except Exception:  # noqa: BLE001 - a defect must not end what all requests rely on
+            except Exception:  # noqa: BLE001 - a defect must not stop the probes, which all requests rely on
                 self._log.failure("probing for {name} failed", name=self.service.name)
             delay = FIRST if self.available or before else min(delay * 2, LAST)
             if not self._again:
@@ -145,44 +158,44 @@ class Remote:
             self.available = available
             self.fresh = False
             self.due = 0.0
-            self._around.changed()
-        await self._around.publish(self.service.name, condition)
-        if available and self.origin is not None and self.due <= self._reactor.seconds():
-            await self._around.read(self, self.origin)
+            self._owner.changed()
+        await self._owner.publish(self.service.name, condition)
+        if available and self.upstream is not None and self.due <= self._reactor.seconds():
+            await self._owner.read(self, self.upstream)
 
-    async def _checked(self) -> Condition:
+    async def _checked(self) -> AvailableCondition:
         name, namespace = self.backend.service, self.backend.namespace
-        service = self._around.service(namespace, name)
+        service = self._owner.service(namespace, name)
         if service is None:
-            return Condition("False", "ServiceNotFound", f'service/{name} in "{namespace}" is not present')
+            return AvailableCondition("False", "ServiceNotFound", f'service/{name} in "{namespace}" is not present')
         spec: dict[str, Any] = service.get("spec") or {}
         if spec.get("type") != "ExternalName":
             return self._without_network(spec)
         try:
-            self.origin = origin = self._around.origin(self.backend, spec.get("externalName", ""))
+            self.upstream = upstream = self._owner.upstream(self.backend, spec.get("externalName", ""))
         except CredentialsError:
             text = "unable to load root certificates: unable to parse bytes as PEM block"
-            return Condition("False", "FailedDiscoveryCheck", text)
-        url = f"https://{origin.host}:{origin.port}{self.service.path}"
+            return AvailableCondition("False", "FailedDiscoveryCheck", text)
+        url = f"https://{upstream.host}:{upstream.port}{self.service.path}"
         try:
-            status, _, _ = await self._around.proxy.fetch(origin, self.service.path, PROBER, seconds=SECONDS)
+            status, _, _ = await self._owner.proxy.fetch(upstream, self.service.path, PROBER, seconds=SECONDS)
         except TransportError as error:
             problem = f'Get "{url}": {error}'
         else:
             if 200 <= status < 300:
                 return PASSED
             problem = f"bad status from {url}: {status}"
-        return Condition("False", "FailedDiscoveryCheck", f"failing or missing response from {url}: {problem}")
+        return AvailableCondition("False", "FailedDiscoveryCheck", f"failing or missing response from {url}: {problem}")
 
-    def _without_network(self, spec: dict[str, Any]) -> Condition:
-        """Services inside a cluster: there is none here, so nothing stands behind them."""
+    def _without_network(self, spec: dict[str, Any]) -> AvailableCondition:
+        """The condition for a Service inside a cluster: there is no cluster here, so it has no endpoints."""
         name, namespace, port = self.backend.service, self.backend.namespace, self.backend.port
-        self.origin = None
+        self.upstream = None
         if all(each.get("port") != port for each in spec.get("ports") or ()):
             text = f'service/{name} in "{namespace}" is not listening on port {port}'
-            return Condition("False", "ServicePortError", text)
+            return AvailableCondition("False", "ServicePortError", text)
         text = f'cannot find endpointslices for service/{name} in "{namespace}"'
-        return Condition("False", "EndpointsNotFound", text)
+        return AvailableCondition("False", "EndpointsNotFound", text)
 
     async def _sleep(self, seconds: float) -> None:
         waiting: Deferred[None] = Deferred()

@@ -1,4 +1,4 @@
-"""APIService objects as the aggregator reads them: names, places and order (spec D17). Does no I/O."""
+"""APIService objects as the aggregator reads them: names, backends and order (behaviour D17). Does no I/O."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from extapi.client.kube import Obj
 GROUP = "apiregistration.k8s.io"
 
 
-class Backend(NamedTuple):
-    """Where requests go. Equal ones share connections."""
+class ServiceBackend(NamedTuple):
+    """Where requests are passed on to. Equal backends share connections."""
 
     namespace: str
     service: str
     port: int
     ca: bytes | None
-    """PEM; None: the system's roots."""
+    """PEM; None for the system's roots."""
     insecure: bool
 
     @property
     def server_name(self) -> str:
-        """The name that the server's certificate is for (spec D5)."""
+        """The name that the server's certificate must have (behaviour D5)."""
         return f"{self.service}.{self.namespace}.svc"
 
 
-class APIService(NamedTuple):
-    """One group version. ``backend`` is None where the control plane itself serves it."""
+class APIServiceInfo(NamedTuple):
+    """A group version. ``backend`` is None if the control plane itself serves it."""
 
     name: str
     group: str
     version: str
     group_priority: int
     version_priority: int
-    backend: Backend | None
+    backend: ServiceBackend | None
 
     @property
     def path(self) -> str:
-        """Of the group version's discovery."""
+        """The path of the group version's discovery."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
 
-def read(obj: Obj) -> APIService:
-    """An ``apiregistration.k8s.io/v1`` APIService; what its kind has validated is relied on."""
+def read(obj: Obj) -> APIServiceInfo:
+    """The APIService in an ``apiregistration.k8s.io/v1`` object, which its kind has validated."""
     spec: dict[str, Any] = obj.get("spec") or {}
     service: dict[str, Any] | None = spec.get("service")
     backend = None
     if service is not None:
         bundle = spec.get("caBundle")
-        backend = Backend(
+        backend = ServiceBackend(
             service.get("namespace", ""),
             service.get("name", ""),
             int(service.get("port") or 443),
             _decoded(bundle) if bundle else None,
             bool(spec.get("insecureSkipTLSVerify")),
         )
-    return APIService(
+    return APIServiceInfo(
         obj["metadata"]["name"],
         spec.get("group", ""),
         spec.get("version", ""),
@@ -69,9 +69,9 @@ def read(obj: Obj) -> APIService:
     )
 
 
-def by_group(services: Iterable[APIService]) -> dict[str, list[APIService]]:
-    """Groups, the most important first, with their versions in order (``helper.SortedByGroupAndVersion``)."""
-    groups: dict[str, list[APIService]] = {}
+def by_group(services: Iterable[APIServiceInfo]) -> dict[str, list[APIServiceInfo]]:
+    """The groups in order of priority, with their versions in order (``helper.SortedByGroupAndVersion``)."""
+    groups: dict[str, list[APIServiceInfo]] = {}
     for service in sorted(services, key=lambda each: (-each.group_priority, each.name)):
         groups.setdefault(service.group, []).append(service)
     for versions in groups.values():

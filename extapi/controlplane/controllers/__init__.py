@@ -1,4 +1,4 @@
-"""What keeps the control plane's objects as they should be: controllers as an author writes them, each a loop of its own.
+"""The control plane's controllers, written as an author writes them.
 
-They know the API alone, through the server's own client; another server's resources look to them like ours.
+They know only the API, through the server's own client: another server's resources look the same as ours.
 """

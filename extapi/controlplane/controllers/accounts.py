@@ -1,4 +1,4 @@
-"""What is in every namespace: the service account ``default``, and the CA by which pods would know kube-apiserver.
+"""The objects that every namespace has: the service account ``default`` and the CA certificate of kube-apiserver.
 
 Source: ``kubernetes/pkg/controller/serviceaccount`` and ``kubernetes/pkg/controller/certificates/rootcacertpublisher``.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi import Context, Informer
-from extapi.client.kube import Client, ResourceName
-from extapi.errors import AlreadyExists
+from extapi import AlreadyExists, Context, Informer
+from extapi.controlplane.controllers.resources import NamespacedResource
 
-ACCOUNTS = ResourceName("", "v1", "serviceaccounts")
-CONFIG_MAPS = ResourceName("", "v1", "configmaps")
+ACCOUNTS = NamespacedResource("", "v1", "serviceaccounts")
+CONFIG_MAPS = NamespacedResource("", "v1", "configmaps")
 ROOT_CA = "kube-root-ca.crt"
 _ABOUT = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal "
@@ -21,11 +20,15 @@ _ABOUT = (
 
 
 class AccountController:
-    """Makes both where they are missing, and puts the CA right where it was changed. ``root_ca``: PEM."""
+    """Creates both where they are missing, and restores a changed CA certificate.
+
+    Args:
+        root_ca: The CA certificate, PEM.
+    """
 
     def __init__(self, root_ca: str) -> None:
         annotations = {"kubernetes.io/description": _ABOUT}
-        self._wanted: dict[ResourceName, dict[str, Any]] = {
+        self._wanted: dict[NamespacedResource, dict[str, Any]] = {
             ACCOUNTS: {"metadata": {"name": "default"}},
             CONFIG_MAPS: {"metadata": {"name": ROOT_CA, "annotations": annotations}, "data": {"ca.crt": root_ca}},
         }
@@ -45,7 +48,7 @@ class AccountController:
         for resource, wanted in self._wanted.items():
             name = wanted["metadata"]["name"]
             content[resource] = context.informer(
-                *(resource.group, resource.version, resource.resource),
+                *resource,
                 field_selector=f"metadata.name={name}",
                 on_change=content_changed,
             )
@@ -55,21 +58,21 @@ class AccountController:
             if namespace is None or "deletionTimestamp" in namespace["metadata"]:
                 return
             for resource, informer in content.items():
-                await self._ensure(context.client, name, resource, informer)
+                await self._ensure(context, name, resource, informer)
 
-        for followed in (namespaces, *content.values()):
-            await followed.wait_synced()
+        for informer in (namespaces, *content.values()):
+            await informer.wait_synced()
         await queue.each(fill)
 
-    async def _ensure(self, client: Client, namespace: str, resource: ResourceName, informer: Informer) -> None:
+    async def _ensure(self, context: Context, namespace: str, resource: NamespacedResource, informer: Informer) -> None:
         wanted = self._wanted[resource]
         name = wanted["metadata"]["name"]
         found = informer.get(namespace, name)
         if found is None:
             try:
-                await client.create(resource, wanted, namespace=namespace)
+                await context.create(*resource, wanted, namespace=namespace)
             except AlreadyExists:
-                return  # the informer has not heard of it yet
+                return  # the informer has not seen it yet
         elif "data" in wanted and found.get("data") != wanted["data"]:
             data = {**dict.fromkeys(found.get("data", ())), **wanted["data"]}
-            await client.patch(resource, name, {"data": data}, namespace=namespace)
+            await context.patch(*resource, name, {"data": data}, namespace=namespace)

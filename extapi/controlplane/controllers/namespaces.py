@@ -1,4 +1,4 @@
-"""Empties a namespace that is being deleted, in every group, then lets it go.
+"""Deletes the content of a namespace that is being deleted, in every group, then its finalizer.
 
 Source: ``kubernetes/pkg/controller/namespace/deletion``; conditions, reasons and messages are those of
 ``status_condition_utils.go``.
@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from extapi import ApiError, Conflict, Context, NotFound
+from extapi import ApiError, Conflict, Context, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
-from extapi.client.base import TransportError
-from extapi.client.clock import Clock
-from extapi.client.kube import Client, ResourceName
-from extapi.controlplane.controllers.resources import Discovered, namespaced_resources
+from extapi.controlplane.controllers.resources import (
+    Discovered,
+    NamespacedResource,
+    Remaining,
+    namespaced_resources,
+    remaining,
+)
 
-NAMESPACES = ResourceName("", "v1", "namespaces")
+NAMESPACES = NamespacedResource("", "v1", "namespaces")
 FINALIZER = "kubernetes"
 
 WAIT = 2.0
-"""Seconds until a namespace is looked at again in which something is left, which others have to let go."""
+"""Seconds between attempts while something is left that others have to release."""
 
-_BACKGROUND = {"propagationPolicy": "Background"}
 _FINE = {
     "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
     "NamespaceDeletionGroupVersionParsingFailure": ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
@@ -38,7 +38,7 @@ _FINE = {
 
 
 class NamespaceController:
-    """Follows namespaces; each that is marked for deletion is emptied, again and again until nothing is left."""
+    """Follows namespaces, and empties those that are being deleted until nothing is left."""
 
     async def run(self, context: Context) -> None:
         """Work until cancelled."""
@@ -49,26 +49,26 @@ class NamespaceController:
                 queue.add(namespace["metadata"]["name"])
 
         async def empty(name: str) -> float | None:
-            return None if await _emptied(context.client, name, context.clock) else WAIT
+            return None if await _emptied(context, name) else WAIT
 
-        namespaces = context.informer(NAMESPACES.group, NAMESPACES.version, NAMESPACES.resource, on_change=changed)
+        namespaces = context.informer(*NAMESPACES, on_change=changed)
         await namespaces.wait_synced()
         await queue.each(empty)
 
 
-async def _emptied(client: Client, name: str, clock: Clock) -> bool:
-    """Whether the namespace needs no more of us. What stands in the way is written into its conditions."""
+async def _emptied(context: Context, name: str) -> bool:
+    """Whether nothing is left to do for the namespace. What prevents its end is written to its conditions."""
     try:
-        namespace = await client.get(NAMESPACES, name)
+        namespace = await context.get(*NAMESPACES, name)
         if "deletionTimestamp" not in namespace["metadata"] or FINALIZER not in namespace["spec"].get("finalizers", ()):
             return True
-        problems = await _Content(client, name).remove()
-        namespace = await _tell(client, namespace, problems, format_timestamp(clock.seconds()))
+        problems = await _Content(context, name).remove()
+        namespace = await _write_conditions(context, namespace, problems)
         if problems:
             return False
         left = [each for each in namespace["spec"].get("finalizers", ()) if each != FINALIZER]
         namespace["spec"] = {**namespace["spec"], "finalizers": left}
-        await client.update(NAMESPACES, name, namespace, subresource="finalize")
+        await context.update(*NAMESPACES, namespace, subresource="finalize")
     except NotFound:
         return True
     except Conflict:
@@ -76,35 +76,24 @@ async def _emptied(client: Client, name: str, clock: Clock) -> bool:
     return True
 
 
-class _Metadata(msgspec.Struct):
-    name: str
-    finalizers: list[str] | None = None
-
-
-class _Item(msgspec.Struct):
-    metadata: _Metadata
-
-
-class _List(msgspec.Struct):
-    """What is read of a list, which may come from any extension server."""
-
-    items: list[_Item]
-
-
 class _Content:
-    """What is in one namespace."""
+    """The content of one namespace."""
 
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client = client
+    def __init__(self, context: Context, namespace: str) -> None:
+        self._context = context
         self._namespace = namespace
         self._errors: list[str] = []
         self._remaining: dict[str, int] = {}
         self._finalizers: dict[str, int] = {}
 
     async def remove(self) -> dict[str, tuple[str, str]]:
-        """Delete all of it. What is wrong then: types of conditions with reason and message."""
+        """Delete all of it.
+
+        Returns:
+            The remaining problems: reason and message by the condition's type.
+        """
         try:
-            found = await namespaced_resources(self._client)
+            found = await namespaced_resources(self._context)
         except (ApiError, TransportError) as error:
             return {"NamespaceDeletionDiscoveryFailure": ("DiscoveryFailed", str(error))}
         for resource, verbs in found.resources.items():
@@ -114,9 +103,9 @@ class _Content:
                 self._errors.append(str(error))
         return dict(self._problems(found))
 
-    async def _remove(self, resource: ResourceName, verbs: frozenset[str]) -> None:
+    async def _remove(self, resource: NamespacedResource, verbs: frozenset[str]) -> None:
         if "deletecollection" in verbs:
-            await self._client.delete(resource, namespace=self._namespace, options=_BACKGROUND)
+            await self._context.delete_collection(*resource, namespace=self._namespace, propagation="Background")
         if "list" not in verbs:
             return
         left = await self._left(resource)
@@ -125,24 +114,19 @@ class _Content:
                 await self._delete(resource, each.name)
             left = await self._left(resource)
         if left:
-            self._remaining[f"{resource.resource}.{resource.group}"] = len(left)
+            self._remaining[resource.qualified()] = len(left)
         for each in left:
             for finalizer in each.finalizers or ():
                 self._finalizers[finalizer] = self._finalizers.get(finalizer, 0) + 1
 
-    async def _left(self, resource: ResourceName) -> list[_Metadata]:
-        """What is still there. Raises TransportError for an answer that is no list."""
-        answer = await self._client.list(resource, namespace=self._namespace)
-        try:
-            return [each.metadata for each in msgspec.convert(answer, _List).items]
-        except msgspec.ValidationError as error:
-            raise TransportError(f"{resource.resource}.{resource.group}: the answer is no list: {error}") from error
+    async def _left(self, resource: NamespacedResource) -> list[Remaining]:
+        return await remaining(self._context, resource, self._namespace)
 
-    async def _delete(self, resource: ResourceName, name: str) -> None:
+    async def _delete(self, resource: NamespacedResource, name: str) -> None:
         try:
-            await self._client.delete(resource, name, namespace=self._namespace, options=_BACKGROUND)
+            await self._context.delete(*resource, name, namespace=self._namespace, propagation="Background")
         except NotFound:
-            return  # somebody else was faster
+            return  # somebody else deleted it first
 
     def _problems(self, found: Discovered) -> list[tuple[str, tuple[str, str]]]:
         problems = []
@@ -172,10 +156,11 @@ def _counted(counts: Mapping[str, int], text: str) -> str:
     return ", ".join(sorted(f"{name} {text.format(count)}" for name, count in counts.items()))
 
 
-async def _tell(
-    client: Client, namespace: dict[str, Any], problems: Mapping[str, tuple[str, str]], now: str
+async def _write_conditions(
+    context: Context, namespace: dict[str, Any], problems: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """The namespace with conditions that say what is wrong, written only where they say something new."""
+    """Write the problems to the namespace's conditions, if they changed; the namespace as it is then."""
+    now = format_timestamp(context.clock.seconds())
     before = {each["type"]: each for each in namespace.get("status", {}).get("conditions", ())}
     conditions = dict(before)
     for kind, fine in _FINE.items():
@@ -183,12 +168,10 @@ async def _tell(
         truth = "True" if kind in problems else "False"
         old = before.get(kind, {})
         since = old["lastTransitionTime"] if old.get("status") == truth else now
-        told = {"type": kind, "status": truth, "lastTransitionTime": since, "reason": reason, "message": message}
-        if told != old:
-            conditions[kind] = told
+        condition = {"type": kind, "status": truth, "lastTransitionTime": since, "reason": reason, "message": message}
+        if condition != old:
+            conditions[kind] = condition
     if conditions == before:
         return namespace
     status = {**namespace.get("status", {}), "phase": "Terminating", "conditions": list(conditions.values())}
-    return await client.update(
-        NAMESPACES, namespace["metadata"]["name"], {**namespace, "status": status}, subresource="status"
-    )
+    return await context.update(*NAMESPACES, {**namespace, "status": status}, subresource="status")

@@ -1,4 +1,4 @@
-"""Fills the rules of aggregated ClusterRoles: those of every ClusterRole that their selectors choose.
+"""Fills in the rules of aggregated ClusterRoles, from all ClusterRoles that their selectors match.
 
 Source: ``kubernetes/pkg/controller/clusterroleaggregation``.
 """
@@ -12,21 +12,21 @@ import msgspec
 
 from extapi import Context, NotFound
 from extapi.api.labelselectors import selector_of
-from extapi.client.kube import ResourceName
+from extapi.controlplane.controllers.resources import NamespacedResource
 
 GROUP = "rbac.authorization.k8s.io"
-CLUSTER_ROLES = ResourceName(GROUP, "v1", "clusterroles")
+CLUSTER_ROLES = NamespacedResource(GROUP, "v1", "clusterroles")
 _ALL = ""
-"""What is in the queue for every aggregated role; no role is called that."""
+"""The queue's key for all aggregated roles; no role has an empty name."""
 
 
 class RoleAggregationController:
-    """Whenever any ClusterRole changes, looks at each that has an aggregationRule."""
+    """Updates every ClusterRole that has an aggregationRule whenever any ClusterRole changes."""
 
     async def run(self, context: Context) -> None:
         """Work until cancelled."""
         queue = context.queue()
-        roles = context.informer(GROUP, "v1", "clusterroles", on_change=lambda _event, _role: queue.add(_ALL))
+        roles = context.informer(*CLUSTER_ROLES, on_change=lambda _event, _role: queue.add(_ALL))
 
         async def fill(name: str) -> None:
             if name == _ALL:
@@ -40,18 +40,19 @@ class RoleAggregationController:
             rules = aggregated(role, roles.items())
             if rules != (role.get("rules") or []):
                 try:
-                    await context.client.patch(CLUSTER_ROLES, name, {"rules": rules})
+                    await context.patch(*CLUSTER_ROLES, name, {"rules": rules})
                 except NotFound:
-                    return  # it has gone meanwhile
+                    return  # it was deleted in the meantime
 
         await roles.wait_synced()
         await queue.each(fill)
 
 
 def aggregated(role: dict[str, Any], roles: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rules of all other roles that ``role`` selects: by the order of their names, each rule once.
+    """The rules of all other roles that ``role`` selects, ordered by the roles' names, each rule once.
 
-    Raises BadRequest for a selector that is not valid.
+    Raises:
+        BadRequest: A selector is not valid.
     """
     rules: dict[bytes, dict[str, Any]] = {}
     by_name: dict[str, dict[str, Any]] = {each["metadata"]["name"]: each for each in roles}

@@ -1,5 +1,5 @@
-"""The kinds of the local control plane: their types, and the rules of writing them, as kube-apiserver has them.
+"""The kinds of the development control plane: their types, columns and strategies, as in kube-apiserver.
 
-One module an API group or so; each says what its kinds are and nothing about who answers for them. No field is marked
-as required: as kube-apiserver does, what is missing is read as empty, and then refused by the rule that is about it.
+About one module per API group. Must not know what serves them. No field is marked as required: as in kube-apiserver, a
+missing field is read as empty, and then refused by its rule.
 """

@@ -1,12 +1,14 @@
-"""CustomResourceDefinitions, of which there are none here: clients look whether a kind is one of them.
+"""CustomResourceDefinitions, of which there are none here: clients look up whether a kind is one of them.
 
-kubectl does so before it validates what it cannot patch, such as a review. Reading works as everywhere; nothing can be
-written, which says more clearly than a definition without effect that custom resources are not served.
+kubectl does so before it validates a kind that it cannot patch, such as a review. They can be read, but not written: a
+refusal is clearer than a definition without effect.
 """
 
 from __future__ import annotations
 
 from extapi import CLUSTER, Object
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import CREATED_AT, kind_of
 
 
@@ -21,5 +23,5 @@ CUSTOM_RESOURCE_DEFINITION = kind_of(
     short_names=["crd", "crds"],
     categories=["api-extensions"],
     columns=[CREATED_AT],
-    native={"without": frozenset({"create", "update", "patch", "delete", "deletecollection"})},
+    behaviour=built_in(MESSAGES, without=frozenset({"create", "update", "patch", "delete", "deletecollection"})),
 )

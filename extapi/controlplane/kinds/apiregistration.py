@@ -1,4 +1,4 @@
-"""APIServices: which group and version is served by whom. Their status is the aggregator's."""
+"""APIServices: the server of each group and version. The aggregator writes their status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from extapi import CLUSTER, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.names import dns1035_label, dns1123_subdomain, path_segment
-from extapi.codec.gobytes import byte_count
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.gobytes import byte_count
+from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import (
     AGE,
     Base64,
@@ -23,7 +25,7 @@ from extapi.errors import go_quote
 
 
 class ServiceReference(Struct):
-    """The service that serves the API."""
+    """The service that serves an API."""
 
     namespace: Annotated[Text, Description("The namespace of the service.")] = None
     name: Annotated[Text, Description("The name of the service.")] = None
@@ -31,19 +33,21 @@ class ServiceReference(Struct):
 
 
 class APIServiceSpec(Struct, rename=spelled):
-    """Where a group and version is served."""
+    """The server of a group and version."""
 
-    service: Annotated[ServiceReference | None, Description("Left out: this server itself serves it.")] = None
+    service: Annotated[ServiceReference | None, Description("Without it, this server itself serves the API.")] = None
     group: Annotated[Text, Description("The API group.")] = None
     version: Annotated[Text, Description("The version of the group.")] = None
-    insecure_skip_tls_verify: Annotated[bool | None, Description("Do not look at the server's certificate.")] = None
-    ca_bundle: Annotated[Base64 | None, Description("PEM, in base64: who signs the server's certificate.")] = None
+    insecure_skip_tls_verify: Annotated[bool | None, Description("Do not verify the server's certificate.")] = None
+    ca_bundle: Annotated[Base64 | None, Description("The authorities of the server's certificate: PEM in base64.")] = (
+        None
+    )
     group_priority_minimum: Annotated[Int32, Description("Groups with higher ones come first.")] = 0
     version_priority: Annotated[Int32, Description("Versions of the group with higher ones come first.")] = 0
 
 
 class APIServiceStatus(Struct):
-    """Whether the API is there."""
+    """Whether the API is available."""
 
     conditions: Conditions = []
 
@@ -56,17 +60,20 @@ class APIService(Object):
 
 
 class APIServiceStrategy(Strategy):
-    """An APIService is named after what it serves, and says how the server is to be trusted (spec D17)."""
+    """An APIService is named after its version and group, and says how to trust its server (behaviour D17)."""
 
     def prepare(self, obj: APIService, old: APIService | None) -> None:
-        """Fill in the port; read the certificates."""
+        """Fill in the port, and normalize the certificates."""
         del old
         obj.spec.ca_bundle = canonical("APIService", obj.spec.ca_bundle or "") or None
         if obj.spec.service is not None and obj.spec.service.port is None:
             obj.spec.service.port = 443
 
     def validate(self, obj: APIService, old: APIService | None) -> Iterable[FieldError]:
-        """``ValidateAPIService``; and the words of conditions, which only a write of status can change."""
+        """Check the name, the priorities and the trust, and the statuses of conditions.
+
+        Source: ``kube-aggregator/pkg/apis/apiregistration/validation/validation.go`` ValidateAPIService.
+        """
         del old
         spec, group, version = obj.spec, obj.spec.group or "", obj.spec.version or ""
         wanted = f"{version}.{group}"
@@ -93,7 +100,7 @@ class APIServiceStrategy(Strategy):
 
 
 def _broken_trust(spec: APIServiceSpec) -> Iterable[FieldError]:
-    """Which server it is, and how it is recognised."""
+    """The rules of the service, and of how its certificate is verified."""
     bundle, insecure = spec.ca_bundle or "", bool(spec.insecure_skip_tls_verify)
     if spec.service is None:
         if bundle:
@@ -120,7 +127,7 @@ def _service(obj: dict[str, Any]) -> str:
 
 
 def _available(obj: dict[str, Any]) -> str:
-    """True, or another verdict with its reason."""
+    """The cell Available: True, or another status with its reason."""
     for condition in obj.get("status", {}).get("conditions", ()):
         if condition["type"] == "Available":
             reason = "" if condition["status"] == "True" else condition.get("reason", "")
@@ -134,5 +141,11 @@ API_SERVICE = kind_of(
     categories=["api-extensions"],
     columns=[Column("Service", cell=_service), Column("Available", cell=_available), AGE],
     strategy=APIServiceStrategy(),
-    native={"names": path_segment, "unconditional_update": False, "finalizers": False, "part_metadata": False},
+    behaviour=built_in(
+        MESSAGES,
+        names=path_segment,
+        unconditional_update=False,
+        qualified_finalizers=False,
+        subresource_metadata=False,
+    ),
 )

@@ -1,4 +1,4 @@
-"""Who somebody is: reviews, which are answered and never kept."""
+"""The virtual kinds of ``authentication.k8s.io``: reviews of tokens and of the client itself, and requests for tokens."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from typing import Annotated
 from extapi import Atomic, Description, Object, Struct
 from extapi.controlplane.kinds.parts import Extra, Text, Time
 
-Audiences = Annotated[list[str], Atomic(), Description("For whom a token is meant.")]
+Audiences = Annotated[list[str], Atomic(), Description("The recipients that a token is for.")]
 
 
 class UserInfo(Struct):
-    """A user as an authenticator knows them."""
+    """A user, as authenticated."""
 
-    username: Annotated[Text, Description("The name that is unique among all users.")] = None
-    uid: Annotated[Text, Description("What tells the user from others of that name over time.")] = None
+    username: Annotated[Text, Description("The name, unique among all users.")] = None
+    uid: Annotated[Text, Description("Identifies the user among others that have the same name over time.")] = None
     groups: Annotated[list[str], Atomic(), Description("The groups that the user is in.")] = []
     extra: Extra = {}
 
 
 class TokenReviewSpec(Struct):
-    """The token in question."""
+    """The token to review."""
 
     token: Annotated[Text, Description("The bearer token.")] = None
     audiences: Audiences = []
 
 
 class TokenReviewStatus(Struct):
-    """Whose token it is."""
+    """The user of the token."""
 
-    authenticated: Annotated[bool | None, Description("Whether it is anybody's token.")] = None
+    authenticated: Annotated[bool | None, Description("Whether the token is valid.")] = None
     user: UserInfo = UserInfo()
     audiences: Audiences = []
-    error: Annotated[Text, Description("Why it could not be told.")] = None
+    error: Annotated[Text, Description("Why the token could not be checked.")] = None
 
 
 class TokenReview(Object):
-    """Asks whose token something is."""
+    """Asks for the user of a token."""
 
     spec: TokenReviewSpec = TokenReviewSpec()
     status: TokenReviewStatus = TokenReviewStatus()
 
 
 class BoundObjectReference(Struct):
-    """The object that a token ends with."""
+    """The object on whose existence a token depends."""
 
     kind: Annotated[Text, Description("Pod, Node or Secret.")] = None
     api_version: Annotated[Text, Description("Its version.")] = None
@@ -52,10 +52,10 @@ class BoundObjectReference(Struct):
 
 
 class TokenRequestSpec(Struct):
-    """What the token shall be."""
+    """The wanted token."""
 
     audiences: Audiences = []
-    expiration_seconds: Annotated[int | None, Description("How long it shall be valid.")] = 3600
+    expiration_seconds: Annotated[int | None, Description("How long the token is valid, in seconds.")] = 3600
     bound_object_ref: BoundObjectReference | None = None
 
 
@@ -63,7 +63,7 @@ class TokenRequestStatus(Struct):
     """The token."""
 
     token: Annotated[str, Description("The bearer token.")] = ""
-    expiration_timestamp: Annotated[Time, Description("Until when it is valid.")] = None
+    expiration_timestamp: Annotated[Time, Description("When the token expires.")] = None
 
 
 class TokenRequest(Object):
@@ -74,12 +74,12 @@ class TokenRequest(Object):
 
 
 class SelfSubjectReviewStatus(Struct):
-    """Who asked."""
+    """The user of the request."""
 
     user_info: UserInfo = UserInfo()
 
 
 class SelfSubjectReview(Object):
-    """Asks who the client itself is."""
+    """Asks for the user of the request itself."""
 
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()

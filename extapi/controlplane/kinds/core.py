@@ -1,4 +1,4 @@
-"""The kinds of the core group that are nobody's own: namespaces, service accounts, and from ``data`` beside what they hold."""
+"""Namespaces and service accounts; :mod:`~extapi.controlplane.kinds.data` has the core group's config maps and secrets."""
 
 from __future__ import annotations
 
@@ -21,46 +21,50 @@ from extapi import (
 from extapi.api.markers import MergeKey
 from extapi.api.names import dns1123_label, qualified_name
 from extapi.api.types import Obj
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.authentication import TokenRequest
 from extapi.controlplane.kinds.data import CONFIG_MAP, SECRET
+from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import AGE, Conditions, LocalReference, Reference, Text, kind_of
 
 __all__ = ["CONFIG_MAP", "NAMESPACE", "SECRET", "service_account"]
 
 
 class NamespaceSpec(Struct):
-    """What keeps a namespace."""
+    """The finalizers of a namespace."""
 
-    finalizers: Annotated[list[str], Atomic(), Description("Must be empty before the namespace goes.")] = []
+    finalizers: Annotated[list[str], Atomic(), Description("The namespace is removed when this list is empty.")] = []
 
 
 class NamespaceStatus(Struct):
-    """Where a namespace is in its life."""
+    """The phase of a namespace."""
 
     phase: Annotated[Text, Description("Active or Terminating.")] = None
     conditions: Conditions = []
 
 
 class Namespace(Object):
-    """A scope for names: objects of most kinds live in one."""
+    """A scope for names, in which objects of most kinds live."""
 
     spec: NamespaceSpec = NamespaceSpec()
     status: NamespaceStatus = NamespaceStatus()
 
 
 class ServiceAccount(Object):
-    """An identity for programs. Its user is system:serviceaccount:NAMESPACE:NAME."""
+    """An identity for programs, whose user is system:serviceaccount:NAMESPACE:NAME."""
 
     secrets: Annotated[list[Reference], ListMap("name"), MergeKey("name"), Description("Deprecated.")] = []
     image_pull_secrets: Annotated[list[LocalReference], Atomic(), Description("Secrets for pulling images.")] = []
-    automount_service_account_token: Annotated[bool | None, Description("Whether pods get a token of it.")] = None
+    automount_service_account_token: Annotated[bool | None, Description("Whether pods get a token of the account.")] = (
+        None
+    )
 
 
 class NamespaceStrategy(Strategy):
-    """A namespace stays until its finalizers have emptied it. They are changed through ``finalize`` only."""
+    """A namespace stays until its list of finalizers is empty. Only ``finalize`` changes that list."""
 
     def prepare(self, obj: Namespace, old: Namespace | None) -> None:
-        """Begin the life of a namespace; keep its finalizers later."""
+        """Set the phase and the finalizer of a new namespace; keep the finalizers of an old one."""
         if old is not None:
             obj.spec.finalizers = old.spec.finalizers
             return
@@ -69,7 +73,7 @@ class NamespaceStrategy(Strategy):
             obj.spec.finalizers.append("kubernetes")
 
     def validate(self, obj: Namespace, old: Namespace | None) -> Iterable[FieldError]:
-        """The finalizers have names, and the phase fits. Source: ``ValidateNamespace`` and its updates."""
+        """Check the finalizers and the phase. Source: ``kubernetes/pkg/apis/core/validation`` ValidateNamespace."""
         for index, name in enumerate(obj.spec.finalizers):
             path = "spec.finalizers" if old is None else f"spec.finalizers[{index}]"
             for problem in qualified_name(name):
@@ -85,18 +89,18 @@ class NamespaceStrategy(Strategy):
             why = "may only be 'Terminating' if `deletionTimestamp` is not empty"
             yield FieldError.invalid("status.Phase", phase, why)
 
-    def begin_deletion(self, obj: Namespace) -> None:
-        """From now on nothing can be created in it."""
+    def prepare_for_deletion(self, obj: Namespace) -> None:
+        """Set the phase in which nothing can be created in the namespace."""
         obj.status.phase = "Terminating"
         obj.metadata.deletion_grace_period_seconds = None
 
-    def holds(self, obj: Namespace) -> bool:
-        """Until the last finalizer is gone."""
+    def blocks_deletion(self, obj: Namespace) -> bool:
+        """Whether there are finalizers."""
         return bool(obj.spec.finalizers)
 
 
-def _named_by_label(obj: Obj) -> None:
-    """Every namespace has its name as a label, whatever is written of it."""
+def _label_with_name(obj: Obj) -> None:
+    """Give a namespace its name as a label, whatever is written."""
     metadata = obj["metadata"]
     if metadata.get("name"):
         metadata["labels"] = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata["name"]}
@@ -110,20 +114,22 @@ NAMESPACE = kind_of(
     strategy=NamespaceStrategy(),
     selectable=[".status.phase"],
     subresources={"finalize": Subresource(field="spec", without=frozenset({"get", "patch"}))},
-    native={"names": dns1123_label, "without": frozenset({"deletecollection"}), "canonical": _named_by_label},
+    behaviour=built_in(
+        MESSAGES, names=dns1123_label, without=frozenset({"deletecollection"}), canonicalize=_label_with_name
+    ),
 )
 
 
 def service_account(token: Any) -> Kind:
-    """Service accounts; ``token`` answers for their subresource ``token`` (``async def create(asked, obj)``)."""
+    """Service accounts; ``token``: the REST storage of their subresource ``token``."""
     return kind_of(
         ServiceAccount,
         status=False,
         short_names=["sa"],
         subresources={
             "token": Subresource(
-                serves=token, group="authentication.k8s.io", version="v1", kind="TokenRequest", type=TokenRequest
+                rest=token, group="authentication.k8s.io", version="v1", kind="TokenRequest", type=TokenRequest
             )
         },
-        native={"returns_deleted": True},
+        behaviour=built_in(MESSAGES, returns_deleted=True),
     )

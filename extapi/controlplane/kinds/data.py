@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 
 from extapi import Column, Description, FieldError, Object, Strategy
-from extapi.codec.gobytes import byte_count
+from extapi.controlplane.kinds.gobytes import byte_count
 from extapi.controlplane.kinds.parts import AGE, Base64, canonical, kind_of
 
 LARGEST = 1024 * 1024
@@ -18,24 +18,24 @@ LARGEST = 1024 * 1024
 _KEY = "[-._a-zA-Z0-9]+"
 _IN_KEY = f"-._{ascii_letters}{digits}"
 
-Immutable = Annotated[bool | None, Description("If true, the data cannot be changed any more; only metadata can.")]
+Immutable = Annotated[bool | None, Description("If true, only metadata can be changed.")]
 
 
 class ConfigMap(Object):
-    """Configuration data for others to read."""
+    """Configuration data."""
 
     immutable: Immutable = None
     data: Annotated[dict[str, str], Description("Texts by key.")] = {}
-    binary_data: Annotated[dict[str, Base64], Description("Bytes by key; no key may stand in data too.")] = {}
+    binary_data: Annotated[dict[str, Base64], Description("Bytes by key; no key may be in data too.")] = {}
 
 
 class Secret(Object):
-    """Data that not everybody may read."""
+    """Confidential data."""
 
     immutable: Immutable = None
     data: Annotated[dict[str, Base64], Description("Bytes by key.")] = {}
-    string_data: Annotated[dict[str, str], Description("Texts that are put into data on writing; never read.")] = {}
-    type: Annotated[str, Description("What the data is for; cannot be changed.")] = "Opaque"
+    string_data: Annotated[dict[str, str], Description("Texts that a write puts into data; empty when read.")] = {}
+    type: Annotated[str, Description("The purpose of the data; cannot be changed.")] = "Opaque"
 
 
 def key_problems(key: str) -> Iterator[str]:
@@ -54,7 +54,7 @@ def key_problems(key: str) -> Iterator[str]:
 
 
 def _frozen(new: ConfigMap | Secret, old: ConfigMap | Secret | None, fields: dict[str, str]) -> Iterator[FieldError]:
-    """What was declared immutable stays; ``fields``: wire names and attributes."""
+    """Errors of changes to an immutable object; ``fields``: wire names and attributes."""
     if old is None or not old.immutable:
         return
     changed = [name for name, attribute in fields.items() if getattr(new, attribute) != getattr(old, attribute)]
@@ -63,10 +63,10 @@ def _frozen(new: ConfigMap | Secret, old: ConfigMap | Secret | None, fields: dic
 
 
 class ConfigMapStrategy(Strategy):
-    """Each key stands once, and all of it is not too large. Source: ``ValidateConfigMap``."""
+    """Keys are unique, and the data is bounded. Source: ``kubernetes/pkg/apis/core/validation`` ValidateConfigMap."""
 
     def prepare(self, obj: ConfigMap, old: ConfigMap | None) -> None:
-        """Read the base64."""
+        """Normalize the base64."""
         del old
         obj.binary_data = {key: canonical("ConfigMap", text) for key, text in obj.binary_data.items()}
 
@@ -83,14 +83,14 @@ class ConfigMapStrategy(Strategy):
                 yield FieldError.invalid(f"binaryData[{key}]", key, problem)
         size = sum(len(text.encode()) for text in obj.data.values()) + sum(map(byte_count, obj.binary_data.values()))
         if size > LARGEST:
-            yield FieldError.too_long("[]", LARGEST)  # the whole object, as kube-apiserver prints a path without a name
+            yield FieldError.too_long("[]", LARGEST)  # kube-apiserver prints the path of the whole object so
 
 
 class SecretStrategy(Strategy):
-    """A secret keeps its type, and has the keys that the type asks for. Source: ``ValidateSecret``."""
+    """A secret keeps its type, and has its type's keys. Source: ``kubernetes/pkg/apis/core/validation`` ValidateSecret."""
 
     def prepare(self, obj: Secret, old: Secret | None) -> None:
-        """Put texts into data."""
+        """Put texts into the data, and normalize the base64."""
         del old
         obj.type = obj.type or "Opaque"
         obj.data = {key: canonical("Secret", text) for key, text in obj.data.items()}
@@ -111,7 +111,7 @@ class SecretStrategy(Strategy):
 
 
 def _typed(secret: Secret) -> Iterator[FieldError]:
-    """What the type of a secret asks for."""
+    """Errors of the keys that the type of a secret requires."""
     data = secret.data
     match secret.type:
         case "kubernetes.io/service-account-token":
@@ -134,7 +134,7 @@ def _typed(secret: Secret) -> Iterator[FieldError]:
 
 
 def _json(data: dict[str, str], key: str) -> Iterator[FieldError]:
-    """The value has to be there, and a JSON object."""
+    """Errors of a required value that has to be a JSON object."""
     if key not in data:
         yield FieldError.required(f"data[{key}]")
         return

@@ -1,4 +1,4 @@
-"""Events: what happened to objects, for people to read."""
+"""Events of the core group: what happened to objects, for people to read."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Annotated, Any
 
 from extapi import Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.names import path_segment, qualified_name
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import Int32, ObjectReference, Reference, Text, Time, kind_of
 
 
 class EventSource(Struct):
-    """Who reports an event."""
+    """The reporter of an event."""
 
     component: Annotated[Text, Description("The program.")] = None
     host: Annotated[Text, Description("Where it runs.")] = None
 
 
 class EventSeries(Struct):
-    """How often an event was seen."""
+    """The repetitions of an event."""
 
-    count: Annotated[Int32 | None, Description("How often it happened so far.")] = None
+    count: Annotated[Int32 | None, Description("How often it has happened.")] = None
     last_observed_time: Annotated[Time, Description("When it happened last.")] = None
 
 
@@ -35,26 +37,29 @@ class Event(Object):
     last_timestamp: Annotated[Time, Description("When it happened last.")] = None
     count: Annotated[Int32 | None, Description("How often it happened.")] = None
     type: Annotated[Text, Description("Normal or Warning; there may be more.")] = None
-    event_time: Annotated[Time, Description("When it happened first, in the newer form of events.")] = None
+    event_time: Annotated[Time, Description("When it happened first, in events of events.k8s.io.")] = None
     series: EventSeries | None = None
     action: Annotated[Text, Description("What was done or failed.")] = None
-    related: Annotated[Reference | None, Description("A second object that had to do with it.")] = None
-    reporting_component: Annotated[str, Description("Who reports it, such as example.com/cooker.")] = ""
+    related: Annotated[Reference | None, Description("A second object that is involved.")] = None
+    reporting_component: Annotated[str, Description("The reporter, such as example.com/cooker.")] = ""
     reporting_instance: Annotated[str, Description("The process that reports it.")] = ""
 
 
 class EventStrategy(Strategy):
-    """An event stands in the namespace of what it is about. Source: ``legacyValidateEvent``."""
+    """An event is in the namespace of its object.
+
+    Source: ``kubernetes/pkg/apis/core/validation/events.go`` legacyValidateEvent.
+    """
 
     def validate(self, obj: Event, old: Event | None) -> Iterable[FieldError]:
-        """Check the namespace; and of events of the newer form, which have eventTime, that they are complete."""
+        """Check the namespace, and that events with eventTime, the newer ones, are complete."""
         del old
         namespace, about = obj.metadata.namespace, obj.involved_object.namespace or ""
-        old_form = obj.event_time is None
-        allowed = {"default"} if old_form else {"default", "kube-system"}
-        if (not about and namespace not in allowed) or (old_form and about and about != namespace):
+        legacy = obj.event_time is None
+        allowed = {"default"} if legacy else {"default", "kube-system"}
+        if (not about and namespace not in allowed) or (legacy and about and about != namespace):
             yield FieldError.invalid("involvedObject.namespace", about, "does not match event.namespace")
-        if old_form:
+        if legacy:
             return
         if not obj.reporting_component:
             yield FieldError.required("reportingComponent")
@@ -97,7 +102,7 @@ def _source(obj: dict[str, Any]) -> str:
 
 
 def _reporter(obj: dict[str, Any]) -> str:
-    """What the field selector ``source`` names (``ToSelectableFields``)."""
+    """The value of the field ``source`` (``kubernetes/pkg/registry/core/event/strategy.go`` ToSelectableFields)."""
     return (obj.get("source") or {}).get("component") or obj.get("reportingComponent") or ""
 
 
@@ -132,5 +137,5 @@ EVENT = kind_of(
         ".reportingComponent",
         ".type",
     ],
-    native={"names": path_segment, "finalizers": False, "selects": {"source": _reporter}},
+    behaviour=built_in(MESSAGES, names=path_segment, qualified_finalizers=False, computed={"source": _reporter}),
 )

@@ -1,4 +1,4 @@
-"""Events as ``events.k8s.io`` has them: the same objects as those of the core group, under other names and stricter rules.
+"""Events of ``events.k8s.io``: the objects of the core group's events, with other names of fields and stricter rules.
 
 Source: ``kubernetes/pkg/apis/events/v1`` conversion.go, and ``ValidateEventCreate`` and ``ValidateEventUpdate`` in
 ``pkg/apis/core/validation/events.go``.
@@ -13,19 +13,20 @@ from typing import Annotated, Any
 import msgspec
 
 from extapi import Column, Description, FieldError, Object, Strategy, Struct
-from extapi.api.native import Stored
+from extapi.api.behaviour import StoredAs
 from extapi.api.timestamp import parse_timestamp
 from extapi.api.types import Obj
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds import events as core
 from extapi.controlplane.kinds.events import EventSource
+from extapi.controlplane.kinds.messages import EVENTS
 from extapi.controlplane.kinds.parts import Int32, ObjectReference, Reference, Text, Time, kind_of
-from extapi.controlplane.protobuf import EVENTS
 
 
 class EventSeries(Struct):
-    """How often an event was seen."""
+    """The repetitions of an event."""
 
-    count: Annotated[Int32, Description("How often it happened so far.")] = 0
+    count: Annotated[Int32, Description("How often it has happened.")] = 0
     last_observed_time: Annotated[Time, Description("When it happened last.")] = None
 
 
@@ -34,12 +35,12 @@ class Event(Object):
 
     event_time: Annotated[Time, Description("When it happened first.")] = None
     series: EventSeries | None = None
-    reporting_controller: Annotated[Text, Description("Who reports it, such as example.com/cooker.")] = None
+    reporting_controller: Annotated[Text, Description("The reporter, such as example.com/cooker.")] = None
     reporting_instance: Annotated[Text, Description("The process that reports it.")] = None
     action: Annotated[Text, Description("What was done or failed.")] = None
     reason: Annotated[Text, Description("Why, in one word for programs.")] = None
     regarding: Annotated[Reference, Description("What the event is about.")] = ObjectReference()
-    related: Annotated[Reference | None, Description("A second object that had to do with it.")] = None
+    related: Annotated[Reference | None, Description("A second object that is involved.")] = None
     note: Annotated[Text, Description("What happened, for people.")] = None
     type: Annotated[Text, Description("Normal or Warning.")] = None
     deprecated_source: Annotated[EventSource, Description("The source of an event of the core group.")] = EventSource()
@@ -57,26 +58,26 @@ _CORE = {
     "deprecatedCount": "count",
     "reportingController": "reportingComponent",
 }
-"""What is called otherwise in the core group."""
+"""Fields with another name in the core group."""
 _ALIKE = ("reason", "type", "eventTime", "series", "action", "related", "reportingInstance")
 _NAMES = {**{name: name for name in _ALIKE}, **_CORE}
 
 
 def as_core(obj: Obj) -> Obj:
-    """The content of an event in the words of the core group."""
+    """The content of an event, with the core group's names."""
     return {theirs: obj[ours] for ours, theirs in _NAMES.items() if obj.get(ours) is not None}
 
 
 def from_core(obj: Obj) -> Obj:
-    """The reverse; texts and counts that are empty there are not there at all here."""
+    """The reverse. Empty texts and counts are left out."""
     return {ours: obj[theirs] for ours, theirs in _NAMES.items() if obj.get(theirs) not in (None, "", 0)}
 
 
 class EventStrategy(Strategy):
-    """An event is complete when it is made; later only its series and metadata change."""
+    """An event is complete when it is created. Only its series and metadata can change."""
 
     def validate(self, obj: Event, old: Event | None) -> Iterable[FieldError]:
-        """The rules of the core group, and the stricter ones of this one. Paths are those of the core group, as in Kubernetes."""
+        """Check the core group's rules and the stricter ones. Paths in errors have the core group's names, as in Kubernetes."""
         new = msgspec.to_builtins(obj)
         legacy = msgspec.convert({**new, **as_core(new)}, core.Event)
         for error in core.EventStrategy().validate(legacy, None):
@@ -133,7 +134,7 @@ _FROZEN = (
 
 
 def _changed(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """What must stay as it was."""
+    """Errors of changed fields that are immutable."""
     for name in _FROZEN:
         one, other = new.get(name) or None, old.get(name) or None
         if name == "eventTime":
@@ -144,7 +145,7 @@ def _changed(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 
 def _moment(text: str | None) -> tuple[Any, str] | None:
-    """A time to the microsecond: clients may write fewer digits than they have read."""
+    """A time, to the microsecond: clients may write fewer digits than they have read."""
     if not text:
         return None
     rest = text.partition(".")[2]
@@ -153,7 +154,7 @@ def _moment(text: str | None) -> tuple[Any, str] | None:
 
 
 def _column(column: Column) -> Column:
-    """A column of the core group's events, for one of these."""
+    """A column of the core group's events, for these."""
     made = column.cell
     if made is None:
         return column
@@ -176,9 +177,9 @@ EVENT = kind_of(
         ".reportingController",
         ".type",
     ],
-    native={
-        "protobuf": EVENTS,
-        "finalizers": False,
-        "stored": Stored(group="", kind="Event", write=as_core, read=from_core),
-    },
+    behaviour=built_in(
+        EVENTS,
+        qualified_finalizers=False,
+        stored_as=StoredAs(group="", kind="Event", write=as_core, read=from_core),
+    ),
 )

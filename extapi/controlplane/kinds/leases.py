@@ -1,4 +1,4 @@
-"""Leases: how several processes agree which of them works."""
+"""Leases, by which several processes agree on a leader."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from extapi import Column, Description, FieldError, Object, Strategy, Struct
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import AGE, Int32, Text, Time, kind_of
 
 
 class LeaseSpec(Struct):
-    """Who holds a lease, and until when."""
+    """The holder of a lease, and its duration."""
 
-    holder_identity: Annotated[Text, Description("Who holds it.")] = None
-    lease_duration_seconds: Annotated[Int32 | None, Description("How long after renewTime others wait.")] = None
+    holder_identity: Annotated[Text, Description("The holder.")] = None
+    lease_duration_seconds: Annotated[Int32 | None, Description("Seconds after renewTime for which others wait.")] = (
+        None
+    )
     acquire_time: Annotated[Time, Description("When the holder took it.")] = None
-    renew_time: Annotated[Time, Description("When the holder was last heard of.")] = None
+    renew_time: Annotated[Time, Description("When the holder renewed it last.")] = None
     lease_transitions: Annotated[Int32 | None, Description("How often the holder changed.")] = None
-    strategy: Annotated[Text, Description("How a coordinated election picks the holder.")] = None
-    preferred_holder: Annotated[Text, Description("Who should take it over.")] = None
+    strategy: Annotated[Text, Description("How a coordinated election chooses the holder.")] = None
+    preferred_holder: Annotated[Text, Description("The preferred next holder.")] = None
 
 
 class Lease(Object):
@@ -28,10 +32,10 @@ class Lease(Object):
 
 
 class LeaseStrategy(Strategy):
-    """Numbers are not negative. Source: ``ValidateLeaseSpec``."""
+    """Numbers are not negative. Source: ``kubernetes/pkg/apis/coordination/validation`` ValidateLeaseSpec."""
 
     def prepare(self, obj: Lease, old: Lease | None) -> None:
-        """Drop what belongs to coordinated elections, which are switched off here, as in kube-apiserver by default."""
+        """Drop the fields of coordinated elections, which are disabled, as in kube-apiserver by default."""
         del old
         obj.spec.strategy = obj.spec.preferred_holder = None
 
@@ -52,5 +56,5 @@ LEASE = kind_of(
     status=False,
     columns=[Column("Holder", cell=lambda obj: obj.get("spec", {}).get("holderIdentity", "")), AGE],
     strategy=LeaseStrategy(),
-    native={"unconditional_update": False, "finalizers": False},
+    behaviour=built_in(MESSAGES, unconditional_update=False, qualified_finalizers=False),
 )

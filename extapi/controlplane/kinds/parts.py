@@ -1,14 +1,14 @@
-"""What several kinds are made of, and what all of them do as Kubernetes' own kinds do and custom resources do not."""
+"""Types of fields that several kinds have, and how kinds are declared."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from extapi import (
     CLUSTER,
     Atomic,
+    BadRequest,
     Column,
     Default,
     Description,
@@ -21,25 +21,25 @@ from extapi import (
     Struct,
     Version,
 )
+from extapi.api.behaviour import Behaviour
 from extapi.api.definition import Scope
 from extapi.api.markers import MergeKey
-from extapi.api.native import Native
 from extapi.api.types import wire_name
-from extapi.codec.gobytes import canonical_bytes
-from extapi.controlplane.protobuf import MESSAGES
-from extapi.errors import BadRequest
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.gobytes import canonical_bytes
+from extapi.controlplane.kinds.messages import MESSAGES
 
 Text = str | None
-"""A string that is left out when it is empty."""
+"""A string that is omitted if it is empty."""
 Time = Annotated[str | None, Format("date-time")]
 Int32 = Annotated[int, Format("int32"), Minimum(-(2**31)), Maximum(2**31 - 1)]
 ConditionStatus = Annotated[str, Description("True, False or Unknown.")]
 Base64 = Annotated[str, Description("Bytes in base64.")]
-Extra = Annotated[dict[str, list[str]], Description("What else the authenticator said.")]
+Extra = Annotated[dict[str, list[str]], Description("Further data of the authenticator.")]
 
 
 def spelled(field: str) -> str:
-    """The wire name of a field whose name has an abbreviation in capitals: ``cluster_ips`` becomes ``clusterIPs``."""
+    """The wire name of a field, with abbreviations in capitals: ``cluster_ips`` becomes ``clusterIPs``."""
     return re.sub(r"(Ip|Tls|Url)(?=s?(?:[A-Z]|$))", lambda found: found[1].upper(), wire_name(field) or field)
 
 
@@ -48,25 +48,28 @@ CREATED_AT = Column("Created At", ".metadata.creationTimestamp")
 
 
 class ObjectReference(Struct):
-    """Names an object."""
+    """A reference to an object."""
 
     kind: Annotated[Text, Description("The kind of the object.")] = None
     namespace: Annotated[Text, Description("The namespace of the object.")] = None
     name: Annotated[Text, Default(""), Description("The name of the object.")] = None
-    uid: Annotated[Text, Description("The object with this uid, not another of its name.")] = None
-    api_version: Annotated[Text, Description("The version in which the object is meant.")] = None
-    resource_version: Annotated[Text, Description("The object as it was at this revision.")] = None
+    uid: Annotated[Text, Description("The uid of the object.")] = None
+    api_version: Annotated[Text, Description("The API version of the object.")] = None
+    resource_version: Annotated[Text, Description("The resource version of the object.")] = None
     field_path: Annotated[Text, Description("A part of the object, such as spec.containers[0].")] = None
 
 
 class LocalObjectReference(Struct):
-    """Names an object in the same namespace."""
+    """A reference to an object in the same namespace."""
 
     name: Annotated[Text, Default(""), Description("The name of the object.")] = None
 
 
-class Condition(Struct):
-    """One aspect of the state that something is in."""
+class StatusCondition(Struct):
+    """One aspect of the state of an object."""
+
+    # NamespaceCondition and APIServiceCondition, which have the same fields: those of ``metav1.Condition`` but for
+    # observedGeneration. It is not the promised ``Condition``, whose schema refuses what Go's decoder reads.
 
     type: Annotated[str, Description("What the condition is about.")] = ""
     status: ConditionStatus = ""
@@ -75,51 +78,43 @@ class Condition(Struct):
     message: Annotated[Text, Description("Why, for people.")] = None
 
 
-class LabelSelectorRequirement(Struct):
+class SelectorRequirement(Struct):
     """A key, values, and how they relate."""
 
+    # ``metav1.LabelSelectorRequirement`` and ``metav1.FieldSelectorRequirement`` as Go's decoder reads them. The promised
+    # ``LabelSelectorRequirement`` has required fields and an enum, whose refusals would have other texts.
     key: Annotated[str, Description("The key of a label.")] = ""
     operator: Annotated[str, Description("In, NotIn, Exists or DoesNotExist.")] = ""
     values: Annotated[list[str], Atomic(), Description("Values of the label.")] = []
 
 
-class LabelSelector(Struct):
-    """Selects objects by their labels; all that is said has to hold."""
-
-    match_labels: Annotated[dict[str, str], Description("Labels that have just these values.")] = {}
-    match_expressions: Annotated[list[LabelSelectorRequirement], Atomic(), Description("Further rules.")] = []
-
-
-Conditions = Annotated[list[Condition], ListMap("type"), MergeKey("type"), Description("Aspects of its state.")]
+Conditions = Annotated[list[StatusCondition], ListMap("type"), MergeKey("type"), Description("Aspects of its state.")]
 Reference = Annotated[ObjectReference, Atomic()]
 LocalReference = Annotated[LocalObjectReference, Atomic()]
-Selector = Annotated[LabelSelector, Atomic()]
 
 
-def kind_of(type_: type[Object], *, native: Mapping[str, Any] | None = None, **rules: Any) -> Kind:
-    """The kind of a type, in its only version v1; ``rules`` are those of :class:`Kind`.
+BUILT_IN: Final = built_in(MESSAGES)
+"""The behaviour of kinds whose strategy in Kubernetes overrides nothing."""
 
-    It behaves as Kubernetes' own kinds do; ``native``: where it differs from :class:`Native`.
-    """
+
+def kind_of(type_: type[Object], *, behaviour: Behaviour = BUILT_IN, **rules: Any) -> Kind:
+    """The kind of a type, with the one version v1; ``rules``: further arguments of :class:`Kind`."""
     version = {"v1": Version(type_)}
-    return Kind(
-        type_.__name__,
-        versions=version,
-        storage="v1",
-        native=Native(**{"protobuf": MESSAGES, **(native or {})}),
-        **rules,
-    )
+    return Kind(type_.__name__, versions=version, storage="v1", behaviour=behaviour, **rules)
 
 
-def review(type_: type[Object], serves: Any, *, scope: Scope = CLUSTER) -> Kind:
-    """A kind that is answered and never kept: ``serves`` has ``async def create(asked, obj)``."""
-    return kind_of(type_, scope=scope, status=False, serves=serves)
+def review(type_: type[Object], rest: Any, *, scope: Scope = CLUSTER) -> Kind:
+    """A virtual kind that can only be created, by ``rest``."""
+    return kind_of(type_, scope=scope, status=False, rest=rest)
 
 
 def canonical(kind: str, text: str) -> str:
-    """Base64 as Go writes what it reads. Raises BadRequest; ``kind``: of the object, for its text.
+    """The base64 that Go writes after reading ``text``; ``kind``: of the object.
 
-    Fields are not of the format ``byte``, since that does not allow empty ones.
+    Fields do not have the format ``byte``, since that does not allow empty ones.
+
+    Raises:
+        BadRequest: Go's decoder refuses it.
     """
     try:
         return canonical_bytes(text)

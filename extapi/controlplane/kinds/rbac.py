@@ -1,4 +1,4 @@
-"""Roles and their bindings: who may do what."""
+"""Roles and their bindings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import msgspec
 from extapi import CLUSTER, Atomic, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.labelselectors import selector_problems
 from extapi.api.names import dns1123_subdomain, path_segment
-from extapi.controlplane.kinds.parts import AGE, CREATED_AT, Selector, Text, kind_of, spelled
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.messages import MESSAGES
+from extapi.controlplane.kinds.parts import AGE, CREATED_AT, SelectorRequirement, Text, kind_of, spelled
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -18,36 +20,47 @@ Words = Annotated[list[str], Atomic()]
 
 
 class PolicyRule(Struct, rename=spelled):
-    """What a role allows; * stands for all."""
+    """Verbs and resources that a role allows. * stands for all."""
 
     verbs: Annotated[Words, Description("Verbs; * stands for all.")] = []
     api_groups: Annotated[Words, Description('API groups; "" is the core group, * stands for all.')] = []
     resources: Annotated[Words, Description("Resources; * stands for all.")] = []
     resource_names: Annotated[list[str], Atomic(), Description("Only these objects; empty: all.")] = []
-    non_resource_urls: Annotated[list[str], Atomic(), Description("Paths that are no resources; * ends one.")] = []
+    non_resource_urls: Annotated[
+        list[str], Atomic(), Description("Paths that are not resources; a * at the end stands for any rest.")
+    ] = []
 
 
 class Subject(Struct):
-    """Who is meant: a user, a group or a service account."""
+    """A user, a group or a service account."""
 
     kind: Annotated[str, Description("User, Group or ServiceAccount.")] = ""
-    api_group: Annotated[Text, Description("rbac.authorization.k8s.io; of service accounts empty.")] = None
+    api_group: Annotated[Text, Description("rbac.authorization.k8s.io; for service accounts empty.")] = None
     name: Annotated[str, Description("The name of the user, group or service account.")] = ""
-    namespace: Annotated[Text, Description("Of a service account.")] = None
+    namespace: Annotated[Text, Description("The namespace of a service account.")] = None
 
 
 class RoleRef(Struct):
-    """The role that is bound."""
+    """The role that a binding grants."""
 
     api_group: Annotated[str, Description("rbac.authorization.k8s.io.")] = ""
     kind: Annotated[str, Description("Role or ClusterRole.")] = ""
     name: Annotated[str, Description("The name of the role.")] = ""
 
 
-class AggregationRule(Struct):
-    """Which other cluster roles a cluster role is made of."""
+class ClusterRoleSelector(Struct):
+    """Selects cluster roles by their labels; all of its rules have to hold."""
 
-    cluster_role_selectors: Annotated[list[Selector], Atomic(), Description("Each selects some of them.")] = []
+    match_labels: Annotated[dict[str, str], Description("Labels that have just these values.")] = {}
+    match_expressions: Annotated[list[SelectorRequirement], Atomic(), Description("Further rules.")] = []
+
+
+class AggregationRule(Struct):
+    """The cluster roles whose rules a cluster role combines."""
+
+    cluster_role_selectors: Annotated[
+        list[Annotated[ClusterRoleSelector, Atomic()]], Atomic(), Description("Each selects some of them.")
+    ] = []
 
 
 class Role(Object):
@@ -57,28 +70,38 @@ class Role(Object):
 
 
 class ClusterRole(Object):
-    """Rights everywhere, or wherever it is bound."""
+    """Rights in the whole cluster, or in the namespaces in which it is bound."""
 
     rules: Annotated[list[PolicyRule], Atomic(), Description("What is allowed.")] = []
-    aggregation_rule: Annotated[AggregationRule | None, Description("Fills the rules from other cluster roles.")] = None
+    aggregation_rule: Annotated[AggregationRule | None, Description("The rules are those of other cluster roles.")] = (
+        None
+    )
 
 
 class RoleBinding(Object):
-    """Gives a role's rights in one namespace."""
+    """Grants a role in one namespace."""
 
-    subjects: Annotated[list[Annotated[Subject, Atomic()]], Atomic(), Description("Who gets the rights.")] = []
+    subjects: Annotated[
+        list[Annotated[Subject, Atomic()]],
+        Atomic(),
+        Description("The users, groups and service accounts that get the rights."),
+    ] = []
     role_ref: Annotated[RoleRef, Atomic(), Description("The role; cannot be changed.")] = RoleRef()
 
 
 class ClusterRoleBinding(Object):
-    """Gives a cluster role's rights everywhere."""
+    """Grants a cluster role in the whole cluster."""
 
-    subjects: Annotated[list[Annotated[Subject, Atomic()]], Atomic(), Description("Who gets the rights.")] = []
+    subjects: Annotated[
+        list[Annotated[Subject, Atomic()]],
+        Atomic(),
+        Description("The users, groups and service accounts that get the rights."),
+    ] = []
     role_ref: Annotated[RoleRef, Atomic(), Description("The cluster role; cannot be changed.")] = RoleRef()
 
 
 def _broken_rules(rules: list[PolicyRule], *, namespaced: bool) -> Iterator[FieldError]:
-    """``ValidatePolicyRule``, for each."""
+    """Errors of rules. Source: ``kubernetes/pkg/apis/rbac/validation`` ValidatePolicyRule."""
     for index, rule in enumerate(rules):
         path = f"rules[{index}]"
         if not rule.verbs:
@@ -99,10 +122,10 @@ def _broken_rules(rules: list[PolicyRule], *, namespaced: bool) -> Iterator[Fiel
 
 
 class RoleStrategy(Strategy):
-    """Each rule says whom it is about. Source: ``ValidateRole``, ``ValidateClusterRole``."""
+    """Rules are complete. Source: ``kubernetes/pkg/apis/rbac/validation`` ValidateRole and ValidateClusterRole."""
 
     def validate(self, obj: Role | ClusterRole, old: Role | ClusterRole | None) -> Iterable[FieldError]:
-        """Check rules, and what a cluster role is made of."""
+        """Check the rules, and the aggregation of a cluster role."""
         del old
         yield from _broken_rules(obj.rules, namespaced=isinstance(obj, Role))
         if isinstance(obj, Role) or obj.aggregation_rule is None:
@@ -118,7 +141,7 @@ class RoleStrategy(Strategy):
 
 
 def _broken_subject(subject: Subject, path: str, *, namespaced: bool) -> Iterator[FieldError]:
-    """``ValidateRoleBindingSubject``."""
+    """Errors of a subject. Source: ``kubernetes/pkg/apis/rbac/validation`` ValidateRoleBindingSubject."""
     if not subject.name:
         yield FieldError.required(f"{path}.name")
     group = subject.api_group or ""
@@ -138,7 +161,10 @@ def _broken_subject(subject: Subject, path: str, *, namespaced: bool) -> Iterato
 
 
 class BindingStrategy(Strategy):
-    """A binding keeps its role, and binds it to subjects that can be. Source: ``ValidateRoleBinding`` and the other."""
+    """A binding keeps its role, and its subjects are valid.
+
+    Source: ``kubernetes/pkg/apis/rbac/validation`` ValidateRoleBinding and ValidateClusterRoleBinding.
+    """
 
     def prepare(self, obj: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding | None) -> None:
         """Fill in API groups (``SetDefaults_Subject``, ``SetDefaults_RoleBinding``)."""
@@ -182,7 +208,7 @@ def _subjects(kind: str) -> Any:
     return cell
 
 
-_SHARED: dict[str, Any] = {"status": False, "native": {"names": path_segment}}
+_SHARED: dict[str, Any] = {"status": False, "behaviour": built_in(MESSAGES, names=path_segment)}
 _BINDING: dict[str, Any] = {
     **_SHARED,
     "columns": [

@@ -1,4 +1,4 @@
-"""Services. There is no network here: they are kept, and the aggregator reads where they point to."""
+"""Services. There is no network here: they are only stored, and the aggregator reads their addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from extapi import (
 )
 from extapi.api.markers import MergeKey
 from extapi.api.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
-from extapi.controlplane.kinds.parts import AGE, Condition, Int32, Text, kind_of, port_problems, spelled
+from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.messages import MESSAGES
+from extapi.controlplane.kinds.parts import AGE, Int32, StatusCondition, Text, kind_of, port_problems, spelled
 
 _EXPOSED = ("NodePort", "LoadBalancer")
 
@@ -27,18 +29,18 @@ _EXPOSED = ("NodePort", "LoadBalancer")
 class ServicePort(Struct):
     """A port that a service offers."""
 
-    name: Annotated[Text, Description("Must be there and unique where a service has several ports.")] = None
+    name: Annotated[Text, Description("Required and unique if the service has several ports.")] = None
     protocol: Annotated[str, Description("TCP, UDP or SCTP.")] = "TCP"
-    app_protocol: Annotated[Text, Description("What is spoken on the port, such as kubernetes.io/h2c.")] = None
+    app_protocol: Annotated[Text, Description("The protocol on the port, such as kubernetes.io/h2c.")] = None
     port: Annotated[Int32, Description("The number of the port.")] = 0
     target_port: Annotated[int | str | None, IntOrString(), Description("Number or name; by default port.")] = None
     node_port: Annotated[Int32 | None, Description("The port on each node; there are no nodes here.")] = None
 
 
 class ClientIPConfig(Struct):
-    """How long a client stays with one endpoint."""
+    """The duration of session affinity."""
 
-    timeout_seconds: Annotated[Int32 | None, Description("For how long, in seconds.")] = None
+    timeout_seconds: Annotated[Int32 | None, Description("The duration in seconds.")] = None
 
 
 class SessionAffinityConfig(Struct, rename=spelled):
@@ -48,26 +50,32 @@ class SessionAffinityConfig(Struct, rename=spelled):
 
 
 class ServiceSpec(Struct, rename=spelled):
-    """Where a service is to be found."""
+    """The ports and addresses of a service."""
 
     ports: Annotated[list[ServicePort], ListMap("port", "protocol"), MergeKey("port"), Description("Its ports.")] = []
-    selector: Annotated[dict[str, str], Atomic(), Description("Labels of the pods that answer.")] = {}
-    cluster_ip: Annotated[Text, Description("Kept as given: nothing is allocated.")] = None
+    selector: Annotated[dict[str, str], Atomic(), Description("Labels of the pods that serve it.")] = {}
+    cluster_ip: Annotated[Text, Description("The address. None is allocated.")] = None
     cluster_ips: Annotated[list[str], Atomic(), Description("One address of each family.")] = []
     type: Annotated[str, Description("ExternalName, ClusterIP, NodePort or LoadBalancer.")] = "ClusterIP"
-    external_ips: Annotated[list[str], Atomic(), Description("Further addresses that lead to it.")] = []
+    external_ips: Annotated[list[str], Atomic(), Description("Further addresses of the service.")] = []
     session_affinity: Annotated[str, Description("ClientIP or None.")] = "None"
-    load_balancer_ip: Annotated[Text, Description("Deprecated: the address that a load balancer is asked for.")] = None
-    load_balancer_source_ranges: Annotated[list[str], Atomic(), Description("Who may use the load balancer.")] = []
+    load_balancer_ip: Annotated[Text, Description("Deprecated: the wanted address of a load balancer.")] = None
+    load_balancer_source_ranges: Annotated[
+        list[str], Atomic(), Description("Addresses of clients that may use the load balancer.")
+    ] = []
     external_name: Annotated[Text, Description("The DNS name that an ExternalName service stands for.")] = None
     external_traffic_policy: Annotated[Text, Description("Cluster or Local: where traffic from outside goes.")] = None
     health_check_node_port: Annotated[Int32 | None, Description("The port of health checks on nodes.")] = None
-    publish_not_ready_addresses: Annotated[bool | None, Description("Count endpoints that are not ready.")] = None
-    session_affinity_config: Annotated[SessionAffinityConfig | None, Description("Its settings.")] = None
+    publish_not_ready_addresses: Annotated[bool | None, Description("Publish endpoints that are not ready.")] = None
+    session_affinity_config: Annotated[SessionAffinityConfig | None, Description("Settings of session affinity.")] = (
+        None
+    )
     ip_families: Annotated[list[str], Atomic(), Description("IPv4, IPv6 or both.")] = []
     ip_family_policy: Annotated[Text, Description("SingleStack, PreferDualStack or RequireDualStack.")] = None
-    allocate_load_balancer_node_ports: Annotated[bool | None, Description("Whether it needs ports on nodes.")] = None
-    load_balancer_class: Annotated[Text, Description("Which implementation makes the load balancer.")] = None
+    allocate_load_balancer_node_ports: Annotated[
+        bool | None, Description("Whether the load balancer gets ports on nodes.")
+    ] = None
+    load_balancer_class: Annotated[Text, Description("The implementation of the load balancer.")] = None
     internal_traffic_policy: Annotated[Text, Description("Cluster or Local: where traffic from inside goes.")] = None
     traffic_distribution: Annotated[Text, Description("Which endpoints are preferred.")] = None
 
@@ -77,49 +85,52 @@ class PortStatus(Struct):
 
     port: Annotated[Int32, Description("The number of the port.")] = 0
     protocol: Annotated[str, Description("TCP, UDP or SCTP.")] = ""
-    error: Annotated[Text, Description("What went wrong with it.")] = None
+    error: Annotated[Text, Description("The error of the port.")] = None
 
 
 class LoadBalancerIngress(Struct):
-    """A point at which a load balancer takes traffic."""
+    """An entry point of a load balancer."""
 
-    ip: Annotated[Text, Description("Its address, where it has one.")] = None
-    hostname: Annotated[Text, Description("Its name, where it has one.")] = None
+    ip: Annotated[Text, Description("The address, if there is one.")] = None
+    hostname: Annotated[Text, Description("The DNS name, if there is one.")] = None
     ip_mode: Annotated[Text, Description("VIP or Proxy: how traffic to the address arrives.")] = None
     ports: Annotated[list[PortStatus], Atomic(), Description("Its ports.")] = []
 
 
 class LoadBalancerStatus(Struct):
-    """What the load balancer of a service is."""
+    """The load balancer of a service."""
 
-    ingress: Annotated[list[LoadBalancerIngress], Atomic(), Description("The points at which it takes traffic.")] = []
+    ingress: Annotated[list[LoadBalancerIngress], Atomic(), Description("Its entry points.")] = []
 
 
-class ServiceCondition(Condition):
+class ServiceCondition(StatusCondition):
     """One aspect of the state of a service."""
 
     observed_generation: Annotated[int | None, Description("The generation that the condition is about.")] = None
 
 
 class ServiceStatus(Struct):
-    """What became of a service."""
+    """The state of a service."""
 
     load_balancer: LoadBalancerStatus | None = None
     conditions: Annotated[list[ServiceCondition], ListMap("type"), MergeKey("type"), Description("Its state.")] = []
 
 
 class Service(Object):
-    """A name for something that answers on the network."""
+    """A name for servers on the network."""
 
     spec: ServiceSpec = ServiceSpec()
     status: ServiceStatus = ServiceStatus()
 
 
 class ServiceStrategy(Strategy):
-    """A service says where it is. Source: ``SetDefaults_Service``, ``validateService``; what only a network needs is let pass."""
+    """Defaults and rules of services, without those that need a network.
+
+    Source: ``kubernetes/pkg/apis/core`` v1 SetDefaults_Service, validation validateService.
+    """
 
     def prepare(self, obj: Service, old: Service | None) -> None:
-        """Fill in what depends on other fields; take out what the type has no use for any more."""
+        """Fill in defaults that depend on other fields, and drop fields that the type does not use."""
         obj.status.load_balancer = obj.status.load_balancer or LoadBalancerStatus()
         spec = obj.spec
         spec.type = spec.type or "ClusterIP"
@@ -146,7 +157,10 @@ class ServiceStrategy(Strategy):
             spec.allocate_load_balancer_node_ports = True
 
     def warn(self, obj: Service, old: Service | None) -> Iterable[str]:
-        """What a service without an address has no use for. Source: ``GetWarningsForService``."""
+        """Warn of fields without effect in a service without an address.
+
+        Source: ``kubernetes/pkg/api/service/warnings.go`` GetWarningsForService.
+        """
         del old
         spec = obj.spec
         if spec.cluster_ips != ["None"] and spec.cluster_ip != "None":
@@ -188,7 +202,7 @@ def _unknown(path: str, value: str | None, known: list[str]) -> Iterator[FieldEr
 
 
 def _broken_external_name(spec: ServiceSpec) -> Iterator[FieldError]:
-    """Such a service is a DNS name and nothing else."""
+    """Errors of a service that is only a DNS name."""
     for name, value in (
         ("clusterIPs", spec.cluster_ips),
         ("ipFamilies", spec.ip_families),
@@ -277,5 +291,5 @@ SERVICE = kind_of(
     ],
     strategy=ServiceStrategy(),
     selectable=[".spec.clusterIP", ".spec.type"],
-    native={"names": dns1123_label, "returns_deleted": True},
+    behaviour=built_in(MESSAGES, names=dns1123_label, returns_deleted=True),
 )

@@ -1,4 +1,4 @@
-"""The judgements: pure functions from what was gathered to findings, in the order in which a request meets their subjects."""
+"""The checks: pure functions from gathered facts to findings, in the order in which a request meets their subjects."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``authentication.*``: the ConfigMap by which servers know kube-apiserver's proxy and the cluster's users. Pure.
+"""``authentication.*``: the ConfigMap from which servers learn to trust kube-apiserver's proxy and the cluster's users. Pure.
 
-``kube-system/extension-apiserver-authentication``; its keys and what they mean: spec A1-A9, A15-A18.
+``kube-system/extension-apiserver-authentication``; its keys and what they mean: behaviour A1-A9, A15-A18.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from cryptography import x509
 
-from extapi.authentication.certificates import shared_authorities
+from extapi.authentication.bundle import shared_authorities
 from extapi.authentication.configmap import header_names
-from extapi.authentication.settings import HeaderNames
+from extapi.authentication.trust import HeaderNames
 from extapi.doctor.checks.chains import ends_soon, subject_of
 from extapi.doctor.checks.proxies import questions, refused
 from extapi.doctor.duration import day
@@ -23,7 +23,7 @@ SUBJECT = "ConfigMap kube-system/extension-apiserver-authentication"
 CONFIG_MAP, PROXIES, CLIENTS = "authentication.configmap", "authentication.proxies", "authentication.clients"
 HEADERS, SAME, FOLLOWED = "authentication.headers", "authentication.same-ca", "authentication.followed"
 _NOT_FOLLOWED = "[+]authentication-trust ok: "
-"""How a line of a server's ``/readyz?verbose`` begins that has something to say (:mod:`extapi.server.lifecycle`)."""
+"""The beginning of a line of a server's ``/readyz?verbose`` that reports a problem (:mod:`extapi.server.process`)."""
 _FLAGS = (
     "start kube-apiserver with --requestheader-client-ca-file, --requestheader-allowed-names, "
     "--requestheader-username-headers=X-Remote-User, --requestheader-group-headers=X-Remote-Group, "
@@ -32,7 +32,7 @@ _FLAGS = (
 
 
 def authentication(facts: Facts) -> Iterator[Finding]:
-    """The ConfigMap, its bundles and lists, whether the bundles have an authority in common, and what servers follow."""
+    """Judge the ConfigMap, its bundles and lists, authorities that both bundles hold, and what servers do not follow."""
     yield from _followed(facts)
     if facts.config_map.status == 404:
         yield error(
@@ -59,8 +59,8 @@ def authentication(facts: Facts) -> Iterator[Finding]:
             HEADERS,
             SUBJECT,
             saw=str(problem),
-            wrong="servers cannot read the list, and keep what they had, or nothing",
-            do="restart kube-apiserver: it writes the ConfigMap anew when it starts",
+            wrong="servers cannot read the list, and keep the previous one, if any",
+            do="restart kube-apiserver: it rewrites the ConfigMap when it starts",
         )
         return
     if proxies:
@@ -80,7 +80,7 @@ def _bundle(data: Obj, key: str, check: str, now: dt.datetime) -> tuple[list[x50
             check,
             SUBJECT,
             saw=f"{key}: {problem}",
-            wrong="servers cannot read these authorities, and keep those they had, or none",
+            wrong="servers cannot read these authorities, and keep the previous ones, if any",
             do=f"give kube-apiserver a --{key} with certificates in PEM, and restart it",
         )
         return [], [finding]
@@ -88,7 +88,9 @@ def _bundle(data: Obj, key: str, check: str, now: dt.datetime) -> tuple[list[x50
     usable = [one for one in found if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
     if not usable:
         do = f"give kube-apiserver a --{key} with an authority that is valid, and certificates that it signed"
-        return found, [error(check, SUBJECT, saw=saw, wrong="no authority is valid now: nobody is believed", do=do)]
+        return found, [
+            error(check, SUBJECT, saw=saw, wrong="no authority is valid now, so no certificate is accepted", do=do)
+        ]
     if all(ends_soon(one, now) for one in usable):
         do = f"rotate it: a --{key} with the old and the new authority, then new certificates, then the old authority out"
         return found, [warning(check, SUBJECT, saw=saw, wrong="it expires soon", do=do)]
@@ -97,27 +99,25 @@ def _bundle(data: Obj, key: str, check: str, now: dt.datetime) -> tuple[list[x50
 
 def _empty(key: str, check: str) -> Finding:
     if check == CLIENTS:
-        return ok(
-            check, SUBJECT, f"no {key}: users with certificates are known to kube-apiserver alone, which is enough"
-        )
+        return ok(check, SUBJECT, f"no {key}: only kube-apiserver knows users with certificates, which is enough")
     return error(
         check,
         SUBJECT,
         saw=f"no {key}",
-        wrong="the aggregation layer is not configured: no server can know the proxy of kube-apiserver, so that each refuses it",
+        wrong="the aggregation layer is not configured: no server can recognize the proxy of kube-apiserver, so each refuses it",
         do=_FLAGS,
     )
 
 
 def _headers(names: HeaderNames, facts: Facts) -> Finding:
-    """The names of headers, which servers match whatever their case, and of proxies."""
+    """Judge the names of headers, which servers match in any case, and of proxies."""
     allowed = ", ".join(names.allowed) or "any"
     saw = f"users in {', '.join(names.username)}; groups in {', '.join(names.group)}; allowed common names: {allowed}"
     if names.username and names.group:
         if names.allowed and (refusing := refused(facts)):
             wrong = (
                 f"the server of {', '.join(refusing)} answers 401 to kube-apiserver: perhaps the common name of the proxy's "
-                "certificate is not among those that are allowed"
+                "certificate is not an allowed one"
             )
             return warning(HEADERS, SUBJECT, saw=saw, wrong=wrong, do=questions(facts))
         return ok(HEADERS, SUBJECT, saw)
@@ -126,22 +126,22 @@ def _headers(names: HeaderNames, facts: Facts) -> Finding:
         HEADERS,
         SUBJECT,
         saw=f"no {key}",
-        wrong="servers do not see whose groups a request has, so that kube-apiserver's own probes are forbidden"
+        wrong="servers do not see the groups of users, so kube-apiserver's own probes are forbidden"
         if names.username
-        else "servers do not see whose request it is, and refuse it",
+        else "servers do not see the user of a request, and refuse it",
         do=f"start kube-apiserver with --{key}={'X-Remote-Group' if names.username else 'X-Remote-User'}",
     )
 
 
 def _same(proxies: list[x509.Certificate], clients: list[x509.Certificate], names: HeaderNames) -> Iterator[Finding]:
-    """Whether an authority of users also vouches for proxies, who may name any user (spec A15-A17)."""
+    """Whether an authority of users also vouches for proxies, which may name any user (behaviour A15-A17)."""
     both = shared_authorities(clients, proxies)
     if not both:
         if clients:
             yield ok(SAME, SUBJECT, "users and proxies have different authorities")
         return
     saw = f"{', '.join(map(subject_of, both))} in client-ca-file also vouches for proxies, by requestheader-client-ca-file"
-    do = "give the proxy an authority of its own: --requestheader-client-ca-file and --proxy-client-cert-file of kube-apiserver"
+    do = "give the proxy its own authority: --requestheader-client-ca-file and --proxy-client-cert-file of kube-apiserver"
     if any(names.allowed):
         wrong = (
             f"whoever gets a certificate of a user with the common name {' or '.join(names.allowed)} may claim to be anybody "
@@ -157,7 +157,7 @@ def _same(proxies: list[x509.Certificate], clients: list[x509.Certificate], name
 
 
 def _followed(facts: Facts) -> Iterator[Finding]:
-    """What servers say they do not follow: only they know what was in force before."""
+    """What servers say they do not follow; only they know the settings that were in force before."""
     for reference, all_served in facts.served.items():
         for served in all_served:
             lines = served.readiness.splitlines()
@@ -167,8 +167,8 @@ def _followed(facts: Facts) -> Iterator[Finding]:
                     FOLLOWED,
                     f"Service {reference.namespace}/{reference.name}",
                     saw=f"{served.address} says at /readyz: {notes[0]}",
-                    wrong="the server goes on with what it trusted before; one that starts now takes what the ConfigMap or its "
-                    "flags say, or refuses to start",
-                    do="put right what is named, in the flags of kube-apiserver or of the server: the server's log says what it "
-                    "was and why it is not followed",
+                    wrong="the server keeps what it trusted before; one that starts now uses what the ConfigMap or its flags "
+                    "say, or refuses to start",
+                    do="correct what is named, in the flags of kube-apiserver or of the server: the server's log has the "
+                    "refused setting and the reason",
                 )

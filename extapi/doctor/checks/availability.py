@@ -1,6 +1,6 @@
-"""``apiservice.available``: what kube-aggregator says of each APIService, explained. Pure.
+"""``apiservice.available``: the condition that kube-aggregator reports for each APIService, explained. Pure.
 
-Source of the reasons: k8s.io/kube-aggregator/pkg/controllers/status (spec D3).
+Source of the reasons: k8s.io/kube-aggregator/pkg/controllers/status (behaviour D3).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from extapi.doctor.checks.proxies import questions
 from extapi.doctor.duration import spell
 from extapi.doctor.facts import Facts
 from extapi.doctor.finding import Finding, error, ok, unknown
-from extapi.doctor.registration import Condition, Registration, ServiceReference
+from extapi.doctor.registration import RegisteredService, Registration, ReportedCondition
 
 CHECK = "apiservice.available"
 CONSEQUENCE = "Meanwhile its requests get 503, and no namespace of the cluster can be deleted."
 NEW = dt.timedelta(minutes=1)
-"""A condition is there within seconds; kube-aggregator looks again every 30."""
+"""A condition appears within seconds; kube-aggregator checks again every 30."""
 
 _CAUSES = {
     "ServiceNotFound": Cause(
@@ -52,7 +52,7 @@ _CAUSES = {
 
 
 def availability(facts: Facts) -> Iterator[Finding]:
-    """One finding an APIService."""
+    """One finding per APIService."""
     for each in facts.registrations:
         yield _judged(each, facts)
 
@@ -90,8 +90,8 @@ def explained(cause: Cause, each: Registration, facts: Facts) -> Cause:
     return Cause(cause.wrong.format(**values), cause.do.format(**values))
 
 
-def _slices(facts: Facts, reference: ServiceReference) -> tuple[str, str]:
-    """Why a Service has no EndpointSlice, and what would make one, by what is known of it."""
+def _slices(facts: Facts, reference: RegisteredService) -> tuple[str, str]:
+    """Why a Service has no EndpointSlice, and what would create one."""
     found = facts.services.get((reference.namespace, reference.name))
     select = "give the Service the labels of the server's pods as spec.selector"
     run = "look at kube-controller-manager, which makes them, and at its log"
@@ -108,7 +108,7 @@ def _slices(facts: Facts, reference: ServiceReference) -> tuple[str, str]:
 
 
 def _without(each: Registration, now: dt.datetime) -> Finding:
-    """kube-aggregator also leaves the condition away where it cannot use the caBundle: it says so in its log alone."""
+    """kube-aggregator also sets no condition if it cannot use the caBundle; only its log says so."""
     if each.created is not None and now - each.created < NEW:
         return unknown(
             CHECK, each.subject, "it is new, and kube-apiserver has not looked at it yet", do="try again in a minute"
@@ -122,5 +122,5 @@ def _without(each: Registration, now: dt.datetime) -> Finding:
     )
 
 
-def _since(found: Condition, now: dt.datetime) -> str:
+def _since(found: ReportedCondition, now: dt.datetime) -> str:
     return f" for {spell(now - found.since)}" if found.since else ""

@@ -1,6 +1,6 @@
 """``certificate.*``: the caBundle of an APIService against the certificate that its server presents. Pure.
 
-kube-apiserver connects under ``SERVICE.NAMESPACE.svc`` and trusts caBundle, or without one the system's roots (spec D5).
+kube-apiserver connects under ``SERVICE.NAMESPACE.svc`` and trusts caBundle, or without one the system's roots (behaviour D5).
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from extapi.doctor.checks.pods import connect, connection
 from extapi.doctor.duration import day
 from extapi.doctor.facts import MORE_TIME, OVER, Facts, Served
 from extapi.doctor.finding import Finding, Severity, error, ok, unknown, warning
-from extapi.doctor.registration import Registration, ServiceReference
+from extapi.doctor.registration import RegisteredService, Registration
 
 BUNDLE, CHAIN, NAMES, DATES = "certificate.bundle", "certificate.chain", "certificate.names", "certificate.dates"
-_RENEW = "issue it anew (extapi certs) and replace the serving Secret; extapi serve reads changed files by itself"
+_RENEW = "reissue it (extapi certs) and replace the serving Secret; extapi serve reads changed files by itself"
 
 
 def certificates(facts: Facts) -> Iterator[Finding]:
-    """For each APIService its bundle, then what is presented where it leads to."""
+    """For each APIService its bundle, then the certificate at its server."""
     for each in facts.registrations:
         if each.service is None:
             continue
         anchors, findings = _bundle(each, facts.now)
         yield from findings
         if each.insecure:
-            continue  # nothing that is presented counts
+            continue  # then no presented certificate counts
         for served in facts.served.get(each.service, ()):
             if served.chain:
                 yield from _presented(each, each.service, anchors, served, facts)
@@ -39,13 +39,13 @@ def certificates(facts: Facts) -> Iterator[Finding]:
 
 
 def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
-    """What may vouch for the server, and what is wrong with that."""
+    """Judge the certificates that may vouch for the server."""
     if each.insecure:
         finding = warning(
             BUNDLE,
             each.subject,
             saw="insecureSkipTLSVerify is true",
-            wrong="whoever answers at the Service's address is taken for the server, and gets every request with its user",
+            wrong="any server at the Service's address is accepted, and gets every request with its user",
             do="set spec.caBundle to the authority of the serving certificate, and insecureSkipTLSVerify to false",
         )
         return [], [finding]
@@ -69,8 +69,8 @@ def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate
         finding = error(
             BUNDLE,
             each.subject,
-            saw=f"caBundle has {len(each.bundle)} bytes that are no certificates in PEM: {problem}",
-            wrong="kube-apiserver cannot connect to the server, and says so in its log alone",
+            saw=f"caBundle has {len(each.bundle)} bytes that are not PEM certificates: {problem}",
+            wrong="kube-apiserver cannot connect to the server, and says so only in its log",
             do="set spec.caBundle to the base64 of the authority's PEM, encoded once",
         )
         return [], [finding]
@@ -90,11 +90,11 @@ def _anchors(each: Registration, anchors: Sequence[x509.Certificate], now: dt.da
         do = "extapi certs rotate makes a new authority and leaf; then extapi manifests MODULE:NAME --patch-ca-bundle"
         yield error(BUNDLE, each.subject, saw=saw, wrong=wrong, do=do)
     elif ended:
-        wrong = f"{', '.join(map(subject_of, ended))} has expired, and vouches for nothing any more"
-        yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do="take it out of spec.caBundle")
+        wrong = f"{', '.join(map(subject_of, ended))} has expired, and vouches for nothing"
+        yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do="remove it from spec.caBundle")
     elif all(ends_soon(one, now) for one in usable):
         wrong = "the authority expires soon, and every certificate that it signed with it"
-        do = "extapi certs rotate: both authorities into spec.caBundle, then the new leaf, then the old authority out"
+        do = "extapi certs rotate: first both authorities in spec.caBundle, then the new leaf, then the new authority alone"
         yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do=do)
     else:
         yield ok(BUNDLE, each.subject, saw)
@@ -102,19 +102,19 @@ def _anchors(each: Registration, anchors: Sequence[x509.Certificate], now: dt.da
 
 def _presented(
     each: Registration,
-    reference: ServiceReference,
+    reference: RegisteredService,
     anchors: Sequence[x509.Certificate],
     served: Served,
     facts: Facts,
 ) -> Iterator[Finding]:
-    """What kube-apiserver would say of what was presented here."""
+    """Judge the presented certificate as kube-apiserver would."""
     findings = [_names(each, reference, served), _dates(each, anchors, served, facts.now)]
     if anchors:
         findings.insert(0, _chain(each, anchors, served))
     for finding in findings:
         if finding.severity is Severity.ERROR and each.passes and not served.given:
-            # kube-apiserver has seen another server, or another certificate, than we did.
-            why = f"kube-apiserver says that all is well, but what answers here at {served.address} is not what it means: "
+            # kube-apiserver saw another server or another certificate than we did.
+            why = f"kube-apiserver finds nothing wrong, but the server that answers here at {served.address} is not the one that it uses: "
             do = connect(facts, each, reference)
             yield unknown(finding.check, each.subject, why + finding.wrong, saw=finding.saw, do=do)
         else:
@@ -140,7 +140,7 @@ def _chain(each: Registration, anchors: Sequence[x509.Certificate], served: Serv
     )
 
 
-def _names(each: Registration, reference: ServiceReference, served: Served) -> Finding:
+def _names(each: Registration, reference: RegisteredService, served: Served) -> Finding:
     leaf = served.chain[0]
     saw = f"{served.address} presents a certificate for {', '.join(names_of(leaf)) or 'no names at all'}"
     if is_for(leaf, reference.host):
@@ -155,10 +155,10 @@ def _names(each: Registration, reference: ServiceReference, served: Served) -> F
 
 
 def _dates(each: Registration, anchors: Sequence[x509.Certificate], served: Served, now: dt.datetime) -> Finding:
-    """The worst of the chain: a certificate whose time is over, has not come, or ends soon."""
+    """The worst certificate of the chain: expired, not yet valid, or expiring soon."""
     valid = [one for one in served.chain if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
     trusted = [one for one in anchors if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
-    # Go tries every way to an anchor: a certificate that none of them needs is in nobody's way.
+    # Go tries every path to an anchor: a certificate that no path needs does no harm.
     enough = bool(trusted) and served.chain[0] in valid and not vouched(valid, trusted)
     warnings: list[Finding] = []
     for one in served.chain:
@@ -168,18 +168,18 @@ def _dates(each: Registration, anchors: Sequence[x509.Certificate], served: Serv
             ended = one.not_valid_after_utc < now
             wrong = "it has expired" if ended else f"it is not valid yet: kube-apiserver's clock says {day(now)}"
             if not enough:
-                do = _RENEW if ended else "compare the clocks (clock.*), or issue it anew"
+                do = _RENEW if ended else "compare the clocks (clock.*), or reissue it"
                 return error(DATES, each.subject, saw=saw, wrong=wrong, do=do)
-            wrong += "; kube-apiserver does not need it, other clients may stumble over it"
-            warnings.append(warning(DATES, each.subject, saw=saw, wrong=wrong, do="take it out of --tls-cert-file"))
+            wrong += "; kube-apiserver does not need it, other clients may refuse it"
+            warnings.append(warning(DATES, each.subject, saw=saw, wrong=wrong, do="remove it from --tls-cert-file"))
         elif ends_soon(one, now):
             warnings.append(warning(DATES, each.subject, saw=saw, wrong="it expires soon", do=_RENEW))
     until = f"{served.address} presents a certificate that is valid until {day(served.chain[0].not_valid_after_utc)}"
     return warnings[0] if warnings else ok(DATES, each.subject, until)
 
 
-def _not_reached(each: Registration, reference: ServiceReference, facts: Facts) -> Finding:
-    """From outside of a cluster that is usual; where the operator said how to connect, it is not."""
+def _not_reached(each: Registration, reference: RegisteredService, facts: Facts) -> Finding:
+    """From outside a cluster that is usual; with --connect it is not."""
     tried = facts.served.get(reference, ())
     if any(one.over for one in tried):
         return unknown(CHAIN, each.subject, OVER, do=MORE_TIME)
@@ -187,5 +187,5 @@ def _not_reached(each: Registration, reference: ServiceReference, facts: Facts) 
     if any(one.given for one in tried):
         why = f"no certificate at the address of --connect: {told}"
         return unknown(CHAIN, each.subject, why, do=connection(facts, reference))
-    why = f"not reachable from here: {told}" if told else "there is no address that could be reached from here"
+    why = f"not reachable from here: {told}" if told else "no address can be reached from here"
     return unknown(CHAIN, each.subject, why, do=connect(facts, each, reference))

@@ -1,7 +1,7 @@
-"""Whether a caBundle vouches for what a server presented, as Go's ``crypto/x509`` would decide it. Pure: the time is an argument.
+"""Whether a caBundle vouches for a presented chain, as Go's ``crypto/x509`` decides. Pure: the time is an argument.
 
-Every certificate of the bundle is an anchor, an intermediate or a leaf as well; names are only those of the subject alternative
-names; the dates are judged for themselves, so that each finding names one cause.
+Every certificate of the bundle is an anchor, even an intermediate or a leaf. Only subject alternative names count. Dates are
+judged separately, so that each finding names one cause.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NO_CHECK_TIME = 0x200000
 """``X509_V_FLAG_NO_CHECK_TIME``."""
 _SERVER_USAGES = frozenset({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 _MALFORMED = (ValueError, TypeError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
-"""What the ``cryptography`` package raises, late, for a certificate whose names or extensions are broken."""
+"""What the ``cryptography`` package raises when broken names or extensions of a certificate are read."""
 SOON = dt.timedelta(days=14)
-"""A certificate that ends sooner is worth a warning, unless it never lives longer: then a tenth of its life."""
+"""A certificate that expires sooner is worth a warning; for short-lived ones the limit is a tenth of their life."""
 
 
 def vouched(chain: Sequence[x509.Certificate], anchors: Sequence[x509.Certificate]) -> str:
@@ -65,18 +65,18 @@ def is_authority(certificate: x509.Certificate) -> bool:
 
 
 def ends_soon(certificate: x509.Certificate, now: dt.datetime) -> bool:
-    """Whether the rest of its life is short."""
+    """Whether it expires soon."""
     life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
     return certificate.not_valid_after_utc - now < min(SOON, life / 10)
 
 
 def subject_of(certificate: x509.Certificate) -> str:
-    """The subject, as an operator finds it in ``openssl x509 -noout -subject``."""
+    """The subject as ``openssl x509 -noout -subject`` prints it."""
     return certificate.subject.rfc4514_string() or f"serial number {certificate.serial_number:x}"
 
 
 def _extension(certificate: x509.Certificate, kind: Any) -> Any:
-    """The extension; None where there is none, or it is broken."""
+    """The extension; None if it is missing or broken."""
     try:
         return certificate.extensions.get_extension_for_class(kind).value
     except (x509.ExtensionNotFound, *_MALFORMED):

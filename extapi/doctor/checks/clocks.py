@@ -1,6 +1,6 @@
 """``clock.*``: the clocks of kube-apiserver, of each server, and of this machine, by the Date header of answers. Pure.
 
-kube-apiserver passes the Date of an extension server on with its discovery. Dates have whole seconds.
+kube-apiserver passes on the Date of an extension server with its discovery. Dates have whole seconds.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from extapi.doctor.finding import Finding, error, ok, unknown, warning
 
 SERVER, HERE = "clock.server", "clock.here"
 NOTICEABLE = dt.timedelta(seconds=10)
-"""More than slow answers explain."""
+"""Seconds; more than slow answers explain."""
 HARMFUL = dt.timedelta(seconds=60)
-"""Tokens are good from a minute before they were made (go-jose's leeway, which kube-apiserver has)."""
-_WRONG = "tokens and certificates that are new are refused as not yet valid, and those that expired are taken"
+"""Tokens are valid from a minute before they were issued (go-jose's leeway, which kube-apiserver has)."""
+_WRONG = "new tokens and certificates are refused as not yet valid, and expired ones are accepted"
 _DO = "let the clocks follow the same NTP servers: timedatectl, chronyc tracking"
 
 
 def clocks(facts: Facts) -> Iterator[Finding]:
-    """kube-apiserver against this machine, then each server against kube-apiserver, by way of this machine."""
+    """Compare kube-apiserver with this machine, then each server with kube-apiserver, through this machine."""
     here = _ahead(facts.config_map)
     if here is None:
-        yield unknown(HERE, "kube-apiserver", "its answers have no Date")
+        yield unknown(HERE, "kube-apiserver", "its responses have no Date")
     else:
         saw = f"kube-apiserver's clock is {_told(here)} this machine's"
         if abs(here) >= NOTICEABLE:
-            # Nobody but the operator has this clock: it is no fault of the cluster's if the servers agree.
-            wrong = "one of the two is wrong, or the answer took long"
+            # Only the operator has this clock: if the servers agree, the cluster is not at fault.
+            wrong = "one of the two is wrong, or the response took long"
             yield warning(HERE, "kube-apiserver", saw=saw, wrong=wrong, do=_DO)
         else:
             yield ok(HERE, "kube-apiserver", "its clock and this machine's agree")
@@ -48,12 +48,14 @@ def _server(subject: str, skew: dt.timedelta) -> Finding:
     if abs(skew) >= HARMFUL:
         return error(SERVER, subject, saw=saw, wrong=_WRONG, do=_DO)
     if abs(skew) >= NOTICEABLE:
-        return warning(SERVER, subject, saw=saw, wrong="with a little more tokens are refused as not yet valid", do=_DO)
+        return warning(
+            SERVER, subject, saw=saw, wrong="with slightly more, tokens are refused as not yet valid", do=_DO
+        )
     return ok(SERVER, subject, "the server's clock and kube-apiserver's agree")
 
 
 def _ahead(reading: Reading) -> dt.timedelta | None:
-    """How far the clock of who answered is ahead of this machine's."""
+    """How far the responding server's clock is ahead of this machine's."""
     if reading.date is None or reading.here is None:
         return None
     return reading.date - reading.here.replace(microsecond=0)

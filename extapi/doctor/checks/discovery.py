@@ -1,6 +1,6 @@
-"""``discovery.*``: what clients find out about each version, and how long it takes. Pure.
+"""``discovery.*``: what clients learn about each version, and how long it takes. Pure.
 
-kube-apiserver gives discovery 5 seconds (spec D8), and keeps the documents of all servers together (spec D12).
+kube-apiserver gives discovery 5 seconds (behaviour D8), and merges the documents of all servers (behaviour D12).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from extapi.doctor.checks.pods import logs
 from extapi.doctor.checks.probefailures import cause_of_status
 from extapi.doctor.facts import ExpectedGroup, Facts, Reading, objects, text
 from extapi.doctor.finding import Finding, error, ok, unknown, warning
-from extapi.doctor.registration import Registration, ServiceReference
+from extapi.doctor.registration import RegisteredService, Registration
 
 ANSWER, RESOURCES, AGGREGATED = "discovery.answer", "discovery.resources", "discovery.aggregated"
 LIMIT = 5.0
@@ -22,7 +22,7 @@ NOT_AVAILABLE = "kube-apiserver does not proxy to it while it is not Available; 
 
 
 def discovery(facts: Facts) -> Iterator[Finding]:
-    """For each version its own document, what of the app is missing in it, and its entry in the document of all."""
+    """For each version its own document, the resources of the app that it lacks, and its entry in the merged document."""
     expected = {(group.name, version): group for group in facts.expected for version in group.versions}
     for each in facts.registrations:
         if each.service is None:
@@ -34,22 +34,22 @@ def discovery(facts: Facts) -> Iterator[Finding]:
         yield _aggregated(each, facts.aggregated)
 
 
-def _answer(each: Registration, reference: ServiceReference, reading: Reading, facts: Facts) -> Finding:
+def _answer(each: Registration, reference: RegisteredService, reading: Reading, facts: Facts) -> Finding:
     wanted = f"{each.group}/{each.version}"
     took = f"after {reading.seconds:.1f} s" if reading.seconds >= 0.1 else "at once"
     if not reading.found:
         if reading.status == 503 and not each.passes:
             return unknown(ANSWER, each.subject, NOT_AVAILABLE)
         if reading.status == 0 and reading.seconds < LIMIT:
-            # Who gave up was this side, with a shorter --timeout, or the connection to kube-apiserver broke off.
+            # We gave up, with a shorter --timeout, or the connection to kube-apiserver broke.
             return unknown(ANSWER, each.subject, reading.why)
         if reading.status in {503, 504} and reading.seconds < LIMIT:
             return error(
                 ANSWER,
                 each.subject,
                 saw=f"{reading.why}, {took}",
-                wrong="kube-apiserver does not get through to the server, or the server itself answers so; unless that passes, "
-                "kube-apiserver will call the version unavailable",
+                wrong="kube-apiserver cannot reach the server, or the server itself answers this; if it lasts, kube-apiserver will "
+                "mark the version as unavailable",
                 do=logs(facts, reference),
             )
         if reading.status in {0, 503, 504}:
@@ -57,8 +57,8 @@ def _answer(each: Registration, reference: ServiceReference, reading: Reading, f
                 ANSWER,
                 each.subject,
                 saw=f"{reading.why}, {took}",
-                wrong=f"the server does not answer discovery within {LIMIT:g} seconds; kube-apiserver will call it unavailable",
-                do="look at the server's log and load; discovery may not depend on anything slow",
+                wrong=f"the server does not answer discovery within {LIMIT:g} seconds; kube-apiserver will mark it as unavailable",
+                do="look at the server's log and load; discovery must not depend on anything slow",
             )
         if reading.status == 403:
             return unknown(ANSWER, each.subject, reading.why)
@@ -85,8 +85,8 @@ def _answer(each: Registration, reference: ServiceReference, reading: Reading, f
             ANSWER,
             each.subject,
             saw=f"an answer {took}",
-            wrong=f"kube-apiserver gives up after {LIMIT:g} seconds, and calls the version unavailable then",
-            do="look at the server's log and load; discovery may not depend on anything slow",
+            wrong=f"kube-apiserver gives up after {LIMIT:g} seconds, and then marks the version as unavailable",
+            do="look at the server's log and load; discovery must not depend on anything slow",
         )
     return ok(ANSWER, each.subject, f"{', '.join(sorted(_names(reading))) or 'no resources'}, {took}")
 
@@ -132,7 +132,7 @@ def _aggregated(each: Registration, aggregated: Reading) -> Finding:
                 AGGREGATED,
                 each.subject,
                 saw=f"freshness {freshness}",
-                wrong="kube-apiserver could not read the server's discovery, so that clients see what it was before; "
+                wrong="kube-apiserver could not read the server's discovery, so clients see the previous one; "
                 "namespaces cannot be deleted",
                 do="repair what apiservice.available and discovery.answer name; it is read again within a minute",
             )

@@ -1,6 +1,6 @@
-"""``namespaces.terminating``: namespaces that cannot go away because of a group that is looked at. Pure.
+"""``namespaces.terminating``: namespaces that cannot be deleted because of an examined group. Pure.
 
-The namespace controller lists everything in a namespace before it lets it go; one APIService that is not Available holds up all
+The namespace controller lists everything in a namespace before it removes it; one APIService that is not Available blocks all
 of them (k8s.io/kubernetes/pkg/controller/namespace/deletion, whose conditions are quoted).
 """
 
@@ -17,13 +17,13 @@ from extapi.doctor.registration import Registration, moment
 
 CHECK = "namespaces.terminating"
 PATIENCE = dt.timedelta(minutes=1)
-"""A namespace with much in it takes a while to go."""
+"""Seconds; deleting a full namespace takes a while."""
 _TOKENS = re.compile(r"[a-z0-9][-a-z0-9.]*(?:/v[a-z0-9]+)?")
 """Names of groups, resources and versions as the conditions write them: ``GROUP/VERSION``, ``RESOURCE.GROUP``."""
 
 
 def namespaces(facts: Facts) -> Iterator[Finding]:
-    """One finding a namespace that waits, or one that none does."""
+    """One finding per waiting namespace, or one that none waits."""
     if not facts.namespaces.found:
         yield unknown(CHECK, "namespaces", facts.namespaces.why)
         return

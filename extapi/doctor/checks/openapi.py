@@ -1,6 +1,6 @@
 """``openapi.*``: whether kube-apiserver publishes the schemas of each version. Pure.
 
-kubectl explain and apply need v3; v2 of all servers is merged into one document (spec D14, D15).
+kubectl explain and apply need v3; v2 of all servers is merged into one document (behaviour D14, D15).
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from extapi.doctor.checks.discovery import NOT_AVAILABLE
 from extapi.doctor.checks.pods import logs
 from extapi.doctor.facts import Facts, Reading, member, objects
 from extapi.doctor.finding import Finding, ok, unknown, warning
-from extapi.doctor.registration import Registration, ServiceReference
+from extapi.doctor.registration import RegisteredService, Registration
 
 V3, V2 = "openapi.v3", "openapi.v2"
 _AGAIN = "try again in a minute; then look at the server's answers to GET /openapi/{} in its log"
 
 
 class _Paths(msgspec.Struct):
-    """The paths of a document of some megabytes, and nothing of them."""
+    """Only the names of the paths, of a document of some megabytes."""
 
     paths: dict[str, msgspec.Raw] = {}
 
 
 def openapi(facts: Facts) -> Iterator[Finding]:
-    """Both documents of each version that serves anything."""
+    """Judge both documents of each version that serves anything."""
     merged = _merged(facts.openapi_v2)
     for each in facts.registrations:
         if each.service is None:
@@ -41,7 +41,7 @@ def openapi(facts: Facts) -> Iterator[Finding]:
             yield _v2(each, facts.openapi_v2, merged)
 
 
-def _v3(each: Registration, reference: ServiceReference, facts: Facts) -> Finding:
+def _v3(each: Registration, reference: RegisteredService, facts: Facts) -> Finding:
     if not facts.openapi_v3.found:
         return unknown(V3, each.subject, facts.openapi_v3.why)
     document = facts.documents.get(each.name)

@@ -1,4 +1,4 @@
-"""How an operator gets to the server behind a Service: by kubectl where that finds pods, and in words where it refuses. Pure.
+"""How an operator reaches the server behind a Service: a kubectl command if kubectl finds pods, otherwise words. Pure.
 
 Source: k8s.io/kubectl/pkg/polymorphichelpers (``SelectorsForObject``): pods of a Service are those that its selector finds.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from extapi.doctor.accounts import selector_of
 from extapi.doctor.facts import Facts, text
-from extapi.doctor.registration import Registration, ServiceReference
+from extapi.doctor.registration import RegisteredService, Registration
 
 
-def logs(facts: Facts, reference: ServiceReference) -> str:
+def logs(facts: Facts, reference: RegisteredService) -> str:
     """How to see the server's log."""
     elsewhere = _elsewhere(facts, reference)
     if elsewhere:
@@ -18,12 +18,12 @@ def logs(facts: Facts, reference: ServiceReference) -> str:
     return f"kubectl logs -n {reference.namespace} service/{reference.name}"
 
 
-def port_field(facts: Facts, reference: ServiceReference) -> str:
+def port_field(facts: Facts, reference: RegisteredService) -> str:
     """The field that says which port of the server kube-apiserver connects to."""
     return "spec.service.port of the APIService" if _external(facts, reference) else "the Service's targetPort"
 
 
-def connect(facts: Facts, each: Registration, reference: ServiceReference) -> str:
+def connect(facts: Facts, each: Registration, reference: RegisteredService) -> str:
     """How to let the doctor reach the server."""
     found = facts.services.get((reference.namespace, reference.name))
     if found is not None and found.service.status == 404:
@@ -37,18 +37,18 @@ def connect(facts: Facts, each: Registration, reference: ServiceReference) -> st
     return f"{_forward(reference)}, then extapi doctor --group {each.group} --connect 127.0.0.1:8443"
 
 
-def connection(facts: Facts, reference: ServiceReference) -> str:
-    """What has to be there for ``--connect`` to lead to the server."""
+def connection(facts: Facts, reference: RegisteredService) -> str:
+    """What ``--connect`` needs to reach the server."""
     elsewhere = _elsewhere(facts, reference)
     return f"let --connect lead to the server {elsewhere}" if elsewhere else f"{_forward(reference)} must be running"
 
 
-def _forward(reference: ServiceReference) -> str:
+def _forward(reference: RegisteredService) -> str:
     return f"kubectl port-forward -n {reference.namespace} service/{reference.name} 8443:{reference.port}"
 
 
-def _elsewhere(facts: Facts, reference: ServiceReference) -> str:
-    """Where a server is that kubectl finds no pods of; empty where it finds some, or nobody knows."""
+def _elsewhere(facts: Facts, reference: RegisteredService) -> str:
+    """The place of a server without pods that kubectl could find; empty if it finds some, or if that is unknown."""
     external = _external(facts, reference)
     if external:
         return f"at {external}:{reference.port}"
@@ -61,8 +61,8 @@ def _elsewhere(facts: Facts, reference: ServiceReference) -> str:
     )
 
 
-def _external(facts: Facts, reference: ServiceReference) -> str:
-    """The name that an ExternalName Service stands for; empty for other Services."""
+def _external(facts: Facts, reference: RegisteredService) -> str:
+    """The name that an ExternalName Service points to; empty for other Services."""
     found = facts.services.get((reference.namespace, reference.name))
     service = found.service.obj() if found is not None and found.service.found else {}
     if text(service, "spec", "type") != "ExternalName":

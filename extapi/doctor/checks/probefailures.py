@@ -1,8 +1,8 @@
-"""Why kube-apiserver's own probe of a server failed: its messages, explained. Pure.
+"""Why kube-apiserver's probe of a server failed: its messages, explained. Pure.
 
 The messages are those of Go's net, net/http, crypto/tls and crypto/x509, which kube-aggregator quotes in its condition
-(k8s.io/kube-aggregator/pkg/controllers/status/remote); the built-in control plane writes the same, but
-OpenSSL's words where a handshake fails.
+(k8s.io/kube-aggregator/pkg/controllers/status/remote); the built-in control plane writes the same
+messages, except for OpenSSL's when a handshake fails.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (
             r"x509: certificate has expired",
             "a certificate in the server's chain, or of the caBundle, has expired",
-            "issue it anew (extapi certs) and replace the serving Secret; extapi serve reads changed files by itself",
+            "reissue it (extapi certs) and replace the serving Secret; extapi serve reads changed files by itself",
         ),
         (
             r"x509: ",
@@ -114,7 +114,7 @@ _OTHER = Cause("kube-apiserver's probe of the server failed", _LOGS)
 
 
 def cause_of(message: str) -> Cause:
-    """The cause that a message of FailedDiscoveryCheck names."""
+    """The cause that a FailedDiscoveryCheck message names."""
     return next((cause for pattern, cause in _CAUSES if pattern.search(message)), _OTHER)
 
 

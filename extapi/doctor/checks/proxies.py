@@ -1,6 +1,6 @@
-"""By what servers know kube-apiserver's proxy, as questions to the operator: nobody else sees its certificate. Pure.
+"""How servers recognize kube-apiserver's proxy, as questions to the operator, who alone sees its certificate. Pure.
 
-Its issuer has to be one of requestheader-client-ca-file, its common name one of requestheader-allowed-names (spec A16, A17).
+Its issuer has to be one of requestheader-client-ca-file, its common name one of requestheader-allowed-names (behaviour A16, A17).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from extapi.doctor.registration import Registration
 
 
 def questions(facts: Facts) -> str:
-    """What to look at in the proxy's certificate, with what the ConfigMap says; of that itself, where it says nothing."""
+    """What to check in the proxy's certificate, with the values of the ConfigMap if it has any."""
     data = member(facts.config_map.obj(), "data") if facts.config_map.found else None
     try:
         authorities = x509.load_pem_x509_certificates(text(data, "requestheader-client-ca-file").encode())

@@ -1,7 +1,7 @@
 """``rights.*``: what the server's account may do, and which binding is missing. Pure.
 
-A server asks the cluster who somebody is (TokenReview) and what they may do (SubjectAccessReview), reads how to know the front
-proxy, and follows namespaces (spec A1, A23, B10).
+A server asks the cluster who a user is (TokenReview) and what they may do (SubjectAccessReview), reads how to recognize the
+front proxy, and follows namespaces (behaviour A1, A23, B10).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DECLARED = "rights.needs"
 
 
 class Need(NamedTuple):
-    """Rights that come together, what fails without them, and the command that gives them."""
+    """Rights that belong together, what fails without them, and the command that grants them."""
 
     check: str
     rights: Sequence[Right]
@@ -26,7 +26,7 @@ class Need(NamedTuple):
     do: str
 
 
-# Named after namespace and account: an account named admin must not end up with the ClusterRole of that name.
+# Named after namespace and account: an account named admin must not get the ClusterRole of that name.
 _DELEGATOR = "kubectl create clusterrolebinding {account}:auth-delegator --clusterrole=system:auth-delegator --serviceaccount={account}"
 _READER = (
     "kubectl create rolebinding {account}:authentication-reader -n kube-system "
@@ -38,38 +38,41 @@ _NAMESPACES = (
 )
 NEEDS = (
     Need(
-        "rights.tokenreviews", TOKEN_REVIEWS, "nobody who comes with a token directly can be authenticated", _DELEGATOR
+        "rights.tokenreviews",
+        TOKEN_REVIEWS,
+        "users who connect directly with a token cannot be authenticated",
+        _DELEGATOR,
     ),
     Need(
         "rights.subjectaccessreviews",
         ACCESS_REVIEWS,
-        "the server cannot ask who may do what: it answers 500 to everybody but system:masters",
+        "the server cannot check what users may do: it answers 500 to everybody but system:masters",
         _DELEGATOR,
     ),
     Need(
         "rights.configmap",
         CONFIG_MAP,
-        "the server cannot know kube-apiserver's proxy: it does not start, or takes every proxied request for anonymous",
+        "the server cannot recognize kube-apiserver's proxy: it does not start, or treats every proxied request as anonymous",
         _READER,
     ),
     Need(
         "rights.namespaces",
         NAMESPACES,
-        "extapi serve cannot tell whether a namespace exists: nothing can be created in any",
+        "extapi serve cannot tell whether a namespace exists: nothing can be created in namespaces",
         _NAMESPACES,
     ),
 )
 
 
 def rights(facts: Facts) -> Iterator[Finding]:
-    """For each account behind each Service, or the one that the operator named."""
+    """Judge each account behind each Service, or the one that the operator named."""
     seen: set[Account] = set()
     for (namespace, name), accounts in facts.accounts.items():
         if not accounts:
             yield unknown(
                 ACCOUNT,
                 f"Service {namespace}/{name}",
-                "there are no pods and no Deployment behind it from here, so that the server's account is not known",
+                "no pods and no Deployment behind it are visible from here, so the server's account is unknown",
                 do="give it: --service-account NAMESPACE:NAME",
             )
         for each in accounts:
@@ -89,13 +92,13 @@ def _account(each: AccountFacts) -> Finding:
         ACCOUNT,
         subject,
         saw=each.exists.text,
-        wrong="no pod can be made that runs as it",
+        wrong="no pod can run as it",
         do=f"kubectl create serviceaccount -n {account.namespace} {account.name}",
     )
 
 
 def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
-    """``certain``: whether the server is known to be one of extapi's, which all need namespaces."""
+    """``certain``: whether the server is known to be built with extapi; those all need namespaces."""
     account = each.account
     subject = f"account {account.namespace}:{account.name}"
     for need in NEEDS:
@@ -118,7 +121,7 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
 
 
 def _declared(each: AccountFacts, subject: str) -> Iterator[Finding]:
-    """What ``Api(needs=[...])`` asks for, where ``--app`` names the Api."""
+    """What ``Api(needs=[...])`` asks for, if ``--app`` names the Api."""
     readings = {right: reading for right, reading in each.reviews.items() if right not in RIGHTS}
     unread = [reading for reading in readings.values() if not reading.found]
     if unread:
@@ -142,5 +145,5 @@ def _allowed(reading: Reading) -> bool:
 
 
 def _told(rights: Sequence[Right]) -> str:
-    """Rights of one need, which are for one thing."""
+    """Judge the rights of one need."""
     return f"{', '.join(right.verb for right in rights)} {rights[0].what}"

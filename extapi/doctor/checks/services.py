@@ -1,6 +1,6 @@
 """``service.*``: the Service of an APIService, its port, and what is behind it. Pure.
 
-kube-aggregator checks ports and endpoints of ClusterIP Services alone (spec D3), and connects to the ClusterIP, or with
+kube-aggregator checks ports and endpoints of ClusterIP Services only (behaviour D3), and connects to the ClusterIP, or with
 ``--enable-aggregator-routing`` to an endpoint.
 """
 
@@ -12,13 +12,13 @@ from extapi.doctor.accounts import deployments_behind, selector_of
 from extapi.doctor.addresses import ready_addresses, service_port
 from extapi.doctor.facts import Facts, Obj, ServiceFacts, member, objects, text
 from extapi.doctor.finding import Finding, error, ok, unknown
-from extapi.doctor.registration import ServiceReference
+from extapi.doctor.registration import RegisteredService
 
 EXISTS, PORT, SELECTOR, ENDPOINTS = "service.exists", "service.port", "service.selector", "service.endpoints"
 
 
 def services(facts: Facts) -> Iterator[Finding]:
-    """Each Service once, each of its ports that an APIService names once."""
+    """Judge each Service once, and each port that an APIService names once."""
     for reference in dict.fromkeys(each.service for each in facts.registrations if each.service is not None):
         found = facts.services[reference.namespace, reference.name]
         yield _exists(reference, found)
@@ -35,7 +35,7 @@ def services(facts: Facts) -> Iterator[Finding]:
         yield _endpoints(reference, found, service)
 
 
-def _exists(reference: ServiceReference, found: ServiceFacts) -> Finding:
+def _exists(reference: RegisteredService, found: ServiceFacts) -> Finding:
     if found.service.found:
         kind = text(found.service.obj(), "spec", "type") or "ClusterIP"
         return ok(EXISTS, reference.subject, f"there, of type {kind}")
@@ -50,8 +50,8 @@ def _exists(reference: ServiceReference, found: ServiceFacts) -> Finding:
     )
 
 
-def _port(reference: ServiceReference, service: Obj) -> Iterator[Finding]:
-    """The port that the APIService names, and what it is there."""
+def _port(reference: RegisteredService, service: Obj) -> Iterator[Finding]:
+    """Judge the port that the APIService names."""
     ports = objects(member(service, "spec", "ports"))
     listed = ", ".join(f"{each.get('port')}{f' ({name})' if (name := text(each, 'name')) else ''}" for each in ports)
     found = service_port(service, reference.port)
@@ -79,15 +79,15 @@ def _port(reference: ServiceReference, service: Obj) -> Iterator[Finding]:
         )
 
 
-def _pods(reference: ServiceReference, found: ServiceFacts, service: Obj) -> Iterator[Finding]:
+def _pods(reference: RegisteredService, found: ServiceFacts, service: Obj) -> Iterator[Finding]:
     """Whether the Service selects pods, and whether they have its target port."""
     selector = selector_of(service)
     labels = ",".join(f"{key}={value}" for key, value in selector.items())
     if not selector:
-        yield ok(SELECTOR, reference.subject, "no selector: somebody else makes its EndpointSlices")
+        yield ok(SELECTOR, reference.subject, "no selector: something else makes its EndpointSlices")
         return
     if found.pods is None or not found.pods.found:
-        yield unknown(SELECTOR, reference.subject, found.pods.why if found.pods else "the pods were not asked for")
+        yield unknown(SELECTOR, reference.subject, found.pods.why if found.pods else "the pods were not read")
         return
     pods = found.pods.items()
     if pods:
@@ -105,10 +105,10 @@ def _pods(reference: ServiceReference, found: ServiceFacts, service: Obj) -> Ite
     )
 
 
-def _target_port(reference: ServiceReference, service: Obj, pods: list[Obj]) -> Iterator[Finding]:
-    """A named targetPort has to be the name of a container's port; a number works whether it is declared or not.
+def _target_port(reference: RegisteredService, service: Obj, pods: list[Obj]) -> Iterator[Finding]:
+    """A named targetPort must be the name of a container port; a number works even if it is not declared.
 
-    Sidecars count as well: init containers that go on (k8s.io/endpointslice, ``FindPort``).
+    Sidecars (init containers that keep running) count, too (k8s.io/endpointslice, ``FindPort``).
     """
     yield ok(SELECTOR, reference.subject, f"pods that it selects: {len(pods)}")
     target = (service_port(service, reference.port) or {}).get("targetPort")
@@ -125,14 +125,14 @@ def _target_port(reference: ServiceReference, service: Obj, pods: list[Obj]) -> 
             PORT,
             reference.subject,
             saw=f"targetPort is {target!r}; the pods' containers have {', '.join(sorted(names - {''})) or 'no named ports'}",
-            wrong="the name leads nowhere, so that the Service has no endpoints",
+            wrong="no port has that name, so the Service has no endpoints",
             do=f"give the port of --secure-port the name {target!r} in the pod's template, or name its number as targetPort",
         )
 
 
-def _endpoints(reference: ServiceReference, found: ServiceFacts, service: Obj) -> Finding:
+def _endpoints(reference: RegisteredService, found: ServiceFacts, service: Obj) -> Finding:
     if found.slices is None or not found.slices.found:
-        return unknown(ENDPOINTS, reference.subject, found.slices.why if found.slices else "they were not asked for")
+        return unknown(ENDPOINTS, reference.subject, found.slices.why if found.slices else "they were not read")
     slices = found.slices.items()
     where = f"-n {reference.namespace} -l kubernetes.io/service-name={reference.name}"
     if not slices:
@@ -140,7 +140,7 @@ def _endpoints(reference: ServiceReference, found: ServiceFacts, service: Obj) -
             ENDPOINTS,
             reference.subject,
             saw="no EndpointSlice",
-            wrong="the Service leads nowhere: without a selector nobody makes its EndpointSlices, and with one "
+            wrong="the Service leads nowhere: without a selector, nothing makes its EndpointSlices; with one, "
             "kube-controller-manager does",
             do=f"kubectl get endpointslices {where}; see service.selector",
         )

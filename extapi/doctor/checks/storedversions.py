@@ -1,7 +1,7 @@
 """``storage.versions``: whether a server can read everything that is in its store. Pure.
 
 A server that cannot convert a stored version refuses to start (:mod:`extapi.registry.storedversions`). From outside only the
-version of new objects is seen, as ``storageVersionHash`` in discovery.
+version of new objects is visible, as ``storageVersionHash`` in discovery.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHECK = "storage.versions"
 
 
 def stored_versions(facts: Facts) -> Iterator[Finding]:
-    """By the store where it can be read, by discovery where the app is known."""
+    """Judge by the store if it can be read, by discovery if the app is known."""
     for group in facts.expected:
         for kind in group.kinds:
             yield from _new_objects(facts, group, kind)
@@ -70,7 +70,7 @@ def _store(facts: Facts, stored: StoredVersions) -> Iterator[Finding]:
 
 
 def _new_objects(facts: Facts, group: ExpectedGroup, kind: ExpectedKind) -> Iterator[Finding]:
-    """Whether the running server stores new objects in the version that the app says."""
+    """Whether the running server stores new objects in the storage version of the app."""
     if not kind.storage:
         return
     found: set[str] = set()

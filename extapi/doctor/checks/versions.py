@@ -1,4 +1,4 @@
-"""``apiservice.registered``: whether the cluster knows the groups that were asked about, and the versions of ``--app``. Pure."""
+"""``apiservice.registered``: whether the cluster knows the groups in question, and the versions of ``--app``. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECK = "apiservice.registered"
 
 
 def versions(facts: Facts) -> Iterator[Finding]:
-    """One finding a version of the app, and one a group that is not there at all."""
+    """One finding per version of the app, and one per group that is missing altogether."""
     if not facts.registrations and not facts.groups:
         yield unknown(CHECK, "the cluster", "no APIService has a Service: there are no extension servers to look at")
     told = {each.group for each in facts.registrations} | {group.name for group in facts.expected}

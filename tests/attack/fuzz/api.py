@@ -12,13 +12,13 @@ from extapi import (
     CLUSTER,
     Api,
     ApiError,
-    Asked,
     Column,
     Group,
     Kind,
     Minimum,
     Object,
     Quantity,
+    RESTRequest,
     Struct,
     Subresource,
     Version,
@@ -228,11 +228,11 @@ class Quote(Object):
 class Quotes:
     """Answers every verb that a kind without a store can have."""
 
-    async def create(self, asked: Asked, quote: Quote) -> Quote:
+    async def create(self, asked: RESTRequest, quote: Quote) -> Quote:
         """The same with a price."""
         return self._priced(quote)
 
-    async def get(self, asked: Asked) -> Quote | None:
+    async def get(self, asked: RESTRequest) -> Quote | None:
         """There are those whose names begin with ``n``."""
         if not asked.name.startswith("n"):
             return None
@@ -241,7 +241,7 @@ class Quotes:
         quote.metadata.namespace = asked.namespace
         return quote
 
-    async def list(self, asked: Asked) -> list[Quote]:
+    async def list(self, asked: RESTRequest) -> list[Quote]:
         """Two of them."""
         found = []
         for name in ("n0", "n1"):
@@ -251,11 +251,11 @@ class Quotes:
             found.append(quote)
         return found
 
-    async def update(self, asked: Asked, quote: Quote) -> Quote:
+    async def update(self, asked: RESTRequest, quote: Quote) -> Quote:
         """The same with a price."""
         return self._priced(quote)
 
-    async def delete(self, asked: Asked) -> None:
+    async def delete(self, asked: RESTRequest) -> None:
         """It is gone, as it always was."""
 
     @staticmethod
@@ -331,7 +331,7 @@ everything = Kind(
     selectable=[".spec.selected", ".spec.selectedNumber", ".spec.selectedBool", ".spec.selectedEmail"],
     subresources={
         "notes": Subresource(field="notes"),
-        "act": Subresource(serves=Quotes(), kind="Quote", type=Quote),
+        "act": Subresource(rest=Quotes(), kind="Quote", type=Quote),
     },
 )
 
@@ -340,7 +340,7 @@ api = Api(
         GROUP,
         everything,
         Kind("Openness", plural="opens", scope=CLUSTER, storage="v1", status=False, versions={"v1": Version(OPEN)}),
-        Kind("Quote", storage="v1", status=False, versions={"v1": Version(Quote)}, serves=Quotes()),
+        Kind("Quote", storage="v1", status=False, versions={"v1": Version(Quote)}, rest=Quotes()),
         Kind(
             "Hubbed",
             plural="hubs",

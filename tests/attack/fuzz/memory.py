@@ -21,21 +21,17 @@ from twisted.python.failure import Failure
 from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api
 from extapi.api.user import User
-from extapi.authentication.base import Authenticator
+from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
+from extapi.authentication.clientcertificate import ClientCertificate
 from extapi.authentication.loopback import Loopback
 from extapi.authentication.requestheader import RequestHeader
-from extapi.authentication.settings import HeaderNames, Settings
-from extapi.authentication.union import Union as Authenticators
-from extapi.authentication.x509 import ClientCertificate
-from extapi.authorization.base import Authorizer
-from extapi.authorization.groups import AlwaysAllowGroups
-from extapi.authorization.paths import AlwaysAllowPaths
-from extapi.authorization.union import Union as Authorizers
+from extapi.authentication.trust import HeaderNames, TrustSettings
+from extapi.authorization.alwaysallow import AlwaysAllowGroups, AlwaysAllowPaths
+from extapi.authorization.authorizer import Authorizer, UnionAuthorizer
 from extapi.listener import connection
-from extapi.listener.service import Service
-from extapi.server.generic import Server
-from extapi.server.version import version_info
+from extapi.listener.state import ListenerState
+from extapi.server.server import Server
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import Namespaces
 from tests.attack.fuzz.answers import Answer, Reader
@@ -151,7 +147,7 @@ class MemoryServer:
         self.namespaces = Namespaces()
         self.namespaces.missing.add("absent")
         self.namespaces.terminating.add("ending")
-        settings = Settings()
+        settings = TrustSettings()
         settings.trust_proxies(proxy_ca)
         settings.trust_clients(client_ca)
         settings.use_names(
@@ -175,14 +171,13 @@ class MemoryServer:
             api,
             self.backend,
             self.clock,
-            authenticator=Authenticators(authenticators),
+            authenticator=UnionAuthenticator(authenticators),
             settings=settings,
-            authorizer=Authorizers([AlwaysAllowGroups(), AlwaysAllowPaths(), *authorizers]),
+            authorizer=UnionAuthorizer([AlwaysAllowGroups(), AlwaysAllowPaths(), *authorizers]),
             secret=_SECRET,
-            version=version_info(),
             builtin=[NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=self.clock)],
         )
-        self._service = Service(reactor=self.clock, handler=self.server.handler)
+        self._shared = ListenerState(reactor=self.clock, handler=self.server.handler)
         self._open: dict[str, tuple[Any, MemoryStream]] = {}
 
     def start(self) -> None:
@@ -216,7 +211,7 @@ class MemoryServer:
         # The stand-in is handed to the connection where the real one would be; nothing else is replaced.
         stand_in: Callable[..., MemoryStream] = MemoryStream
         with patch.object(connection, "TLSStream", stand_in):
-            made: Any = connection.Connection(self._service, self._presented[peer], None, "127.0.0.1")  # type: ignore[arg-type]  # see MemoryStream
+            made: Any = connection.Connection(self._shared, self._presented[peer], None, "127.0.0.1")  # type: ignore[arg-type]  # see MemoryStream
         made.secured()
         self._open[peer] = (made, made.stream)
         stream: MemoryStream = made.stream

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Protocol
 
 from extapi.api.user import User
-from extapi.authorization.base import Attributes, Decision, Verdict
+from extapi.authorization.authorizer import Attributes, Decision, Verdict
 from tests.attack.cluster import Cluster
 from tests.attack.fuzz import framing
 from tests.attack.fuzz.answers import Answer, Malformed
@@ -42,7 +42,7 @@ class Policy:
         self.asked: list[Identity] = []
 
     async def authorize(self, user: User, attributes: Attributes) -> Decision:
-        """See :class:`extapi.authorization.base.Authorizer`."""
+        """See :class:`extapi.authorization.authorizer.Authorizer`."""
         who = Identity(user.name, tuple(user.groups))
         self.asked.append(who)
         if attributes.is_resource:

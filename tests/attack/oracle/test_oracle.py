@@ -10,8 +10,8 @@ import pytest
 
 from extapi.authentication import requestheader
 from extapi.authorization import impersonation, stage
-from extapi.authorization.base import Attributes
-from extapi.listener.call import RequestInfo
+from extapi.authorization.authorizer import Attributes
+from extapi.http.request import RequestInfo
 from tests.attack.oracle.engine import Engine, Tally, in_memory, over_tls
 
 
@@ -74,7 +74,7 @@ def _any_certificate(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_questions(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(impersonation, "_questions", lambda _: [])
+    patch.setattr(impersonation, "_required", lambda _: [])
 
 
 def _watch_is_a_get(patch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
-from extapi import CLUSTER, Api, Asked, Group, Kind, Object, Struct, Subresource, Version
+from extapi import CLUSTER, Api, Group, Kind, Object, RESTRequest, Struct, Subresource, Version
 
 GROUP = "oracle.example.com"
 
@@ -87,12 +87,12 @@ class Vault(Object):
 class Vaults:
     """Two in each of two namespaces."""
 
-    async def get(self, asked: Asked) -> Vault | None:
+    async def get(self, asked: RESTRequest) -> Vault | None:
         """One of them."""
         place = Place("vaults", asked.namespace, asked.name)
         return self._vault(place) if place in VIRTUAL else None
 
-    async def list(self, asked: Asked) -> list[Vault]:
+    async def list(self, asked: RESTRequest) -> list[Vault]:
         """Those of a namespace, or all."""
         return [self._vault(place) for place in VIRTUAL if asked.namespace in ("", place.namespace)]
 
@@ -112,7 +112,7 @@ class Act(Object):
 class Acts:
     """Shows the mark of the thing that it acts on."""
 
-    async def create(self, asked: Asked, act: Act) -> Act:
+    async def create(self, asked: RESTRequest, act: Act) -> Act:
         """The mark."""
         act.spec.mark = Place("things", asked.namespace, asked.name).mark
         return act
@@ -136,10 +136,10 @@ api = Api(
             storage="v1",
             versions={"v1": Version(_SCHEMA), "v1beta1": Version(_SCHEMA)},
             selectable=[".spec.color"],
-            subresources={"notes": Subresource(field="notes"), "act": Subresource(serves=Acts(), kind="Act", type=Act)},
+            subresources={"notes": Subresource(field="notes"), "act": Subresource(rest=Acts(), kind="Act", type=Act)},
         ),
         Kind("Other", storage="v1", versions={"v1": Version(_SCHEMA)}),
         Kind("Global", scope=CLUSTER, storage="v1", versions={"v1": Version(_SCHEMA)}),
-        Kind("Vault", storage="v1", status=False, versions={"v1": Version(Vault)}, serves=Vaults()),
+        Kind("Vault", storage="v1", status=False, versions={"v1": Version(Vault)}, rest=Vaults()),
     )
 )

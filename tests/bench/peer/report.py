@@ -13,7 +13,7 @@ BAR, DELIVERY_BAR = 0.3, 0.5
 
 def direct(ours: Mapping[str, Row], sample: Mapping[str, Row], custom: Mapping[str, Row]) -> Iterator[str]:
     """CPU a request of all processes of each side, and ours by theirs."""
-    yield "| direct, CPU us a request | extapi | sample-apiserver | ratio | custom resource | ratio | bar |"
+    yield "| direct, CPU us per request | extapi | sample-apiserver | ratio | custom resource | ratio | bar |"
     yield "|---|---|---|---|---|---|---|"
     for name, row in ours.items():
         theirs, beside = sample[name], custom[name]
@@ -25,7 +25,7 @@ def direct(ours: Mapping[str, Row], sample: Mapping[str, Row], custom: Mapping[s
 
 def aggregated(ours: Mapping[str, Row], sample: Mapping[str, Row]) -> Iterator[str]:
     """The same through kube-apiserver, whose share is beside it."""
-    yield "| through kube-apiserver, CPU us a request | extapi | sample-apiserver | ratio | kube-apiserver before us | before it | bar |"
+    yield "| through kube-apiserver, CPU us per request | extapi | sample-apiserver | ratio | kube-apiserver before extapi | before sample-apiserver | bar |"
     yield "|---|---|---|---|---|---|---|"
     for name, row in ours.items():
         theirs = sample[name]

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from extapi.api.definition import CLUSTER, Api, Asked, Column, Group, Kind, Subresource, Version
+from extapi.api.column import Column
+from extapi.api.definition import CLUSTER, Api, Group, Kind, Subresource, Version
 from extapi.api.markers import ListMap, Marker, Minimum
-from extapi.api.strategy import Strategy
+from extapi.api.protocols import RESTRequest
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
-from extapi.schema.openapi_meta import META, meta_schemas
+from extapi.schema.openapi.meta import META, meta_schemas
 
 
 class Hub(Object):
@@ -68,11 +69,11 @@ def test_names_are_derived_as_kubernetes_does(name: str, singular: str, plural: 
         ),
         (
             {"versions": {"v1": Version(Object, served=False)}},
-            "kind Probe: none of its versions is served; take the kind out of its group instead",
+            "kind Probe: none of its versions is served; remove the kind from its group instead",
         ),
         (
             {"versions": {"v1": Version(Object, selectable=[".spec[0]"])}},
-            "kind Probe: selectable '.spec[0]' must be a path of names such as .spec.color, and not of metadata",
+            "kind Probe: selectable '.spec[0]' must be a path of names such as .spec.color, outside metadata",
         ),
         ({"columns": [Column("A")]}, "kind Probe: column A: needs either json_path or cell"),
         ({"columns": [Column("A", ".a", cell=len)]}, "kind Probe: column A: needs either json_path or cell"),
@@ -165,15 +166,6 @@ def test_apis_hold_groups_that_differ() -> None:
         Api()
 
 
-def test_a_strategy_by_default_has_no_opinion() -> None:
-    strategy = Strategy()
-    obj = Hub(size=3)
-    strategy.prepare(obj, None)
-    assert obj == Hub(size=3)
-    assert list(strategy.validate(obj, None)) == []
-    assert list(strategy.warn(obj, None)) == []
-
-
 def test_markers_are_told_from_other_annotations() -> None:
     assert isinstance(Minimum(1), Marker)
     assert ListMap("name", "port").keys == ("name", "port")
@@ -182,7 +174,7 @@ def test_markers_are_told_from_other_annotations() -> None:
 
 
 class Answers:
-    async def create(self, asked: Asked, obj: object) -> object:
+    async def create(self, request: RESTRequest, obj: object) -> object:
         return obj
 
 
@@ -192,15 +184,18 @@ class Answers:
         ({"Seal": Subresource(field="seal")}, "subresource 'Seal' is not a lower-case DNS label"),
         (
             {"status": Subresource(field="state")},
-            "subresource status occurs twice; a kind with one of its own needs status=False",
+            "subresource status occurs twice; a kind that declares its own needs status=False",
         ),
-        ({"seal": Subresource()}, "subresource seal needs either a field or what serves it"),
-        ({"seal": Subresource(field="metadata")}, "subresource seal cannot be for metadata, which is the server's"),
+        ({"seal": Subresource()}, "subresource seal needs either field or rest"),
         (
-            {"seal": Subresource(field="seal", serves=Answers())},
-            "subresource seal needs either a field or what serves it",
+            {"seal": Subresource(field="metadata")},
+            "subresource seal cannot be for metadata, which belongs to the server",
         ),
-        ({"seal": Subresource(serves=Answers(), kind="Seal")}, "subresource seal needs the type of Seal"),
+        (
+            {"seal": Subresource(field="seal", rest=Answers())},
+            "subresource seal needs either field or rest",
+        ),
+        ({"seal": Subresource(rest=Answers(), kind="Seal")}, "subresource seal needs the type of Seal"),
     ],
 )
 def test_mistakes_in_subresources_are_named(subresources: dict[str, Subresource], problem: str) -> None:
@@ -210,7 +205,7 @@ def test_mistakes_in_subresources_are_named(subresources: dict[str, Subresource]
 
 
 def test_subresources_without_mistakes_are_taken() -> None:
-    made = kind(subresources={"seal": Subresource(field="seal"), "ask": Subresource(serves=Answers())})
+    made = kind(subresources={"seal": Subresource(field="seal"), "ask": Subresource(rest=Answers())})
     assert list(made.subresources) == ["seal", "ask"]
 
 
@@ -219,11 +214,3 @@ def test_what_is_no_path_is_not_selectable(path: str) -> None:
     with pytest.raises(ValueError, match=r"^kind Probe: selectable ") as caught:
         kind(selectable=[path])
     assert repr(path) in str(caught.value)
-
-
-def test_a_strategy_by_default_holds_nothing_back() -> None:
-    strategy = Strategy()
-    obj = Hub(size=3)
-    strategy.begin_deletion(obj)
-    assert obj == Hub(size=3)
-    assert not strategy.holds(obj)

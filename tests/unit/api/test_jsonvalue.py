@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,13 +17,18 @@ from hypothesis import given, strategies as st
 from extapi.api.jsonvalue import (
     NotJSONError,
     NumberRangeError,
-    check,
+    check_json,
     go_json,
     has_long_number,
+    has_surrogates,
     is_plain,
+    json_copier,
+    json_copy,
+    json_equal,
     read_clamped,
     read_float,
     read_integer,
+    without_surrogates,
     written,
 )
 
@@ -128,7 +135,7 @@ class _Part(msgspec.Struct):
 )
 def test_what_is_written(value: Any, result: Any) -> None:
     assert written(value) == result
-    check(value)
+    check_json(value)
 
 
 def _nested(levels: int) -> Any:
@@ -146,11 +153,11 @@ def _nested(levels: int) -> Any:
         ({"spec": 2**64}, "spec", "an integer of more than 64 bits"),
         ({"spec": 2**63}, "spec", "an integer of more than 64 bits"),
         ({"spec": -(10**30)}, "spec", "an integer of more than 64 bits"),
-        ({"a": "x\udfff"}, "a", "text with half of a surrogate pair, which is no character"),
+        ({"a": "x\udfff"}, "a", "text with half of a surrogate pair, which is not a character"),
         ({"a": _Part(math.nan)}, "a.size", "NaN"),
         ({"a": {None: 1}}, "a", "an object with a key of type NoneType"),
-        ({"a": print}, "a", "of type builtin_function_or_method, which is no JSON"),
-        (_nested(100_000), "", "nested too deep"),
+        ({"a": print}, "a", "of type builtin_function_or_method, which is not JSON"),
+        (_nested(100_000), "", "nested too deeply"),
     ],
 )
 def test_what_is_no_json(value: Any, path: str, why: str) -> None:
@@ -194,3 +201,79 @@ def test_the_quick_look(value: Any, plain: bool) -> None:
 )
 def test_long_numbers_are_seen(data: bytes, long: bool) -> None:
     assert has_long_number(data) is long
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_a_json_value_is_equal_to_itself(value: Any) -> None:
+    assert json_equal(value, value)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (True, 1),
+        (0, False),
+        ([True], [1]),
+        ({"a": 1}, {"a": True}),
+        ({"a": 1}, {"b": 1}),
+        ([1], [1, 2]),
+        ({}, []),
+        (None, 0),
+    ],
+)
+def test_json_values_that_differ(a: Any, b: Any) -> None:
+    assert not json_equal(a, b)
+    assert not json_equal(b, a)
+
+
+@pytest.mark.parametrize("copied", [json_copy, lambda value: json_copier(value)()])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": [{"b": 1}], "c": {"d": 2.5, "e": None, "f": 2.0}},
+        [[], {}, "text", True],
+        {"above 64 bits": [2**64, -(2**63) - 1], "half of a pair": ["\ud800"]},
+        2.0,
+        None,
+    ],
+)
+def test_a_copy_is_equal_and_shares_nothing(value: Any, copied: Callable[[Any], Any]) -> None:
+    made = copied(value)
+    assert repr(made) == repr(value)
+    shared = containers(made) & containers(value)
+    assert not shared
+
+
+def test_each_copy_is_its_own() -> None:
+    make = json_copier({"a": []})
+    make()["a"].append(1)
+    assert make() == {"a": []}
+
+
+def containers(value: Any) -> set[int]:
+    """The identities of all objects and lists in a value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (
+        {id(value), *(each for item in inner for each in containers(item))} if isinstance(value, dict | list) else set()
+    )
+
+
+TEXTS = st.text(st.characters(exclude_categories=()) | st.sampled_from("\ud800\udbff\udc00\udfff\U0001f355"))
+
+
+@given(TEXTS)
+def test_each_becomes_one_replacement_character(text: str) -> None:
+    assert without_surrogates(text) == re.sub("[\ud800-\udfff]", "\ufffd", text)
+    assert has_surrogates(text) == (re.search("[\ud800-\udfff]", text) is not None)
+
+
+def test_a_pair_stays_two() -> None:
+    """Python's JSON decoder joins those that are escaped one after the other: what is left are two accidents."""
+    assert without_surrogates("\ud83c\udf55") == "\ufffd\ufffd"

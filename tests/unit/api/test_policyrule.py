@@ -23,13 +23,13 @@ def test_it_is_written_as_in_a_cluster_role() -> None:
     [
         ({"resources": "secrets"}, "PolicyRule: resources must be a list of strings, such as ['secrets']"),
         ({"verbs": []}, "PolicyRule: verbs is empty: the rule would allow nothing"),
-        ({"resources": [""]}, "PolicyRule: resources has '', which is no name"),
-        ({"verbs": [1]}, "PolicyRule: verbs has 1, which is no name"),
+        ({"resources": [""]}, "PolicyRule: resources has '', which is not a name"),
+        ({"verbs": [1]}, "PolicyRule: verbs has 1, which is not a name"),
         (
             {"resources": ["Secrets"]},
             "PolicyRule: resources has 'Secrets'; names of groups, resources and verbs are in lower case",
         ),
-        ({"api_groups": ["apps/v1"]}, "PolicyRule: api_groups has 'apps/v1'; a group stands without its version"),
+        ({"api_groups": ["apps/v1"]}, "PolicyRule: api_groups has 'apps/v1'; write the group without a version"),
     ],
 )
 def test_mistakes_are_told(changes: dict[str, Any], problem: str) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from extapi.api.quantity import Format, Quantity
+from extapi.api.quantity import Quantity, QuantityFormat
 
 SHAPE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 SUFFIX = "unable to parse quantity's suffix"
@@ -18,36 +18,36 @@ SUFFIX = "unable to parse quantity's suffix"
 @pytest.mark.parametrize(
     ("text", "canonical", "form"),
     [
-        ("0", "0", Format.DECIMAL_SI),
-        ("-0Gi", "0", Format.BINARY_SI),
-        ("1.5", "1500m", Format.DECIMAL_SI),
-        ("+1.50", "1500m", Format.DECIMAL_SI),
-        ("-1.5", "-1500m", Format.DECIMAL_SI),
-        (".5", "500m", Format.DECIMAL_SI),
-        ("5.", "5", Format.DECIMAL_SI),
-        ("1.5Gi", "1536Mi", Format.BINARY_SI),
-        ("1024", "1024", Format.DECIMAL_SI),
-        ("1024Ki", "1Mi", Format.BINARY_SI),
-        ("1Ki", "1Ki", Format.BINARY_SI),
-        ("0.5Ki", "512", Format.BINARY_SI),
-        ("0.0001Ki", "102400u", Format.DECIMAL_SI),
-        ("1000k", "1M", Format.DECIMAL_SI),
-        ("12e6", "12e6", Format.DECIMAL_EXPONENT),
-        ("12E3", "12e3", Format.DECIMAL_EXPONENT),
-        ("1e-4", "100e-6", Format.DECIMAL_EXPONENT),
-        ("1E", "1E", Format.DECIMAL_SI),
-        ("10000m", "10", Format.DECIMAL_SI),
-        ("0.1n", "1n", Format.DECIMAL_SI),
-        ("-0.1n", "-1n", Format.DECIMAL_SI),
-        ("1.0000000001", "1000000001n", Format.DECIMAL_SI),
-        ("7Ei", "7Ei", Format.BINARY_SI),
-        ("8Ei", "9223372036854775807", Format.BINARY_SI),
-        ("-9Ei", "-9223372036854775807", Format.BINARY_SI),
-        ("1e3000000000"[:4], "1e30", Format.DECIMAL_EXPONENT),
-        ("1000E", "1e21", Format.DECIMAL_SI),
+        ("0", "0", QuantityFormat.DECIMAL_SI),
+        ("-0Gi", "0", QuantityFormat.BINARY_SI),
+        ("1.5", "1500m", QuantityFormat.DECIMAL_SI),
+        ("+1.50", "1500m", QuantityFormat.DECIMAL_SI),
+        ("-1.5", "-1500m", QuantityFormat.DECIMAL_SI),
+        (".5", "500m", QuantityFormat.DECIMAL_SI),
+        ("5.", "5", QuantityFormat.DECIMAL_SI),
+        ("1.5Gi", "1536Mi", QuantityFormat.BINARY_SI),
+        ("1024", "1024", QuantityFormat.DECIMAL_SI),
+        ("1024Ki", "1Mi", QuantityFormat.BINARY_SI),
+        ("1Ki", "1Ki", QuantityFormat.BINARY_SI),
+        ("0.5Ki", "512", QuantityFormat.BINARY_SI),
+        ("0.0001Ki", "102400u", QuantityFormat.DECIMAL_SI),
+        ("1000k", "1M", QuantityFormat.DECIMAL_SI),
+        ("12e6", "12e6", QuantityFormat.DECIMAL_EXPONENT),
+        ("12E3", "12e3", QuantityFormat.DECIMAL_EXPONENT),
+        ("1e-4", "100e-6", QuantityFormat.DECIMAL_EXPONENT),
+        ("1E", "1E", QuantityFormat.DECIMAL_SI),
+        ("10000m", "10", QuantityFormat.DECIMAL_SI),
+        ("0.1n", "1n", QuantityFormat.DECIMAL_SI),
+        ("-0.1n", "-1n", QuantityFormat.DECIMAL_SI),
+        ("1.0000000001", "1000000001n", QuantityFormat.DECIMAL_SI),
+        ("7Ei", "7Ei", QuantityFormat.BINARY_SI),
+        ("8Ei", "9223372036854775807", QuantityFormat.BINARY_SI),
+        ("-9Ei", "-9223372036854775807", QuantityFormat.BINARY_SI),
+        ("1e3000000000"[:4], "1e30", QuantityFormat.DECIMAL_EXPONENT),
+        ("1000E", "1e21", QuantityFormat.DECIMAL_SI),
     ],
 )
-def test_quantities_are_written_canonically(text: str, canonical: str, form: Format) -> None:
+def test_quantities_are_written_canonically(text: str, canonical: str, form: QuantityFormat) -> None:
     quantity = Quantity.parse(text)
     assert str(quantity) == canonical
     assert quantity.format is form
@@ -108,7 +108,7 @@ def test_numbers() -> None:
     assert str(Quantity.of(3)) == "3"
     assert str(Quantity.of(Decimal("1.50"))) == "1500m"
     assert str(Quantity.of(Fraction(-1, 3))) == "-333333334n"
-    assert str(Quantity.of(2048, Format.BINARY_SI)) == "2Ki"
+    assert str(Quantity.of(2048, QuantityFormat.BINARY_SI)) == "2Ki"
 
 
 @given(st.text("+-.0159eEinumkKMGTPx\u0663", max_size=10))

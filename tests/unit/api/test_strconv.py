@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from extapi.api.strconv import has_form, only_digits, parse_int, parse_uint
+from extapi.api.strconv import has_pattern, only_digits, parse_int, parse_uint
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,7 @@ def test_digits_are_ascii() -> None:
 
 
 def test_forms() -> None:
-    assert has_form("1997-10", b"0000-00")
-    assert not any(has_form(text, b"0000-00") for text in ("1997-1", "1997-100", "1997_10", "x997-10", "\u0663997-10"))
+    assert has_pattern("1997-10", b"0000-00")
+    assert not any(
+        has_pattern(text, b"0000-00") for text in ("1997-1", "1997-100", "1997_10", "x997-10", "\u0663997-10")
+    )

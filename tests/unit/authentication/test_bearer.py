@@ -1,4 +1,4 @@
-"""Where tokens are found (spec A22, A26)."""
+"""Where tokens are found (behaviour A22, A26)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import base64
 import pytest
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError
+from extapi.authentication.authenticator import AuthenticationError, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
-from extapi.authentication.union import Union
 from tests.unit.client.building import call, run
 
 ALICE = User("alice")
@@ -99,6 +98,6 @@ def test_a_bad_subprotocol_is_an_error(protocols: list[str], text: str) -> None:
 
 def test_the_same_error_twice_is_said_once() -> None:
     headers = {**_upgrade(_protocol(b"bad"), "x"), "authorization": ["Bearer bad"]}
-    union = Union([Bearer(Tokens()), WebsocketBearer(Tokens())])
+    union = UnionAuthenticator([Bearer(Tokens()), WebsocketBearer(Tokens())])
     with pytest.raises(AuthenticationError, match=r"^invalid bearer token$"):
         run(union.authenticate(call(headers=headers)))

@@ -1,4 +1,4 @@
-"""Following the ConfigMap (spec A1-A9)."""
+"""Following the ConfigMap (behaviour A1-A9)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, cast
 import pytest
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
-from extapi.authentication.base import AuthenticationError
-from extapi.authentication.configmap import AuthenticationConfigMap, LookupFailed, header_names
+from extapi.authentication.authenticator import AuthenticationError
+from extapi.authentication.configmap import AuthenticationConfigMap, LookupFailed, header_names, subject_flag
 from extapi.authentication.requestheader import RequestHeader
-from extapi.authentication.settings import HeaderNames, Settings
-from extapi.client.base import Request, TransportError
+from extapi.authentication.trust import HeaderNames, TrustSettings
 from extapi.client.kube import Client
+from extapi.client.transport import ClientRequest, TransportError
 from tests.certificates import CLIENT, authority
 from tests.unit.client.building import call, now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
@@ -50,9 +50,9 @@ class _Cluster:
         self.first = first
         self.watch = Answer(200, stream=True)
         self.kubernetes = Kubernetes(self._react)
-        self.settings = Settings()
+        self.settings = TrustSettings()
 
-    def _react(self, request: Request) -> Any:
+    def _react(self, request: ClientRequest) -> Any:
         query = dict(request.query)
         if "watch" in query:
             return self.watch
@@ -252,7 +252,7 @@ def followed() -> Iterator[tuple[_Cluster, list[Any]]]:
 
 @pytest.mark.parametrize("value", [None, "", "null", "[]", " [ ] "])
 def test_allowed_names_that_go_away_stay_in_force(value: str | None, followed: tuple[_Cluster, list[Any]]) -> None:
-    """No names are any name (spec A17): who edits the ConfigMap by mistake must not open the server to every such name."""
+    """No names are any name (behaviour A17): who edits the ConfigMap by mistake must not open the server to every such name."""
     cluster, lines = followed
     changed = {key: text for key, text in DATA.items() if key != "requestheader-allowed-names" or value is not None}
     if value is not None:
@@ -413,3 +413,22 @@ def test_a_uid_header_and_blank_names() -> None:
         "requestheader-extra-headers-prefix": '[""]',
     }
     assert header_names(data) == HeaderNames(uid=("x-remote-uid",))
+
+
+WORDS = 'configmaps "x" is forbidden: User "{}" cannot get resource "configmaps" in API group "" in the namespace "kube-system"'
+
+
+@pytest.mark.parametrize(
+    ("user", "flag"),
+    [
+        ("system:serviceaccount:restaurant:pizza", "--serviceaccount=restaurant:pizza"),
+        ("jane doe", '--user="jane doe"'),
+        ("system:anonymous", '--user="system:anonymous"'),
+    ],
+)
+def test_who_was_refused_is_who_is_bound(user: str, flag: str) -> None:
+    assert subject_flag(WORDS.format(user)) == flag
+
+
+def test_without_a_name_there_is_a_place_for_one() -> None:
+    assert subject_flag("forbidden") == "--serviceaccount=YOUR_NS:YOUR_SA"

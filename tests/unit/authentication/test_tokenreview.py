@@ -1,4 +1,4 @@
-"""Asking the cluster about tokens (spec A23-A25, A28)."""
+"""Asking the cluster about tokens (behaviour A23-A25, A28)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.api.user import User
-from extapi.authentication.base import AuthenticationError, Undecided
+from extapi.authentication.authenticator import AuthenticationError, Undecided
 from extapi.authentication.tokenreview import FAILURES, TOKEN_LIMIT, TokenReviewer
-from extapi.client.base import ConnectionLost, TransportError
 from extapi.client.fairqueue import RUNNING, FairQueue
 from extapi.client.kube import Client
+from extapi.client.transport import ConnectionLost, TransportError
 from extapi.errors import TooManyRequests
 from tests.unit.client.building import now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
@@ -77,7 +77,7 @@ ALICE = {"username": "alice"}
 def test_an_answer_of_another_shape_is_an_error(answer: Any) -> None:
     """Go's decoder refuses each. What is no user must neither become one nor a traceback."""
     kubernetes = Kubernetes(lambda _: Answer(201, {"status": answer}))
-    with pytest.raises(AuthenticationError, match="has another shape"):
+    with pytest.raises(AuthenticationError, match="malformed status"):
         run(_reviewer(kubernetes, audiences=["api"]).authenticate_token("t"))
 
 

@@ -1,15 +1,16 @@
-"""Acting as somebody else (spec A32)."""
+"""Acting as somebody else (behaviour A32)."""
 
 from __future__ import annotations
 
 import pytest
 
 from extapi.api.user import User
-from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Decision, Verdict
 from extapi.authorization.impersonation import ITEMS, LENGTH, Impersonation
-from extapi.authorization.refusal import NotAuthorized
+from extapi.authorization.stage import NotAuthorized
 from extapi.errors import BadRequest, InternalError
-from extapi.listener.call import Call, Response
+from extapi.http.request import Request
+from extapi.http.response import Response
 from tests.unit.client.building import call, run
 
 ADMIN = User("admin", groups=("ops",))
@@ -35,8 +36,8 @@ class Rules:
         return Decision(Verdict.NO_OPINION if attributes.resource == self.refused else Verdict.ALLOW)
 
 
-def _through(headers: dict[str, list[str]], rules: Rules | None = None, user: User | None = ADMIN) -> Call:
-    async def end(asked: Call) -> Response:
+def _through(headers: dict[str, list[str]], rules: Rules | None = None, user: User | None = ADMIN) -> Request:
+    async def end(asked: Request) -> Response:
         return Response(200)
 
     asked = call(headers=headers)
@@ -46,10 +47,10 @@ def _through(headers: dict[str, list[str]], rules: Rules | None = None, user: Us
 
 
 def test_nobody_is_impersonated() -> None:
-    asked = _through({"accept": ["*/*"], "impersonate-other": ["x"]})
+    asked = _through({"accept": ["*/*"], "impersonate-other": ["x"], "impersonate_user": ["x"], "impersonated": ["x"]})
     assert asked.user is ADMIN
     assert asked.original_user is None
-    assert asked.headers == {"accept": ["*/*"], "impersonate-other": ["x"]}
+    assert asked.headers == {"accept": ["*/*"], "impersonated": ["x"]}
 
 
 def test_a_user_with_everything() -> None:
@@ -190,7 +191,7 @@ def test_operators_may_be_anybody() -> None:
         async def authorize(self, user: User, attributes: Attributes) -> Decision:
             return Decision(Verdict.ALLOW)
 
-    async def end(asked: Call) -> Response:
+    async def end(asked: Request) -> Response:
         return Response(200)
 
     asked = call(headers={"impersonate-user": ["alice"], "impersonate-group": ["g" * 100] * 2500})

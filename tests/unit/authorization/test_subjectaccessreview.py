@@ -1,4 +1,4 @@
-"""Asking the cluster whether a user may (spec B10-B13)."""
+"""Asking the cluster whether a user may (behaviour B10-B13)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from extapi.api.requestselectors import Selectors
 from extapi.api.selectors import parse_label_selector
 from extapi.api.user import User
-from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Decision, Verdict
 from extapi.authorization.subjectaccessreview import (
     CACHED,
     CACHED_TOTAL,
@@ -18,9 +18,9 @@ from extapi.authorization.subjectaccessreview import (
     SubjectAccessReviewer,
     review_of,
 )
-from extapi.client.base import ConnectionLost, TransportError
 from extapi.client.fairqueue import FairQueue
 from extapi.client.kube import Client
+from extapi.client.transport import ConnectionLost, TransportError
 from extapi.errors import TooManyRequests
 from tests.unit.client.building import now, run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
@@ -133,7 +133,7 @@ def test_answers(members: dict[str, Any], decision: Decision) -> None:
 )
 def test_an_answer_of_another_shape_is_an_error(members: dict[str, Any]) -> None:
     """Go's decoder refuses it: never an allow."""
-    with pytest.raises(AuthorizationError, match="has another shape"):
+    with pytest.raises(AuthorizationError, match="malformed status"):
         run(_reviewer(Kubernetes(lambda _: _answer(**members))).authorize(ALICE, GET))
 
 

@@ -76,24 +76,24 @@ def test_it_renews_as_early_as_it_is_told(here: Place) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("--service=pizza",), "--service and --namespace go together"),
-        (("--namespace=restaurant",), "--service and --namespace go together"),
+        (("--service=pizza",), "--service and --namespace must be given together"),
+        (("--namespace=restaurant",), "--service and --namespace must be given together"),
         (("--host=a",), "--host needs --service and --namespace"),
         (("--service=Pizza", "--namespace=a"), "a lowercase RFC 1123 label must consist of"),
         (("--service=pizza", "--namespace=a.b"), "'a.b': must not contain dots"),
         ((*SERVICE, "--host=a_b"), "'a_b' is neither a DNS name nor an IP address"),
         ((*SERVICE, "--host=pizza:443"), "'pizza:443' is neither a DNS name nor an IP address"),
         ((*SERVICE, "--host=a.*.b"), "'a.*.b' is neither a DNS name nor an IP address"),
-        ((*SERVICE, "--host=fe80::1%eth0"), "'fe80::1%eth0' has a zone, for which a certificate has no place"),
-        (("--renew-before=30",), "'30' is no time in days and hours, such as 30d or 12h"),
-        (("--renew-before=",), "'' is no time in days and hours, such as 30d or 12h"),
-        (("--renew-before=٣d",), "'٣d' is no time in days and hours, such as 30d or 12h"),
-        (("--renew-before=1y",), "'1y' is no time in days and hours, such as 30d or 12h"),
-        (("--renew-before=365d",), "a serving certificate lives 365d: with 365d each run would make a new one"),
+        ((*SERVICE, "--host=fe80::1%eth0"), "'fe80::1%eth0' has a zone, which a certificate cannot contain"),
+        (("--renew-before=30",), "'30' is not a time in days and hours, such as 30d or 12h"),
+        (("--renew-before=",), "'' is not a time in days and hours, such as 30d or 12h"),
+        (("--renew-before=٣d",), "'٣d' is not a time in days and hours, such as 30d or 12h"),
+        (("--renew-before=1y",), "'1y' is not a time in days and hours, such as 30d or 12h"),
+        (("--renew-before=365d",), "a serving certificate is valid for 365d: with 365d every run would make a new one"),
         (("rotate", "forward"), "'forward' is not one of 'begin', 'switch', 'finish'"),
-        (("--service=pizza", "rotate"), "--service is of no use to rotate"),
-        (("--host=a", "show"), "--host is of no use to show"),
-        (("--renew-before=1d", "show"), "--renew-before is of no use to show"),
+        (("--service=pizza", "rotate"), "--service does not apply to rotate"),
+        (("--host=a", "show"), "--host does not apply to show"),
+        (("--renew-before=1d", "show"), "--renew-before does not apply to show"),
     ],
 )
 def test_a_command_line_that_cannot_be_understood(here: Place, arguments: tuple[str, ...], text: str) -> None:
@@ -104,9 +104,9 @@ def test_a_command_line_that_cannot_be_understood(here: Place, arguments: tuple[
 
 def test_a_failure_is_one_line(here: Place) -> None:
     assert run(status=1).stderr == (
-        "Error: there is no deploy/certs/tls.crt yet: say for whom it is, by --service and --namespace\n"
+        "Error: there is no deploy/certs/tls.crt yet: name its Service with --service and --namespace\n"
     )
-    assert run("show", status=1).stderr.startswith("Error: there is nothing in deploy/certs: make it by ")
+    assert run("show", status=1).stderr.startswith("Error: there is nothing in deploy/certs: make certificates with ")
     run(*SERVICE)
     here.paths.certificate.write_text("damaged")
     assert run(status=1).stderr.startswith("Error: deploy/certs/tls.crt holds no certificates in PEM (")

@@ -53,7 +53,7 @@ def test_a_certificate_without_its_authority(made: Place) -> None:
     made.paths.authorities.unlink()
     assert refusal(made) == (
         'ca.crt is missing, but there is a certificate "CN=pizza.restaurant.svc" in tls.crt: put its authority there, or '
-        "move all files away to begin anew"
+        "move all files away to start over"
     )
 
 

@@ -70,7 +70,7 @@ def test_two_do_not_work_in_one_directory(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "mine\n"
-        with pytest.raises(CertsFailure, match=f"{directory}: another extapi certs is at work here"), locked(directory):
+        with pytest.raises(CertsFailure, match=f"{directory}: another extapi certs is running here"), locked(directory):
             pass
         process.communicate()
     with locked(directory):

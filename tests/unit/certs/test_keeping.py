@@ -16,8 +16,8 @@ from cryptography.x509.verification import PolicyBuilder, Store
 from extapi.certs import keeping
 from extapi.certs.directory import load
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import Authority, Signed, make_authority, self_sign
 from extapi.certs.reading import hosts
+from extapi.issuing import Authority, Signed, make_authority, self_sign
 from extapi.listener.tls import ServingCertificate
 from tests import certificates
 from tests.unit.certs.place import DAY, NAME, Place, PowerFailure, bundle, pem, shakes_hands, stopping_after
@@ -95,11 +95,11 @@ def test_it_says_what_to_do_with_the_files(place: Place) -> None:
 
 
 def test_without_names_there_is_nothing_to_make(place: Place) -> None:
-    with pytest.raises(CertsFailure, match=r"no .*tls\.crt yet: say for whom it is, by --service and --namespace"):
+    with pytest.raises(CertsFailure, match=r"no .*tls\.crt yet: name its Service with --service and --namespace"):
         place.ensure(service="")
     assert not place.paths.directory.exists()
     place.paths.directory.mkdir(parents=True)
-    with pytest.raises(CertsFailure, match=r"no .*tls\.crt yet: say for whom it is, by extapi certs --service"):
+    with pytest.raises(CertsFailure, match=r"no .*tls\.crt yet: make it with extapi certs --service"):
         place.ensure(service="")
     assert place.contents() == {}
 
@@ -115,7 +115,7 @@ def test_another_run_has_nothing_to_do_and_says_when_it_will(place: Place, servi
     told = place.ensure(service=service)
     assert place.contents() == before
     assert told.startswith("nothing to do\n")
-    assert '"CN=pizza.restaurant.svc" expires 2031-01-01T00:00:00Z, and is made anew by a run after 2030-12-02' in told
+    assert '"CN=pizza.restaurant.svc" expires 2031-01-01T00:00:00Z; a run after 2030-12-02' in told
     assert '"CN=extapi serving CA 2030-01-01T00:00:00Z" expires 2039-12-30T00:00:00Z' in told
 
 

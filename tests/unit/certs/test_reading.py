@@ -15,11 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PrivateFormat
 
 from extapi.certs.failure import CertsFailure
-from extapi.certs.issuing import make_authority, make_server, new_key, self_sign
 from extapi.certs.reading import hosts, is_authority, read_certificates, read_key, vouches
+from extapi.issuing import make_authority, make_server, new_key, self_sign
 from tests import certificates
 from tests.unit.certs.place import DAY
-from tests.unit.certs.test_issuing import NOW
+from tests.unit.test_issuing import NOW
 
 PLAIN = serialization.NoEncryption()
 CA = certificates.authority("ca")
@@ -86,7 +86,7 @@ def test_a_key_of_a_kind_that_is_not_taken(
     path = tmp_path / "ca.key"
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, PLAIN))
     assert refusal(read_key, path) == (
-        f"the private key in {path} ({kind}) cannot be used: take EC on P-256, P-384 or P-521, or RSA of at least 2048 bits"
+        f"the private key in {path} ({kind}) cannot be used: use EC on P-256, P-384 or P-521, or RSA of at least 2048 bits"
     )
 
 
@@ -134,14 +134,14 @@ def test_a_certificate_that_makes_no_sense(tmp_path: Path, sound: bytes, broken:
     assert sound in der
     path = tmp_path / "ca.crt"
     path.write_bytes(CA.pem + armored(der.replace(sound, broken)))
-    assert refusal(read_certificates, path).startswith(f"certificate 2 in {path} makes no sense (")
+    assert refusal(read_certificates, path).startswith(f"certificate 2 in {path} cannot be parsed (")
 
 
 def test_a_key_among_certificates_is_not_given_away(tmp_path: Path) -> None:
     path = tmp_path / "ca.crt"
     path.write_bytes(CA.pem + CA.key_pem)
     assert refusal(read_certificates, path) == (
-        f"{path} holds a private key as well, and is given away: move the key into a file of its own"
+        f"{path} also holds a private key, but is a public file: move the key to another file"
     )
 
 

@@ -13,7 +13,8 @@ import pytest
 from extapi.certs import keeping
 from extapi.certs.directory import Stage, load
 from extapi.certs.failure import CertsFailure
-from extapi.listener.call import Call, Response
+from extapi.http.request import Request
+from extapi.http.response import Response
 from extapi.listener.listener import Listener
 from extapi.listener.tls import POLL, ServingCertificate
 from tests import certificates
@@ -75,7 +76,7 @@ def test_finish_trusts_the_new_one_alone_and_it_signs_from_now_on(later: Place) 
     later.switch()
     told = later.finish()
     assert later.authorities() == [new]
-    assert 'took "CN=extapi serving CA 2030-01-01T00:00:00Z" out of' in told
+    assert 'removed "CN=extapi serving CA 2030-01-01T00:00:00Z" from' in told
     assert f"next: put {later.paths.authorities} into the caBundle of each APIService" in told
     later.now += 340 * DAY
     later.ensure()
@@ -116,20 +117,20 @@ def test_a_step_again_changes_nothing_and_says_what_is_next(later: Place, done: 
 def test_the_old_one_is_not_taken_out_while_it_is_needed(later: Place) -> None:
     later.begin()
     before = later.contents()
-    with pytest.raises(CertsFailure, match=r"2030-01-01T00:00:00Z\", so that .* still needed: first .* rotate switch"):
+    with pytest.raises(CertsFailure, match=r"2030-01-01T00:00:00Z\", so .* still needed: first run .* rotate switch"):
         later.finish()
     assert later.contents() == before
 
 
 def test_nothing_is_switched_before_it_was_begun(later: Place) -> None:
-    with pytest.raises(CertsFailure, match=r"no rotation is under way in .*: begin one by extapi certs rotate"):
+    with pytest.raises(CertsFailure, match=r"no rotation is under way in .*: start one with extapi certs rotate"):
         later.switch()
     assert later.finish() == "no rotation is under way: nothing to do"
 
 
 def test_there_has_to_be_something_to_rotate(place: Place) -> None:
     for step in (place.begin, place.switch, place.finish):
-        with pytest.raises(CertsFailure, match=r"no directory .*: name another one by --dir"):
+        with pytest.raises(CertsFailure, match=r"no directory .*: name another one with --dir"):
             step()
     place.paths.directory.mkdir(parents=True)
     with pytest.raises(CertsFailure, match=r"no .*tls\.crt yet"):
@@ -249,7 +250,7 @@ def test_a_certificate_for_no_host_is_not_made_anew_as_such(now: Place) -> None:
     now.paths.authorities.write_bytes(mine.pem)
     now.paths.authority_key.write_bytes(mine.key_pem)
     mine.leaf("nameless").save(now.paths.directory, "tls")
-    with pytest.raises(CertsFailure, match=r'"CN=nameless" in .*tls.crt is for no host: say for whom a new one is'):
+    with pytest.raises(CertsFailure, match=r'"CN=nameless" in .*tls.crt names no host: make a new one with'):
         now.begin()
     assert set(now.contents()) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}
     now.ensure()
@@ -333,7 +334,7 @@ class Running:
         self.listener = Listener(self.reactor, self.answer, tls=serving, interface="127.0.0.1", port=0)
         self.port = self.listener.start()[1]
 
-    async def answer(self, call: Call) -> Response:
+    async def answer(self, call: Request) -> Response:
         return Response(200, [("Content-Type", "text/plain")], b"served")
 
     def ask(self, ca_bundle: str) -> str:

@@ -95,5 +95,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_shown(place: Place) -> None:
 
 
 def test_an_empty_directory_is_named(place: Place) -> None:
-    with pytest.raises(CertsFailure, match=r"there is nothing in .*/deploy/certs: make it by extapi certs --service"):
+    with pytest.raises(
+        CertsFailure, match=r"there is nothing in .*/deploy/certs: make certificates with extapi certs --service"
+    ):
         show(place.paths, now=place.now, say=print)

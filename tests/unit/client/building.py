@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from cryptography import x509
 from twisted.internet.task import Clock
 
-from extapi.listener.call import Call, Peer, RequestInfo
+from extapi.http.request import Peer, Request, RequestInfo
 
 T = TypeVar("T")
 
@@ -28,9 +28,9 @@ def call(
     headers: dict[str, list[str]] | None = None,
     info: RequestInfo | None = None,
     target: str = "/version",
-) -> Call:
+) -> Request:
     """A GET with these headers (names in lower case) over this connection."""
-    return Call(
+    return Request(
         method="GET",
         target=target,
         info=info or RequestInfo("get", "/version"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from extapi.client.base import Request, TransportError
+from extapi.client.transport import ClientRequest, TransportError
 
 Obj = dict[str, Any]
 
@@ -65,7 +65,7 @@ class Answer:
             waiting.callback(None)
 
 
-Reaction = Callable[[Request], Any]
+Reaction = Callable[[ClientRequest], Any]
 
 
 @dataclass
@@ -73,9 +73,9 @@ class Kubernetes:
     """Answers each request by ``react``: an Answer, an error to raise, or a Deferred of one."""
 
     react: Reaction
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ClientRequest] = field(default_factory=list)
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: ClientRequest) -> Answer:
         self.requests.append(request)
         answer = self.react(request)
         if isinstance(answer, Deferred):

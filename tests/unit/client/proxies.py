@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.protocol import Factory, Protocol
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
-from extapi.client.proxy import Proxy
+from extapi.client.proxy import ProxyURL
 from tests.certificates import Issued
 from tests.unit.client.conftest import Turning, context_of
 
@@ -113,9 +113,9 @@ class Middle:
     def port(self) -> int:
         return int(self._port.getHost().port)
 
-    def proxy(self, scheme: str = "http", username: str = "", password: str = "") -> Proxy:
+    def proxy(self, scheme: str = "http", username: str = "", password: str = "") -> ProxyURL:
         """Its address."""
-        return Proxy(scheme, "127.0.0.1", self.port, username, password)
+        return ProxyURL(scheme, "127.0.0.1", self.port, username, password)
 
     @property
     def heard(self) -> list[bytes]:

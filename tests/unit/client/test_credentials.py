@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken, in_cluster
-from extapi.client.proxy import Proxy
+from extapi.client.proxy import ProxyURL
 from tests.unit.client.building import now, run
 
 
@@ -33,12 +33,12 @@ def test_in_cluster(tmp_path: Path, host: str, server: str) -> None:
 @pytest.mark.parametrize(
     ("variables", "proxy"),
     [
-        ({"HTTPS_PROXY": "http://proxy:3128"}, Proxy("http", "proxy", 3128)),
+        ({"HTTPS_PROXY": "http://proxy:3128"}, ProxyURL("http", "proxy", 3128)),
         ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": ".svc,10.0.0.0/8"}, None),
         ({"HTTP_PROXY": "http://proxy:3128"}, None),
     ],
 )
-def test_in_cluster_through_a_proxy(tmp_path: Path, variables: dict[str, str], proxy: Proxy | None) -> None:
+def test_in_cluster_through_a_proxy(tmp_path: Path, variables: dict[str, str], proxy: ProxyURL | None) -> None:
     """As with client-go, the environment is asked there too: rest.InClusterConfig says nothing of a proxy."""
     environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443", **variables}
     assert in_cluster(now(), environ, _pod(tmp_path)).proxy == proxy

@@ -8,8 +8,8 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi import AlreadyExists, Conflict, DynamicClient, Expired, Forbidden, NotFound
-from extapi.client.base import Request, TransportError
 from extapi.client.kube import Client
+from extapi.client.transport import ClientRequest, TransportError
 from extapi.client.watching import WATCH_GRACE, WATCH_SECONDS
 from extapi.testing import InMemoryServer, serve
 from tests.unit.client.building import now
@@ -255,7 +255,7 @@ def test_a_watch_that_nobody_reads_is_closed() -> None:
 def test_patches_have_their_types() -> None:
     types: list[tuple[str, dict[str, str]]] = []
 
-    def react(request: Request) -> Answer:
+    def react(request: ClientRequest) -> Answer:
         types.append((request.headers["Content-Type"], dict(request.query)))
         return Answer(200, {})
 

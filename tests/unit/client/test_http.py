@@ -8,20 +8,23 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.error import ConnectError, ConnectionLost as ConnectionLostError
 from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseFailed
 from zope.interface import implementer
 
-from extapi.client.base import ConnectionLost, Request, TransportError
-from extapi.client.body import HIGH_WATER
+from extapi.client.body import HIGH_WATER, innermost
 from extapi.client.credentials import Credentials, CredentialsError, FileToken, StaticToken
 from extapi.client.http import HttpTransport
+from extapi.client.transport import ClientRequest, ConnectionLost, TransportError
 from tests.certificates import CLIENT, SERVER, authority
 from tests.unit.client.conftest import Server, Turning
 
 Serve = Callable[..., Server]
 
 
-async def _body(transport: HttpTransport, request: Request, limit: int = 1 << 20) -> tuple[int, bytes]:
+async def _body(transport: HttpTransport, request: ClientRequest, limit: int = 1 << 20) -> tuple[int, bytes]:
     reply = await transport.send(request)
     return reply.status, await reply.read(limit)
 
@@ -44,7 +47,7 @@ def _much(request: Any) -> bytes:
 def test_path_query_headers_and_body_arrive_as_given(turning: Turning, serve: Serve) -> None:
     server = serve(_hello)
     transport = HttpTransport(turning.reactor, Credentials(server.url, token=StaticToken("Bearer t1")))
-    request = Request(
+    request = ClientRequest(
         "POST",
         "/api/v1/a%2Fb/%25/c",
         query=(("labelSelector", "a in (b,c)&x=y+z"), ("watch", "true")),
@@ -87,7 +90,7 @@ def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
     globalLogPublisher.addObserver(observe)
     try:
         transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem))
-        turning.run(_body(transport, Request("GET", "/version")))
+        turning.run(_body(transport, ClientRequest("GET", "/version")))
         turning.run(transport.close())
     finally:
         globalLogPublisher.removeObserver(observe)
@@ -97,7 +100,7 @@ def test_connections_are_not_logged(turning: Turning, serve: Serve) -> None:
 def test_a_server_below_a_path(turning: Turning, serve: Serve) -> None:
     server = serve(_hello)
     transport = HttpTransport(turning.reactor, Credentials(server.url + "/k8s/clusters/c1/"))
-    turning.run(_body(transport, Request("GET", "/version")))
+    turning.run(_body(transport, ClientRequest("GET", "/version")))
     assert server.seen[0].uri == "/k8s/clusters/c1/version"
     turning.run(transport.close())
 
@@ -106,7 +109,7 @@ def test_connections_are_kept_alive(turning: Turning, serve: Serve) -> None:
     server = serve(_hello)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
     for _ in range(3):
-        turning.run(_body(transport, Request("GET", "/")))
+        turning.run(_body(transport, ClientRequest("GET", "/")))
     assert len({seen.connection for seen in server.seen}) == 1
     turning.run(transport.close())
 
@@ -119,7 +122,7 @@ def test_redirects_are_not_followed(turning: Turning, serve: Serve) -> None:
 
     server = serve(answer)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
-    assert turning.run(_body(transport, Request("GET", "/")))[0] == 302
+    assert turning.run(_body(transport, ClientRequest("GET", "/")))[0] == 302
     assert len(server.seen) == 1
     turning.run(transport.close())
 
@@ -132,7 +135,7 @@ def test_tls_with_client_certificate(turning: Turning, serve: Serve) -> None:
     server = serve(_hello, tls=ca.leaf("s", san=["127.0.0.1"], eku=SERVER), clients=clients)
     credentials = Credentials(server.url, ca=ca.pem, certificate=me.chain_pem, key=me.key_pem)
     transport = HttpTransport(turning.reactor, credentials)
-    assert turning.run(_body(transport, Request("GET", "/")))[0] == 200
+    assert turning.run(_body(transport, ClientRequest("GET", "/")))[0] == 200
     assert server.seen[0].client == "extension"
     turning.run(transport.close())
 
@@ -141,7 +144,7 @@ def test_a_server_name_of_its_own(turning: Turning, serve: Serve) -> None:
     ca = authority("serving")
     server = serve(_hello, tls=ca.leaf("s", san=["kubernetes.default"], eku=SERVER))
     transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem, server_name="kubernetes.default"))
-    assert turning.run(_body(transport, Request("GET", "/")))[0] == 200
+    assert turning.run(_body(transport, ClientRequest("GET", "/")))[0] == 200
     turning.run(transport.close())
 
 
@@ -157,7 +160,7 @@ def test_an_untrusted_server_is_refused(
     server = serve(_hello, tls=signer.leaf("s", san=names, eku=SERVER))
     transport = HttpTransport(turning.reactor, Credentials(server.url, ca=ca.pem))
     with pytest.raises(TransportError) as caught:
-        turning.run(_body(transport, Request("GET", "/")))
+        turning.run(_body(transport, ClientRequest("GET", "/")))
     assert str(caught.value).startswith(server.url)
     assert text in str(caught.value)
     assert server.seen == []
@@ -170,21 +173,21 @@ def test_nobody_listens(turning: Turning, serve: Serve) -> None:
     turning.wait(server.port.stopListening())
     transport = HttpTransport(turning.reactor, Credentials(url))
     with pytest.raises(TransportError, match=rf"{url}: Connection was refused by other side"):
-        turning.run(_body(transport, Request("GET", "/")))
+        turning.run(_body(transport, ClientRequest("GET", "/")))
     turning.run(transport.close())
 
 
 def test_a_server_that_is_no_dns_name(turning: Turning) -> None:
     transport = HttpTransport(turning.reactor, Credentials("https://kube_api:6443"))
     with pytest.raises(TransportError, match=r"^https://kube_api:6443: .*'kube_api' not allowed$"):
-        turning.run(transport.send(Request("GET", "/version")))
+        turning.run(transport.send(ClientRequest("GET", "/version")))
 
 
 def test_no_answer_in_time(turning: Turning, serve: Serve) -> None:
     server = serve(_silence)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
     with pytest.raises(TransportError, match=r"no answer within 0\.05 seconds"):
-        turning.run(_body(transport, Request("GET", "/", timeout=0.05)))
+        turning.run(_body(transport, ClientRequest("GET", "/", timeout=0.05)))
     turning.run(transport.close())
 
 
@@ -195,16 +198,16 @@ def test_a_body_that_does_not_end_in_time(turning: Turning, serve: Serve) -> Non
     server = serve(answer)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
     with pytest.raises(TransportError, match="the answer took too long"):
-        turning.run(_body(transport, Request("GET", "/", timeout=0.2)))
+        turning.run(_body(transport, ClientRequest("GET", "/", timeout=0.2)))
     turning.run(transport.close())
 
 
 def test_a_body_over_the_limit(turning: Turning, serve: Serve) -> None:
     server = serve(_much)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
-    assert turning.run(_body(transport, Request("GET", "/"), 5000)) == (200, b"x" * 5000)
+    assert turning.run(_body(transport, ClientRequest("GET", "/"), 5000)) == (200, b"x" * 5000)
     with pytest.raises(TransportError, match="more than 4999 bytes"):
-        turning.run(_body(transport, Request("GET", "/"), 4999))
+        turning.run(_body(transport, ClientRequest("GET", "/"), 4999))
     turning.run(transport.close())
 
 
@@ -215,7 +218,7 @@ def test_a_connection_lost_before_the_answer_may_be_tried_again(turning: Turning
     server = serve(answer)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
     with pytest.raises(ConnectionLost, match=server.url):
-        turning.run(_body(transport, Request("POST", "/", body=b"{}")))
+        turning.run(_body(transport, ClientRequest("POST", "/", body=b"{}")))
     turning.run(transport.close())
 
 
@@ -227,9 +230,19 @@ def test_a_body_that_breaks_off(turning: Turning, serve: Serve) -> None:
 
     server = serve(answer)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
-    with pytest.raises(TransportError, match="broke off"):
-        turning.run(_body(transport, Request("GET", "/")))
+    with pytest.raises(TransportError, match="broke off") as raised:
+        turning.run(_body(transport, ClientRequest("GET", "/")))
+    assert "ailure" not in str(raised.value)  # Twisted's errors print the failures that they wrap
     turning.run(transport.close())
+
+
+def test_a_failure_within_an_error_is_told_by_its_own_words() -> None:
+    """As Twisted's endpoints wrap the loss of a connection that was hardly made."""
+    lost = ConnectionLostError("Connection lost.")
+    untyped: Any = (Failure, ResponseFailed, ConnectError)
+    failure, failed, unconnected = untyped
+    for wrapper in (unconnected(string=failure(lost)), failed([failure(lost)])):
+        assert innermost(wrapper) == [lost]
 
 
 def test_lines_arrive_as_they_are_written(turning: Turning, serve: Serve) -> None:
@@ -244,7 +257,7 @@ def test_lines_arrive_as_they_are_written(turning: Turning, serve: Serve) -> Non
     got: list[bytes] = []
 
     async def read() -> None:
-        reply = await transport.send(Request("GET", "/"))
+        reply = await transport.send(ClientRequest("GET", "/"))
         async for line in reply.lines():
             got.append(line)  # noqa: PERF401 - what has come so far is looked at
 
@@ -269,7 +282,7 @@ def test_a_closed_stream_ends_with_an_error_and_the_server_sees_it(turning: Turn
     transport = HttpTransport(turning.reactor, Credentials(server.url))
 
     async def read() -> None:
-        reply = await transport.send(Request("GET", "/"))
+        reply = await transport.send(ClientRequest("GET", "/"))
         async for _ in reply.lines():
             turning.reactor.callLater(0, reply.close)
 
@@ -287,7 +300,7 @@ def test_a_slow_reader_holds_the_server_back(turning: Turning, serve: Serve) -> 
 
     server = serve(answer)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
-    reply = turning.run(transport.send(Request("GET", "/")))
+    reply = turning.run(transport.send(ClientRequest("GET", "/")))
     body = reply._deliver()
     turning.until(lambda: body._paused)
     for _ in range(20):
@@ -308,7 +321,7 @@ def test_a_line_without_end(turning: Turning, serve: Serve, monkeypatch: pytest.
     got: list[bytes] = []
 
     async def read() -> None:
-        async for line in (await transport.send(Request("GET", "/"))).lines():
+        async for line in (await transport.send(ClientRequest("GET", "/"))).lines():
             got.append(line)  # noqa: PERF401 - what has come so far is looked at
 
     with pytest.raises(TransportError, match="a line of the answer has more than 10000 bytes"):
@@ -322,7 +335,7 @@ def test_what_is_read_after_the_end_is_not_there(turning: Turning, serve: Serve)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
 
     async def read() -> None:
-        reply = await transport.send(Request("GET", "/"))
+        reply = await transport.send(ClientRequest("GET", "/"))
         await reply.read()
         assert await reply.read() == b""
         reply.close()
@@ -341,7 +354,7 @@ def test_close_ends_open_streams(turning: Turning, serve: Serve) -> None:
     got: list[bytes] = []
 
     async def read() -> None:
-        async for line in (await transport.send(Request("GET", "/"))).lines():
+        async for line in (await transport.send(ClientRequest("GET", "/"))).lines():
             got.append(line)  # noqa: PERF401 - what has come so far is looked at
 
     reading = Deferred.fromCoroutine(read())
@@ -354,7 +367,7 @@ def test_close_ends_open_streams(turning: Turning, serve: Serve) -> None:
 def test_cancelling_who_waits_cancels_the_request(turning: Turning, serve: Serve) -> None:
     server = serve(_silence)
     transport = HttpTransport(turning.reactor, Credentials(server.url))
-    sending = Deferred.fromCoroutine(transport.send(Request("GET", "/")))
+    sending = Deferred.fromCoroutine(transport.send(ClientRequest("GET", "/")))
     turning.until(lambda: bool(server.seen))
     sending.cancel()
     with pytest.raises(CancelledError):
@@ -367,7 +380,7 @@ def test_no_token_no_request(turning: Turning, serve: Serve, tmp_path: Path) -> 
     token = FileToken(tmp_path / "token", turning.reactor)
     transport = HttpTransport(turning.reactor, Credentials(server.url, token=token))
     with pytest.raises(TransportError, match="cannot read the token file"):
-        turning.run(_body(transport, Request("GET", "/")))
+        turning.run(_body(transport, ClientRequest("GET", "/")))
     assert server.seen == []
     turning.run(transport.close())
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.client.base import Request, TransportError
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
+from extapi.client.transport import ClientRequest, TransportError
 from tests.unit.client.building import now
 from tests.unit.client.kubernetes import Answer, Kubernetes, status
 
@@ -30,7 +30,7 @@ class Cluster:
         self.kubernetes = Kubernetes(self._react)
         self.changes: list[tuple[str, str]] = []
 
-    def _react(self, request: Request) -> Any:
+    def _react(self, request: ClientRequest) -> Any:
         if "watch" in dict(request.query):
             return self.watches.pop(0)
         return self.lists.pop(0)

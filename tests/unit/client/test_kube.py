@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from extapi import errors
-from extapi.client.base import TransportError
 from extapi.client.kube import JSON_PATCH, Client, ResourceName
 from extapi.client.status import error_from_status, error_from_text
+from extapi.client.transport import TransportError
 from extapi.errors import ApiError, StatusCause
 from tests.unit.client.building import run
 from tests.unit.client.kubernetes import Answer, Kubernetes, status

@@ -13,7 +13,7 @@ import yaml
 from extapi.client import kubeconfig
 from extapi.client.credentials import CredentialsError
 from extapi.client.kubeconfig import load_kubeconfig
-from extapi.client.proxy import Proxy
+from extapi.client.proxy import ProxyURL
 from tests.certificates import authority
 from tests.unit.client.building import now, run
 from tests.unit.client.conftest import Turning
@@ -166,19 +166,19 @@ ENVIRON = {"HTTPS_PROXY": "other:3128", "NO_PROXY": "10.0.0.2"}
 @pytest.mark.parametrize(
     ("cluster", "environ", "proxy"),
     [
-        ({"proxy-url": "socks5://me:secret@proxy"}, {}, Proxy("socks5", "proxy", 1080, "me", "secret")),
+        ({"proxy-url": "socks5://me:secret@proxy"}, {}, ProxyURL("socks5", "proxy", 1080, "me", "secret")),
         # The file comes first, and NO_PROXY is not about it.
-        ({"proxy-url": "http://proxy:1"}, ENVIRON, Proxy("http", "proxy", 1)),
-        ({"proxy-url": "http://proxy:1"}, {**ENVIRON, "NO_PROXY": "*"}, Proxy("http", "proxy", 1)),
-        ({"proxy-url": "http://proxy:1", "server": "https://localhost"}, ENVIRON, Proxy("http", "proxy", 1)),
-        ({"proxy-url": ""}, ENVIRON, Proxy("http", "other", 3128)),
-        ({}, ENVIRON, Proxy("http", "other", 3128)),
+        ({"proxy-url": "http://proxy:1"}, ENVIRON, ProxyURL("http", "proxy", 1)),
+        ({"proxy-url": "http://proxy:1"}, {**ENVIRON, "NO_PROXY": "*"}, ProxyURL("http", "proxy", 1)),
+        ({"proxy-url": "http://proxy:1", "server": "https://localhost"}, ENVIRON, ProxyURL("http", "proxy", 1)),
+        ({"proxy-url": ""}, ENVIRON, ProxyURL("http", "other", 3128)),
+        ({}, ENVIRON, ProxyURL("http", "other", 3128)),
         ({}, {**ENVIRON, "NO_PROXY": "10.0.0.0/8"}, None),
         ({"server": "https://localhost:6443"}, ENVIRON, None),
         ({}, {}, None),
     ],
 )
-def test_the_proxy(tmp_path: Path, cluster: dict[str, str], environ: dict[str, str], proxy: Proxy | None) -> None:
+def test_the_proxy(tmp_path: Path, cluster: dict[str, str], environ: dict[str, str], proxy: ProxyURL | None) -> None:
     found = load_kubeconfig(_write(tmp_path, {**CLUSTER, **cluster}, IN_THE_FILE), now(), environ=environ)
     assert found.proxy == proxy
     assert "secret" not in repr(found)
@@ -187,14 +187,14 @@ def test_the_proxy(tmp_path: Path, cluster: dict[str, str], environ: dict[str, s
 @pytest.mark.parametrize(
     ("url", "exceptions", "proxy"),
     [
-        ("http://proxy:1", "*", Proxy("http", "proxy", 1)),
-        ("", "", Proxy("http", "other", 3128)),
+        ("http://proxy:1", "*", ProxyURL("http", "proxy", 1)),
+        ("", "", ProxyURL("http", "other", 3128)),
         # The package knows nothing of networks: it would go through the proxy.
         ("", "10.0.0.0/8", None),
     ],
 )
 def test_the_proxy_where_the_package_reads_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, exceptions: str, proxy: Proxy | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, exceptions: str, proxy: ProxyURL | None
 ) -> None:
     """And the environment of the process, which is what counts where none is given."""
     for name in ("https_proxy", "no_proxy"):

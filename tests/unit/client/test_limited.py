@@ -6,12 +6,12 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from extapi.client.base import Request, TransportError
 from extapi.client.limited import BURST, PATIENCE, QPS, RUNNING, RateLimitedTransport
+from extapi.client.transport import ClientRequest, TransportError
 from extapi.errors import TooManyRequests
 from tests.unit.client.kubernetes import Answer, Kubernetes
 
-PODS = Request("GET", "/api/v1/pods")
+PODS = ClientRequest("GET", "/api/v1/pods")
 
 
 def send(transport: RateLimitedTransport, times: int) -> list[Any]:
@@ -38,7 +38,7 @@ def test_a_burst_goes_at_once_and_then_so_many_per_second() -> None:
 def test_only_so_many_wait_for_their_answers_at_a_time() -> None:
     answers: list[Deferred[Answer]] = []
 
-    def react(_: Request) -> Deferred[Answer]:
+    def react(_: ClientRequest) -> Deferred[Answer]:
         answers.append(Deferred())
         return answers[-1]
 
@@ -59,7 +59,7 @@ def test_who_waits_too_long_is_told_to_come_back() -> None:
     clock = Clock()
     never: list[Deferred[Answer]] = []  # kept: what is collected has ended
 
-    def react(_: Request) -> Deferred[Answer]:
+    def react(_: ClientRequest) -> Deferred[Answer]:
         never.append(Deferred())
         return never[-1]
 

@@ -11,7 +11,7 @@ import yaml
 
 from extapi.client.credentials import Credentials, StaticToken
 from extapi.client.plainkubeconfig import plain_credentials
-from extapi.client.proxy import Proxy
+from extapi.client.proxy import ProxyURL
 from tests.unit.client.building import now, run
 
 
@@ -76,8 +76,8 @@ def test_a_token_in_a_file(tmp_path: Path) -> None:
     assert run(found.token.authorization()) == "Bearer abc"
 
 
-@pytest.mark.parametrize(("url", "proxy"), [("https://proxy", Proxy("https", "proxy", 443)), ("", None)])
-def test_a_proxy(url: str, proxy: Proxy | None) -> None:
+@pytest.mark.parametrize(("url", "proxy"), [("https://proxy", ProxyURL("https", "proxy", 443)), ("", None)])
+def test_a_proxy(url: str, proxy: ProxyURL | None) -> None:
     found = read(config(cluster={**CLUSTER, "proxy-url": url}))
     assert found is not None
     assert found.proxy == proxy

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from extapi.client.proxy import Proxy, ProxyError, parse_proxy
+from extapi.client.proxy import ProxyError, ProxyURL, parse_proxy
 
 
 @pytest.mark.parametrize(
     ("url", "proxy"),
     [
         # Default ports: canonicalAddr of Go's net/http.
-        ("http://proxy.example.com", Proxy("http", "proxy.example.com", 80)),
-        ("https://proxy.example.com/", Proxy("https", "proxy.example.com", 443)),
-        ("socks5://proxy.example.com", Proxy("socks5", "proxy.example.com", 1080)),
-        ("HTTP://Proxy:3128", Proxy("http", "proxy", 3128)),
-        ("http://[2001:db8::1]:3128", Proxy("http", "2001:db8::1", 3128)),
-        ("http://u%40x:p%3A%2F@proxy:1", Proxy("http", "proxy", 1, "u@x", "p:/")),
-        ("socks5://u@proxy", Proxy("socks5", "proxy", 1080, "u")),
-        (f"socks5://{'u' * 255}:{'p' * 255}@proxy", Proxy("socks5", "proxy", 1080, "u" * 255, "p" * 255)),
+        ("http://proxy.example.com", ProxyURL("http", "proxy.example.com", 80)),
+        ("https://proxy.example.com/", ProxyURL("https", "proxy.example.com", 443)),
+        ("socks5://proxy.example.com", ProxyURL("socks5", "proxy.example.com", 1080)),
+        ("HTTP://Proxy:3128", ProxyURL("http", "proxy", 3128)),
+        ("http://[2001:db8::1]:3128", ProxyURL("http", "2001:db8::1", 3128)),
+        ("http://u%40x:p%3A%2F@proxy:1", ProxyURL("http", "proxy", 1, "u@x", "p:/")),
+        ("socks5://u@proxy", ProxyURL("socks5", "proxy", 1080, "u")),
+        (f"socks5://{'u' * 255}:{'p' * 255}@proxy", ProxyURL("socks5", "proxy", 1080, "u" * 255, "p" * 255)),
     ],
 )
-def test_urls(url: str, proxy: Proxy) -> None:
+def test_urls(url: str, proxy: ProxyURL) -> None:
     assert parse_proxy(url) == proxy
 
 

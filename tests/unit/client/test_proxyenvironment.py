@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from extapi.client.proxy import Proxy, ProxyError
+from extapi.client.proxy import ProxyError, ProxyURL
 from extapi.client.proxyenvironment import environment_proxy
 
-PROXY = Proxy("http", "proxy", 3128)
+PROXY = ProxyURL("http", "proxy", 3128)
 SVC = "https://kubernetes.default.svc"
 API = "https://api.example.com:6443"
 
@@ -94,15 +94,15 @@ def test_no_exceptions(server: str, exceptions: str) -> None:
         ({"HTTPS_PROXY": "", "https_proxy": "proxy:3128"}, PROXY),
         ({"HTTPS_PROXY": "proxy:3128", "no_proxy": "example.com"}, None),
         ({"HTTPS_PROXY": "proxy:3128", "NO_PROXY": "other.com", "no_proxy": "example.com"}, PROXY),
-        ({"HTTPS_PROXY": "proxy"}, Proxy("http", "proxy", 80)),
-        ({"HTTPS_PROXY": "https://proxy"}, Proxy("https", "proxy", 443)),
-        ({"HTTPS_PROXY": "socks5://proxy"}, Proxy("socks5", "proxy", 1080)),
-        ({"HTTPS_PROXY": "socks5h://proxy:1"}, Proxy("socks5", "proxy", 1)),
-        ({"HTTPS_PROXY": "me:secret@proxy:3128"}, Proxy("http", "proxy", 3128, "me", "secret")),
-        ({"HTTPS_PROXY": "[2001:db8::2]:80"}, Proxy("http", "2001:db8::2", 80)),
+        ({"HTTPS_PROXY": "proxy"}, ProxyURL("http", "proxy", 80)),
+        ({"HTTPS_PROXY": "https://proxy"}, ProxyURL("https", "proxy", 443)),
+        ({"HTTPS_PROXY": "socks5://proxy"}, ProxyURL("socks5", "proxy", 1080)),
+        ({"HTTPS_PROXY": "socks5h://proxy:1"}, ProxyURL("socks5", "proxy", 1)),
+        ({"HTTPS_PROXY": "me:secret@proxy:3128"}, ProxyURL("http", "proxy", 3128, "me", "secret")),
+        ({"HTTPS_PROXY": "[2001:db8::2]:80"}, ProxyURL("http", "2001:db8::2", 80)),
     ],
 )
-def test_variables(environ: dict[str, str], proxy: Proxy | None) -> None:
+def test_variables(environ: dict[str, str], proxy: ProxyURL | None) -> None:
     assert environment_proxy(API, environ) == proxy
 
 

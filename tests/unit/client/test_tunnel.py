@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.client.base import Request, TransportError
 from extapi.client.credentials import Credentials
 from extapi.client.http import HttpTransport
-from extapi.client.proxy import Proxy, parse_proxy
+from extapi.client.proxy import ProxyURL, parse_proxy
+from extapi.client.transport import ClientRequest, TransportError
 from tests.certificates import CLIENT, SERVER, Issued, authority
 from tests.unit.client.conftest import Server, Turning
 from tests.unit.client.proxies import OPEN, SOCKS_NO_PASSWORD, SOCKS_OPEN, SOCKS_PASSWORD, Middle
@@ -43,14 +43,14 @@ class Setting:
         self.middles.append(Middle(self.turning, answers, self.port, tls))
         return self.middles[-1]
 
-    def transport(self, proxy: Proxy, host: str = SVC, **more: Any) -> HttpTransport:
+    def transport(self, proxy: ProxyURL, host: str = SVC, **more: Any) -> HttpTransport:
         credentials = Credentials(f"https://{host}:6443", ca=self.ca.pem, proxy=proxy, **more)
         self.transports.append(HttpTransport(self.turning.reactor, credentials))
         return self.transports[-1]
 
     def get(self, transport: HttpTransport, timeout: float = 30.0) -> tuple[int, bytes]:
         async def body() -> tuple[int, bytes]:
-            reply = await transport.send(Request("GET", "/version", timeout=timeout))
+            reply = await transport.send(ClientRequest("GET", "/version", timeout=timeout))
             return reply.status, await reply.read()
 
         return self.turning.run(body())
@@ -135,7 +135,7 @@ def test_answers_that_open_the_tunnel(setting: Setting, answer: bytes) -> None:
 def test_an_answer_in_pieces(setting: Setting) -> None:
     middle = setting.middle(b"")
     transport = setting.transport(middle.proxy())
-    getting = Deferred.fromCoroutine(transport.send(Request("GET", "/version")))
+    getting = Deferred.fromCoroutine(transport.send(ClientRequest("GET", "/version")))
     setting.turning.until(lambda: bool(middle.connections) and bool(middle.connections[0].heard))
     for number in range(len(OPEN)):
         middle.connections[0].send(OPEN[number : number + 1])
@@ -261,7 +261,7 @@ def test_a_proxy_that_refuses(setting: Setting, proxy: str, answers: list[bytes]
 def test_a_proxy_that_hangs_up(setting: Setting, scheme: str, answered: bytes) -> None:
     middle = setting.middle(answered, b"")
     transport = setting.transport(middle.proxy(scheme))
-    getting = Deferred.fromCoroutine(transport.send(Request("GET", "/version")))
+    getting = Deferred.fromCoroutine(transport.send(ClientRequest("GET", "/version")))
     setting.turning.until(lambda: bool(middle.connections) and bool(middle.connections[0].heard))
     transport_of_proxy: Any = middle.connections[0].transport
     transport_of_proxy.loseConnection()
@@ -288,7 +288,7 @@ def test_a_request_may_end_before_the_proxy_has_answered(setting: Setting) -> No
 def test_cancelling_who_waits_ends_the_connection(setting: Setting) -> None:
     middle = setting.middle(b"")
     transport = setting.transport(middle.proxy())
-    sending = Deferred.fromCoroutine(transport.send(Request("GET", "/version")))
+    sending = Deferred.fromCoroutine(transport.send(ClientRequest("GET", "/version")))
     setting.turning.until(lambda: bool(middle.connections) and bool(middle.connections[0].heard))
     sending.cancel()
     with pytest.raises(CancelledError):
@@ -304,10 +304,10 @@ def test_cancelling_who_waits_for_a_connection(setting: Setting, way: str) -> No
         full.listen(0)
         first.connect(full.getsockname())
         port = full.getsockname()[1]
-        proxy = Proxy("http", "127.0.0.1", port) if way == "proxy" else None
+        proxy = ProxyURL("http", "127.0.0.1", port) if way == "proxy" else None
         transport = HttpTransport(setting.turning.reactor, Credentials(f"https://127.0.0.1:{port}", proxy=proxy))
         setting.transports.append(transport)
-        sending = Deferred.fromCoroutine(transport.send(Request("GET", "/version")))
+        sending = Deferred.fromCoroutine(transport.send(ClientRequest("GET", "/version")))
         for _ in range(5):
             setting.turning.reactor.iterate(0.01)
         sending.cancel()
@@ -329,7 +329,7 @@ def test_no_proxy_listens(setting: Setting) -> None:
 def test_a_proxy_that_is_no_dns_name(setting: Setting, scheme: str) -> None:
     """Twisted takes no underscores; that is an error like any other, whatever finds it out."""
     with pytest.raises(TransportError, match=rf"\(through the proxy {scheme}://squid_proxy:3128\): .*squid_proxy"):
-        setting.get(setting.transport(Proxy(scheme, "squid_proxy", 3128)))
+        setting.get(setting.transport(ProxyURL(scheme, "squid_proxy", 3128)))
 
 
 def test_a_proxy_whose_certificate_is_not_trusted(setting: Setting) -> None:
@@ -366,7 +366,7 @@ def test_a_stream_ends_with_its_proxy_and_the_next_one_finds_it_again(setting: S
     got: list[bytes] = []
 
     async def read() -> None:
-        async for line in (await transport.send(Request("GET", "/"))).lines():
+        async for line in (await transport.send(ClientRequest("GET", "/"))).lines():
             got.append(line)  # noqa: PERF401 - what has come so far is looked at
 
     for number in range(2):

@@ -102,7 +102,7 @@ def test_a_defect_in_the_work_is_logged_and_ends_nothing() -> None:
     Deferred.fromCoroutine(queue.each(work))
     with capturedLogs() as logs:
         queue.add("broken")
-    assert [event["log_format"] for event in logs] == ["the work on {key} failed and is tried again"]
+    assert [event["log_format"] for event in logs] == ["processing {key} failed; it will be retried"]
     queue.add("other")
     clock.advance(FIRST_DELAY)
     assert done == ["broken", "other", "broken"]

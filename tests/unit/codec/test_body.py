@@ -1,4 +1,4 @@
-"""Bodies of writes: spec E10, E21 and the notes on decoding."""
+"""Bodies of writes: behaviour E10, E21, N3."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Continue tokens: spec E30, M13."""
+"""Continue tokens: behaviour E30, M13."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""DeleteOptions: spec E45, E46, E50, E51 and their corrections."""
+"""DeleteOptions: behaviour E45, E46, E50, E51."""
 
 import json
 from typing import Any

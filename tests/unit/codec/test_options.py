@@ -1,4 +1,4 @@
-"""Query options: spec E20-E23, E25, E27, E32, E56, F4, F7, F10, F15, G4."""
+"""Query options: behaviour E20-E23, E25, E27, E32, E56, F4, F7, F10, F15, G4."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""JSON patch against RFC 6902 appendix A, merge patch against RFC 7386 appendix A, and spec E57, E58, E60."""
+"""JSON patch against RFC 6902 appendix A, merge patch against RFC 7386 appendix A, and behaviour E57, E58, E60."""
 
 import copy
 import json

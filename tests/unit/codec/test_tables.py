@@ -1,4 +1,4 @@
-"""Tables and partial metadata: spec G4, G6, F20, J44."""
+"""Tables: behaviour F20, G4, J44."""
 
 import json
 from datetime import UTC, datetime
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from extapi.codec.partial import partial, partial_list
-from extapi.codec.tables import Columns, PrinterColumn, row, row_object, table
+from extapi.api.column import Column
+from extapi.codec.tables import Columns, row, row_object, table
 
 CREATED = "2024-05-01T10:00:00Z"
 NOW = datetime(2024, 5, 1, 10, 5, 30, tzinfo=UTC).timestamp()
@@ -35,8 +35,8 @@ def test_without_columns_there_are_name_and_age() -> None:
 def test_definitions_carry_what_the_column_says() -> None:
     columns = Columns(
         [
-            PrinterColumn("Cost", "string", ".status.cost"),
-            PrinterColumn("N", "integer", ".spec.n", format="int32", description="how many", priority=1),
+            Column("Cost", ".status.cost", "string"),
+            Column("N", ".spec.n", "integer", format="int32", description="how many", priority=1),
         ]
     )
     assert json.loads(columns.definitions)[1:] == [
@@ -54,9 +54,9 @@ def test_definitions_carry_what_the_column_says() -> None:
 def test_a_cell_is_made_of_the_whole_object_where_no_path_can_say_it() -> None:
     columns = Columns(
         [
-            PrinterColumn("Toppings", "integer", "", cell=lambda obj: len(obj["spec"]["toppings"])),
-            PrinterColumn("Kind", "string", "", description="what it is", cell=lambda obj: obj["kind"].lower()),
-            PrinterColumn("Since", "date", "", cell=lambda obj: obj["metadata"]["creationTimestamp"]),
+            Column("Toppings", type="integer", cell=lambda obj: len(obj["spec"]["toppings"])),
+            Column("Kind", type="string", description="what it is", cell=lambda obj: obj["kind"].lower()),
+            Column("Since", type="date", cell=lambda obj: obj["metadata"]["creationTimestamp"]),
         ]
     )
     assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", 2, "pizza", "5m30s"]
@@ -65,17 +65,13 @@ def test_a_cell_is_made_of_the_whole_object_where_no_path_can_say_it() -> None:
 
 
 def test_a_cell_that_cannot_be_made_leaves_the_others() -> None:
-    columns = Columns(
-        [PrinterColumn("Bad", "string", "", cell=lambda obj: obj["no"]), PrinterColumn("C", "string", ".kind")]
-    )
+    columns = Columns([Column("Bad", type="string", cell=lambda obj: obj["no"]), Column("C", ".kind", "string")])
     assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", "<error>", "Pizza"]
 
 
 def test_a_column_called_name_stands_where_it_was_put() -> None:
     # As the events of kube-apiserver: Last Seen first, the name last.
-    columns = Columns(
-        [PrinterColumn("Cost", "string", ".status.cost"), PrinterColumn("Name", "string", ".metadata.name")]
-    )
+    columns = Columns([Column("Cost", ".status.cost", "string"), Column("Name", ".metadata.name", "string")])
     assert [column["name"] for column in json.loads(columns.definitions)] == ["Cost", "Name"]
     assert columns.render(columns.raw_cells(PIZZA), NOW) == ["1.50", "x"]
     assert columns.bookmark_cells() == ["", None]
@@ -115,22 +111,20 @@ def test_a_column_called_name_stands_where_it_was_put() -> None:
     ],
 )
 def test_cells_are_of_the_columns_type(kind: str, value: Any, cell: Any) -> None:
-    columns = Columns([PrinterColumn("C", kind, ".v")])
+    columns = Columns([Column("C", ".v", kind)])
     rendered = columns.render(columns.raw_cells({"metadata": {"name": "x"}, "v": value}), NOW)
     assert rendered == ["x", cell]
     assert type(rendered[1]) is type(cell)
 
 
 def test_missing_values_are_null_and_string_columns_show_all_of_several_results() -> None:
-    columns = Columns(
-        [PrinterColumn("T", "string", ".spec.toppings[*].name"), PrinterColumn("M", "string", ".spec.missing")]
-    )
+    columns = Columns([Column("T", ".spec.toppings[*].name", "string"), Column("M", ".spec.missing", "string")])
     assert columns.render(columns.raw_cells(PIZZA), NOW) == ["x", "tomato,ham", None]
     assert columns.raw_cells({}) == ("", None, None)
 
 
 def test_of_several_results_that_are_no_strings_the_first_counts() -> None:
-    columns = Columns([PrinterColumn("Q", "integer", ".q[*]")])
+    columns = Columns([Column("Q", ".q[*]", "integer")])
     assert columns.raw_cells({"metadata": {"name": "x"}, "q": [3, 4]}) == ("x", 3)
 
 
@@ -163,7 +157,7 @@ def test_an_empty_table_and_the_other_version() -> None:
 
 
 def test_later_events_of_a_watch_have_no_definitions_and_a_bookmark_no_cells() -> None:
-    columns = Columns([PrinterColumn("A", "string", ".a"), PrinterColumn("B", "date", ".b")])
+    columns = Columns([Column("A", ".a", "string"), Column("B", ".b", "date")])
     cells = columns.bookmark_cells()
     assert cells == ["", None, None]
     event = json.loads(b"".join(table(None, {"resourceVersion": "9"}, [row(cells, None)])))
@@ -176,21 +170,3 @@ def test_large_tables_come_in_pieces() -> None:
     assert len(pieces) > 5
     assert max(map(len, pieces)) < 70_000
     assert len(json.loads(b"".join(pieces))["rows"]) == 500
-
-
-def test_partial_metadata() -> None:
-    assert partial(PIZZA) == {
-        "apiVersion": "meta.k8s.io/v1",
-        "kind": "PartialObjectMetadata",
-        "metadata": PIZZA["metadata"],
-    }
-    assert partial_list([PIZZA], {"resourceVersion": "9"}, version="v1beta1") == {
-        "apiVersion": "meta.k8s.io/v1beta1",
-        "kind": "PartialObjectMetadataList",
-        "metadata": {"resourceVersion": "9"},
-        "items": [partial(PIZZA, version="v1beta1")],
-    }
-
-
-def test_a_partial_list_of_nothing_has_null_for_items() -> None:
-    assert partial_list([], {"resourceVersion": "9"})["items"] is None

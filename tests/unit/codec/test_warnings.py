@@ -1,4 +1,4 @@
-"""Warning headers: spec G15, M16."""
+"""Warning headers: behaviour G15, M16."""
 
 from extapi.codec.warnings import warning_headers
 

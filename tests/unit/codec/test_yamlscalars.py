@@ -14,6 +14,7 @@ INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9]
 FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?")
+BOOL = re.compile(r"y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF")
 TEXTS = st.lists(
     st.sampled_from([*"017859xXbBoO_-+.:eEafz", "2020", "-01", "59", "60", "T", "t", " ", "\n", "\u0663"]),
     min_size=1,
@@ -28,7 +29,7 @@ def test_what_is_a_number(text: str) -> None:
     # strconv.ParseFloat refuses what is beyond a float64, and go-yaml takes it for a string then.
     is_float = FLOAT.fullmatch(plain) is not None and math.isfinite(float(plain))
     numeric = text[0] in "+-.0123456789" and (is_float or (text[0] != "." and INTEGER.fullmatch(plain) is not None))
-    assert (not isinstance(resolve(text), str)) == numeric or text in {"y", "Y", "n", "N"}
+    assert (not isinstance(resolve(text), str)) == numeric or BOOL.fullmatch(text) is not None
 
 
 @given(TEXTS)

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from twisted.logger import capturedLogs
 
+from extapi import DynamicClient
 from extapi.client.kube import ResourceName
 from extapi.controlplane.bootstrap import AUTHENTICATION, Bootstrap
 from extapi.testing import serve
@@ -43,7 +43,8 @@ def server() -> Iterator[InMemoryServer]:
 
 
 def start(server: InMemoryServer, bootstrap: Bootstrap) -> None:
-    server.run(bootstrap.start(SimpleNamespace(client=server.client)))  # type: ignore[arg-type]  # all that it asks of a context
+    context: Any = DynamicClient(server.client, server.clock, lambda: 0.0)  # all that it asks of a context
+    server.run(bootstrap.start(context))
 
 
 def objects(server: InMemoryServer, path: str) -> list[dict[str, Any]]:
@@ -154,7 +155,7 @@ def test_what_cannot_be_put_right_keeps_nothing_from_starting(server: InMemorySe
     assert server.request("PUT", config, body={**server.request("GET", config).json(), "immutable": True}).status == 200
     with capturedLogs() as logs:
         start(server, replace(BOOTSTRAP, client_ca="OTHERS", port=7443))
-    (event,) = (each for each in logs if each["log_format"] == "{name} could not be put right: {error}")
+    (event,) = (each for each in logs if each["log_format"] == "{name} could not be repaired: {error}")
     assert "field is immutable" in event["error"]
     service = server.request("GET", "/api/v1/namespaces/default/services/kubernetes").json()
     assert service["spec"]["ports"][0]["targetPort"] == 7443

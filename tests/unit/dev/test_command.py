@@ -140,8 +140,8 @@ def test_from_start_to_stop_with_another_user_and_a_second_start(place: Place) -
     with place.dev(control_plane="builtin") as process:
         said = "".join(until_ready(process))
         assert said.startswith(
-            "this is a local control plane for development, on 127.0.0.1 only. It is no cluster: no nodes, pods, "
-            "garbage collection,\nquota, CRDs or admission webhooks (--control-plane kube is the real kube-apiserver)\n"
+            "this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods, "
+            "garbage\ncollection, quota, CRDs or admission webhooks (--control-plane kube runs the real kube-apiserver)\n"
         )
         assert f"export KUBECONFIG={state}/kubeconfig\n" in said
         config = place.kubeconfig("--user", "alice", "--group", "cooks")
@@ -210,7 +210,9 @@ def test_a_child_that_dies_is_named_with_its_log_and_takes_the_others_with_it(pl
     place.program("etcd", "echo $$ > pid; touch client.sock; exec sleep 60")
     place.program("kube-apiserver", "echo broken flag; exit 4")
     log = place.root / ".extapi/dev/log/kube-apiserver.log"
-    assert place.failure() == f"Error: kube-apiserver ended with status 4; its log is {log} and ends so: broken flag"
+    assert (
+        place.failure() == f"Error: kube-apiserver ended with status 4; its log is {log}, which ends with: broken flag"
+    )
     assert not lives(place.etcd())
 
 
@@ -218,7 +220,7 @@ def test_a_child_that_dies_is_named_with_its_log_and_takes_the_others_with_it(pl
 def test_a_port_in_use_is_one_line(place: Place, option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        message = f"Error: port {port} on 127.0.0.1 is already in use ({option} chooses another one)"
+        message = f"Error: port {port} on 127.0.0.1 is already in use (choose another one with {option})"
         assert place.failure(option, str(port)) == message
 
 

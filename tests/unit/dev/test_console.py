@@ -150,7 +150,7 @@ def test_a_flood_is_counted(stage: Stage) -> None:
     stage.add("y\n" * 10)
     assert stage.shown(0.5) == []
     stage.add("z\n")
-    assert stage.shown(1) == [f"server | ... {1000 - RATE + 10} lines more; they are in {stage.log}", "server | z"]
+    assert stage.shown(1) == [f"server | ... {1000 - RATE + 10} more lines; they are in {stage.log}", "server | z"]
 
 
 def test_what_nobody_had_time_to_look_at_is_counted(stage: Stage) -> None:
@@ -159,7 +159,7 @@ def test_what_nobody_had_time_to_look_at_is_counted(stage: Stage) -> None:
     stage.add(("x" * 999 + "\n") * 20_000)
     lines = stage.shown(2)
     assert lines[0].startswith("server | ... 189")
-    assert lines[0].endswith(f" bytes of output not looked at; they are in {stage.log}")
+    assert lines[0].endswith(f" bytes of output were skipped; they are in {stage.log}")
 
 
 def test_what_is_ordinary_at_the_start_is_not_shown_then(stage: Stage) -> None:
@@ -193,7 +193,7 @@ def test_the_rest_is_shown_at_the_end(stage: Stage) -> None:
     with stage.console.until_the_end():
         stage.now = 5.0
         stage.add("x\n" * (RATE + 5), "Traceback (most recent call last):\n", '  File "/mine.py", line 1, in f\n')
-    assert stage.shown()[-1] == f"server | ... 6 lines more; they are in {stage.log}"
+    assert stage.shown()[-1] == f"server | ... 6 more lines; they are in {stage.log}"
 
 
 def test_a_line_that_never_ended_is_shown_at_the_end(stage: Stage) -> None:

@@ -106,7 +106,7 @@ def test_a_traceback_of_many_lines_keeps_its_ends() -> None:
     lines = folded(text)
     assert len(lines) == MOST_LINES + 1
     assert lines[0] == '  File "/a.py", line 0, in f0'
-    assert lines[MOST_LINES // 2] == f"  ... {1501 - MOST_LINES} lines more"
+    assert lines[MOST_LINES // 2] == f"  ... {1501 - MOST_LINES} more lines"
     assert lines[-1] == "E: x"
 
 

@@ -142,6 +142,6 @@ def test_without_forks_a_module_is_a_program_of_the_same_interpreter(tmp_path: P
     child = processes.start_python("version", "platform", ["--x"])
     assert child.process.wait(30) == 0
     with pytest.raises(
-        DevFailure, match=r"^version ended with status 0; its log is .*/version.log and ends so: Linux-"
+        DevFailure, match=r"^version ended with status 0; its log is .*/version.log, which ends with: Linux-"
     ):
         processes.check()

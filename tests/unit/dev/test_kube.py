@@ -1,6 +1,12 @@
+"""Calls of the supervisor, and what a fork would find of them."""
+
 from __future__ import annotations
 
 import base64
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,7 +83,69 @@ def test_an_answer_that_is_no_http_is_a_problem(server: Recorder) -> None:
 
 def test_a_server_of_another_authority_is_not_believed(server: Recorder) -> None:
     other = KubeClient(server.port, ca=server.certificates.certificate("serving-ca"))
-    assert "CERTIFICATE_VERIFY_FAILED" in str(other.problem("/readyz"))
+    assert "TLS: certificate verify failed" in str(other.problem("/readyz"))
+
+
+def test_a_query_arrives_as_it_was_given(server: Recorder) -> None:
+    server.client().get("/api/v1/namespaces?labelSelector=app%3Da&watch=")
+    assert server.requests == [("GET", "/api/v1/namespaces?labelSelector=app%3Da&watch=")]
+
+
+_CALLS = """
+import os, pathlib, sys
+from extapi.client import agent
+from extapi.dev import forking
+from extapi.dev.kube import KubeClient
+
+port, ca, certificate, key = int(sys.argv[1]), *map(pathlib.Path, sys.argv[2:])
+client = KubeClient(port, ca=ca, certificate=certificate, key=key)
+descriptors = os.listdir("/proc/self/fd")
+print(client.get("/a"), client.problem("/nothing"), flush=True)
+assert os.listdir("/proc/self/fd") == descriptors, os.listdir("/proc/self/fd")
+print(forking.prepare([]))
+"""
+
+
+def test_a_fork_is_as_safe_after_a_call_as_before(server: Recorder) -> None:
+    """No thread, no reactor of the process, no descriptor, and nothing that Twisted would have liked to log."""
+    server.objects["/a"] = {"kind": "A"}
+    done = called(server, _CALLS).communicate(timeout=60)
+    assert done == ("{'kind': 'A'} 404: /nothing not found\nTrue\n", "")
+
+
+_HANGING = """
+import pathlib, sys
+from extapi.dev import signals
+from extapi.dev.kube import KubeClient
+
+try:
+    with signals.as_exception():
+        KubeClient(int(sys.argv[1]), ca=pathlib.Path(sys.argv[2])).get("/a")
+except signals.StopRequested:
+    print("stopped")
+"""
+
+
+def test_a_call_that_gets_no_answer_ends_with_ctrl_c(server: Recorder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = called(server, _HANGING, port=silent.getsockname()[1])
+        connection, _ = silent.accept()
+        with connection:
+            assert connection.recv(1) == b"\x16"  # a ClientHello: it waits for the answer now
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60) == ("stopped\n", "")
+
+
+def called(server: Recorder, script: str, port: int = 0) -> subprocess.Popen[str]:
+    """A script that is handed how to reach the server."""
+    keys = server.certificates
+    paths = [str(keys.certificate("cluster-ca")), str(keys.certificate("admin")), str(keys.key("admin"))]
+    return subprocess.Popen(
+        [sys.executable, "-c", script, str(port or server.port), *paths],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_a_kubeconfig_holds_everything_that_a_client_needs(server: Recorder) -> None:

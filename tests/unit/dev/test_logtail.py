@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from extapi.dev import logtail
-from extapi.dev.logtail import LogTail
+from extapi.dev.logtail import FileTail
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def add(log: Path, data: bytes) -> None:
 
 
 def test_lines_come_once_and_whole(log: Path) -> None:
-    tail = LogTail(log)
+    tail = FileTail(log)
     assert tail.read() == []
     add(log, b"first\nsec")
     assert tail.read() == [b"first"]
@@ -34,7 +34,7 @@ def test_lines_come_once_and_whole(log: Path) -> None:
 
 
 def test_a_line_that_was_only_begun_can_be_taken(log: Path) -> None:
-    tail = LogTail(log)
+    tail = FileTail(log)
     add(log, b"no end")
     assert tail.read() == []
     assert tail.partial() == b"no end"
@@ -45,7 +45,7 @@ def test_a_line_that_was_only_begun_can_be_taken(log: Path) -> None:
 
 
 def test_a_line_is_cut_and_the_next_one_is_whole(log: Path) -> None:
-    tail = LogTail(log)
+    tail = FileTail(log)
     for _ in range(5):
         add(log, b"x" * logtail.LONGEST)
         assert tail.read() == []
@@ -55,7 +55,7 @@ def test_a_line_is_cut_and_the_next_one_is_whole(log: Path) -> None:
 
 
 def test_who_is_far_behind_goes_on_near_the_end_with_a_whole_line(log: Path) -> None:
-    tail = LogTail(log)
+    tail = FileTail(log)
     add(log, b"begun")
     assert tail.read() == []
     line = b"y" * 999 + b"\n"
@@ -68,7 +68,7 @@ def test_who_is_far_behind_goes_on_near_the_end_with_a_whole_line(log: Path) -> 
 
 
 def test_a_file_that_was_emptied_is_read_from_its_beginning(log: Path) -> None:
-    tail = LogTail(log)
+    tail = FileTail(log)
     add(log, b"first\nbegun")
     assert tail.read() == [b"first"]
     log.write_bytes(b"new\n")

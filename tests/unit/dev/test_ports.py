@@ -24,13 +24,13 @@ def test_a_wanted_port_is_taken_if_it_is_free() -> None:
 def test_a_port_in_use_is_named_with_the_option_that_changes_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        message = f"port {port} on 127.0.0.1 is already in use (--serve-port chooses another one)"
+        message = f"port {port} on 127.0.0.1 is already in use (choose another one with --serve-port)"
         with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
             choose(port, "--serve-port")
 
 
 def test_one_port_is_not_given_twice() -> None:
     port = choose(0, "--port")
-    with pytest.raises(DevFailure, match=f"port {port} is asked for twice"):
+    with pytest.raises(DevFailure, match=f"port {port} is requested twice"):
         choose(port, "--serve-port", taken=[port])
     assert choose(0, "--serve-port", taken=[port]) != port

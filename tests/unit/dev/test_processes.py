@@ -62,7 +62,7 @@ def test_a_child_runs_where_it_should_with_its_output_in_its_log(processes: Proc
 def test_a_child_that_ends_is_named_with_its_status_log_and_last_words(processes: Processes) -> None:
     child = processes.start("etcd", shell("echo first; echo 'no such thing'; echo; exit 3"))
     child.process.wait(10)
-    message = f"etcd ended with status 3; its log is {child.log} and ends so: no such thing"
+    message = f"etcd ended with status 3; its log is {child.log}, which ends with: no such thing"
     with pytest.raises(DevFailure, match=f"^{re.escape(message)}$"):
         processes.check()
 

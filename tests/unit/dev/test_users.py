@@ -47,7 +47,7 @@ def test_a_name_that_no_certificate_can_hold_is_refused(tmp_path: Path, name: st
         state.port.write_text("6443\n")
         for user, groups in ((name, ["a"]), ("a", [name])):
             with pytest.raises(
-                DevFailure, match=f"^'{name}' cannot stand in a certificate: it needs 1 to 64 characters$"
+                DevFailure, match=f"^'{name}' cannot be used in a certificate: a name has 1 to 64 characters$"
             ):
                 kubeconfig_for(tmp_path, user, groups, now=NOW)
 

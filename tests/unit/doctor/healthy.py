@@ -16,14 +16,14 @@ from extapi.doctor.accounts import RIGHTS
 from extapi.doctor.checks import judge
 from extapi.doctor.facts import Account, AccountFacts, ExpectedGroup, ExpectedKind, Facts, Reading, Served, ServiceFacts
 from extapi.doctor.finding import Finding
-from extapi.doctor.registration import ServiceReference, registration
+from extapi.doctor.registration import RegisteredService, registration
 from extapi.server.discovery import storage_version_hash
 from tests.certificates import SERVER, Issued, authority
 
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 GROUP, NAME, HOST = "shop.example.com", "v1.shop.example.com", "server.shop.svc"
 SUBJECT = f"APIService {NAME}"
-REFERENCE = ServiceReference("shop", "server", 443)
+REFERENCE = RegisteredService("shop", "server", 443)
 PLACE = ("shop", "server")
 CA, PROXY_CA, USERS_CA = authority("serving-ca"), authority("front-proxy-ca"), authority("cluster-ca")
 LEAF = CA.leaf("server", san=[HOST], eku=SERVER)
@@ -122,7 +122,7 @@ def config_map(**changed: str | None) -> dict[str, Any]:
     return {"data": {key: value for key, value in data.items() if value is not None}}
 
 
-def served(leaf: Issued = LEAF, *, given: bool = True) -> dict[ServiceReference, list[Served]]:
+def served(leaf: Issued = LEAF, *, given: bool = True) -> dict[RegisteredService, list[Served]]:
     """What is presented."""
     return {REFERENCE: [Served("127.0.0.1:8443", given, leaf.chain)]}
 

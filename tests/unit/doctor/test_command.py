@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from extapi.doctor.cluster import CannotAsk
+from extapi.doctor.clusterreader import CannotAsk
 from extapi.doctor.command import _address, doctor
 from extapi.doctor.examination import APISERVICES
 from tests.answering import CONFIG, serving, whole
@@ -22,7 +22,7 @@ from tests.answering import CONFIG, serving, whole
     [
         (["--connect=localhost"], "'localhost' is not of the form HOST:PORT"),
         (["--connect=localhost:99999"], "not of the form HOST:PORT"),
-        (["--connect=[::x]:443"], "is no IPv6 address"),
+        (["--connect=[::x]:443"], "is not an IPv6 address"),
         (["--service-account=server"], "'server' is not of the form NAMESPACE:NAME"),
         (["--service-account=a/b:c"], "not of the form NAMESPACE:NAME"),
         (["--app=extapi.pizza"], "not of the form MODULE:NAME"),
@@ -72,7 +72,7 @@ def test_what_a_server_says_reaches_the_terminal_without_its_escape_sequences(mo
     def refuse(*_: object, **__: object) -> None:
         raise CannotAsk("https://x: \x1b]0;title\x07\nno")
 
-    monkeypatch.setattr("extapi.doctor.cluster.connect", refuse)
+    monkeypatch.setattr("extapi.doctor.clusterreader.connect", refuse)
     assert CliRunner().invoke(doctor, []).stderr == "Error: https://x: ]0;title no\n"
 
 

@@ -4,13 +4,13 @@ import json
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
-from extapi.client.kubectlconfig import Operator
+from extapi.client.operatorclient import Operator
 from extapi.doctor.checks import judge
-from extapi.doctor.cluster import Cluster
-from extapi.doctor.examination import APISERVICES, Scope, gather
+from extapi.doctor.clusterreader import ClusterReader
+from extapi.doctor.examination import APISERVICES, ExaminationScope, gather
 from tests.answering import serving, whole
 from tests.unit.doctor.healthy import NAME, REFERENCE, api_service, service
-from tests.unit.doctor.test_cluster import at, configured
+from tests.unit.doctor.test_clusterreader import at, configured
 
 
 def test_no_api_service_is_overlooked_where_there_are_many() -> None:
@@ -25,7 +25,7 @@ def test_no_api_service_is_overlooked_where_there_are_many() -> None:
         return whole(200, json.dumps({"items": everything[:limit]}).encode())(handler)
 
     with serving(answer) as server:
-        facts = gather(at(server), Scope(groups=frozenset({"g599.example.com"})))
+        facts = gather(at(server), ExaminationScope(groups=frozenset({"g599.example.com"})))
     assert [each.group for each in facts.registrations] == ["g599.example.com"]
 
 
@@ -48,11 +48,11 @@ def test_what_has_not_been_asked_when_the_time_is_over_is_unknown() -> None:
         whole(200, json.dumps(found.get(path, {})).encode())(handler)
 
     with serving(answer) as server:
-        cluster = Cluster(Operator(configured(server)), seconds=200, total=60, timer=lambda: now[0])
-        facts = gather(cluster, Scope())
+        cluster = ClusterReader(Operator(configured(server)), seconds=200, total=60, timer=lambda: now[0])
+        facts = gather(cluster, ExaminationScope())
     assert asked[-1] == "/apis/shop.example.com/v1"
     assert facts.documents[NAME].over
     (served,) = facts.served[REFERENCE]
     assert (served.address, served.over) == ("127.0.0.1:443", True)
-    unknown = {each.check for each in judge(facts) if "the time of the whole run is over" in each.wrong}
+    unknown = {each.check for each in judge(facts) if "the time for the whole run is over" in each.wrong}
     assert unknown == {"certificate.chain", "discovery.answer"}

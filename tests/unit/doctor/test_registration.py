@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-import pytest
-
-from extapi.doctor.duration import spell
-from extapi.doctor.registration import ServiceReference, moment, registration
+from extapi.doctor.registration import RegisteredService, moment, registration
 
 
 def test_what_is_missing_or_of_a_wrong_type_is_left_out() -> None:
@@ -19,7 +16,7 @@ def test_what_is_missing_or_of_a_wrong_type_is_left_out() -> None:
             "status": {"conditions": ["x", {"type": "Available", "status": None}]},
         }
     )
-    assert strange.service == ServiceReference("", "", 443)
+    assert strange.service == RegisteredService("", "", 443)
     assert (strange.bundle, strange.insecure) == (b"", False)
     assert strange.available is not None
     assert (strange.available.status, strange.available.since, strange.passes) == ("", None, False)
@@ -28,7 +25,7 @@ def test_what_is_missing_or_of_a_wrong_type_is_left_out() -> None:
 def test_a_name_that_no_service_has_reaches_neither_a_path_nor_a_shell() -> None:
     """kube-apiserver takes any text here, and the names stand in commands that are copied."""
     service = {"namespace": "../..", "name": "x; rm -rf $(cat /?a=\x1b"}
-    assert registration({"spec": {"service": service}}).service == ServiceReference(
+    assert registration({"spec": {"service": service}}).service == RegisteredService(
         "_____", "x__rm_-rf___cat___a__", 443
     )
 
@@ -37,18 +34,3 @@ def test_times() -> None:
     assert moment("2026-01-02T03:04:05Z") == dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
     assert moment("soon") is None
     assert moment(7) is None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "0 seconds"),
-        (1, "1 second"),
-        (119, "119 seconds"),
-        (-120, "2 minutes"),
-        (7300, "2 hours"),
-        (200000, "2 days"),
-    ],
-)
-def test_durations(seconds: int, words: str) -> None:
-    assert spell(dt.timedelta(seconds=seconds)) == words

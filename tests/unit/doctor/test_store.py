@@ -15,11 +15,11 @@ from extapi.api.definition import Kind, Version
 from extapi.api.types import Object
 from extapi.doctor.facts import StoredVersions
 from extapi.doctor.store import read_store
+from extapi.privatereactor import drive, private_reactor
 from extapi.registry.served import ServedKind
 from extapi.registry.storedversions import check_stored_versions
 from extapi.storage.base import Backend
 from extapi.storage.sqlite import SqliteBackend
-from extapi.testing.reactor import drive, private_reactor
 
 GROUP = "g.example.com"
 
@@ -87,7 +87,7 @@ def test_nothing_is_written_and_nobody_is_locked_out(path: Path) -> None:
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
-    assert "keeps nothing" in read_store("memory:", seconds=1).failure
+    assert "only its server can read" in read_store("memory:", seconds=1).failure
     assert f"there is no file {tmp_path / 'x'}" in read(tmp_path / "x").failure
     text = tmp_path / "text"
     text.write_text("no database" * 200)
@@ -95,4 +95,4 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     other = tmp_path / "other"
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE t (x)")
-    assert "is no store of this extapi" in read(other).failure
+    assert "is not a store of this version of extapi" in read(other).failure

@@ -4,7 +4,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.errors import BadRequest, RequestTooLarge
-from extapi.listener.body import AHEAD, NoBody, RequestBody
+from extapi.listener.body import AHEAD, RequestBody
 
 
 def reading(body: RequestBody, limit: int) -> list[object]:
@@ -12,12 +12,6 @@ def reading(body: RequestBody, limit: int) -> list[object]:
     results: list[object] = []
     Deferred.fromCoroutine(body.read(limit)).addCallbacks(results.append, lambda failure: results.append(failure.value))
     return results
-
-
-def test_no_body() -> None:
-    with pytest.raises(StopIteration) as stop:
-        NoBody().read(1).send(None)
-    assert stop.value.value == b""
 
 
 def test_body_that_is_there_is_read_without_waiting() -> None:

@@ -1,12 +1,12 @@
-"""Expected values: the table of k8s.io/apiserver's requestinfo_test.go, and spec B1 to B7."""
+"""Expected values: the table of k8s.io/apiserver's requestinfo_test.go, and behaviour B1 to B7."""
 
 from __future__ import annotations
 
 import pytest
 
-from extapi.listener.call import RequestInfo
+from extapi.http.request import RequestInfo
+from extapi.listener.request import parse_query
 from extapi.listener.requestinfo import NoRequestInfo, request_info
-from extapi.listener.target import parse_query
 
 
 def info(method: str, target: str) -> RequestInfo:

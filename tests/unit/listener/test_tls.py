@@ -4,6 +4,7 @@ import datetime as dt
 import os
 import socket
 import ssl
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from OpenSSL import SSL, crypto
 from twisted.internet.task import Clock
 
 from extapi.listener.stream import TLSStream
-from extapi.listener.tls import KEY_BITS, POLL, CertificateError, ServingCertificate, _accept_any
+from extapi.listener.tls import KEY_BITS, POLL, CertificateError, ServingCertificate, _accept_any, self_signed
 from tests.certificates import CLIENT, Issued, Paths, authority
 from tests.wire.harness import Client, SelectClock, client_context
 
 CA = authority("ca")
 SERVER = CA.leaf("localhost", san=["localhost"])
+_NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 
 
 class Silent:
@@ -311,3 +313,22 @@ def test_a_key_that_cannot_be_read_is_refused() -> None:
 def test_openssl_does_not_verify_what_is_presented(paths: Paths) -> None:
     """It would check each signature in 100 KiB of certificates; authentication decides which are worth it."""
     assert ServingCertificate(*paths).context.get_verify_depth() == 0
+
+
+def test_a_pair_for_localhost_is_made_once_and_its_key_is_its_owners(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path / "new" / "dir", _NOW)
+    parsed = x509.load_pem_x509_certificate(certificate.read_bytes())
+    names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert parsed.not_valid_before_utc < _NOW < parsed.not_valid_after_utc
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    ServingCertificate(certificate, key)  # a listener takes it
+    before = certificate.read_bytes(), key.read_bytes()
+    assert self_signed(tmp_path / "new" / "dir", _NOW) == (certificate, key)
+    assert (certificate.read_bytes(), key.read_bytes()) == before
+
+
+def test_a_directory_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CertificateError, match=r"file/dir: Not a directory; give --tls-cert-file .* --cert-dir"):
+        self_signed(tmp_path / "file" / "dir", _NOW)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from extapi.listener.call import Response
+from extapi.http.response import Response
 from extapi.listener.writing import HeadWriter
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from extapi import CLUSTER, Api, Group, Kind, Subresource, Version
-from extapi.api.native import Native
+from extapi.controlplane.builtin.behaviour import built_in
 
 ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
@@ -28,7 +28,7 @@ class Shelf:
 
 
 reviews = Api(
-    Group("desk.example.com", Kind("Review", scope=CLUSTER, storage="v1", versions={"v1": Version(ANY)}, serves=Desk()))
+    Group("desk.example.com", Kind("Review", scope=CLUSTER, storage="v1", versions={"v1": Version(ANY)}, rest=Desk()))
 )
 """Nothing of it is stored."""
 
@@ -39,7 +39,7 @@ library = Api(
             "Book",
             storage="v1",
             versions={"v2beta1": Version(ANY), "v1": Version(ANY), "v1alpha1": Version(ANY)},
-            subresources={"loan": Subresource(serves=Shelf()), "place": Subresource(field="place")},
+            subresources={"loan": Subresource(rest=Shelf()), "place": Subresource(field="place")},
         ),
         Kind("Reader", storage="v1", status=False, versions={"v1": Version(ANY)}),
     ),
@@ -47,5 +47,5 @@ library = Api(
 )
 """Two groups, several versions, subresources."""
 
-core = Api(Group("", Kind("Thing", storage="v1", versions={"v1": Version(ANY)}, native=Native())))
+core = Api(Group("", Kind("Thing", storage="v1", versions={"v1": Version(ANY)}, behaviour=built_in())))
 """What is Kubernetes' own."""

@@ -47,7 +47,7 @@ def test_each_is_told_whether_it_was_changed() -> None:
 
 
 def test_looking_at_certificates_is_switched_on_again() -> None:
-    """kube-apiserver refuses caBundle together with insecureSkipTLSVerify (spec D17)."""
+    """kube-apiserver refuses caBundle together with insecureSkipTLSVerify (behaviour D17)."""
     cluster = Cluster(one=ours(insecureSkipTLSVerify=True))
     assert list(set_bundle(cluster, SETTINGS, ["one"], b"pem")) == [("one", True)]
     assert "insecureSkipTLSVerify" not in cluster.objects["one"]["spec"]
@@ -98,7 +98,7 @@ def test_a_certificate_that_cannot_vouch_is_named(tmp_path: Path) -> None:
     with pytest.raises(PatchFailed) as caught:
         read_bundle(path, NOW)
     first, second = str(caught.value).splitlines()
-    assert first.startswith(f"{path}: CN=restaurant is no authority")
+    assert first.startswith(f"{path}: CN=restaurant is not an authority")
     assert second.startswith(f"{path}: CN=old expired at ")
 
 

@@ -199,7 +199,7 @@ def test_patching_needs_an_authority(tmp_path: Path) -> None:
     result = run(PIZZA, "--patch-ca-bundle", "--dir", str(tmp_path))
     assert result.exit_code == 1
     assert result.stderr.startswith(
-        f"Error: {tmp_path}/certs/ca.crt: No such file or directory; 'extapi certs' makes it"
+        f"Error: {tmp_path}/certs/ca.crt: No such file or directory; make it with 'extapi certs'"
     )
 
 
@@ -227,7 +227,7 @@ def test_patching_needs_a_cluster(tmp_path: Path) -> None:
             {"server": "https://127.0.0.1:1", "certificate-authority": "/no/ca"},
             "KUBECONFIG: File does not exist: /no/ca",
         ),
-        ({"server": ""}, "KUBECONFIG: the cluster's server is '', which is no URL"),
+        ({"server": ""}, "KUBECONFIG: the cluster has no server"),
     ],
 )
 def test_a_cluster_that_cannot_be_asked_is_told_in_a_line(tmp_path: Path, cluster: dict[str, str], words: str) -> None:

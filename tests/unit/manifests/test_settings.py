@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from extapi.api.definition import Api, Group
-from extapi.manifests.settings import Settings, SettingsErrors, make_settings
+from extapi.manifests.settings import ManifestSettings, SettingsErrors, make_settings
 from extapi.pizza import api as pizza
 from tests.unit.manifests.apis import core, library, reviews
 
 
-def made(api: Api = pizza, **flags: Any) -> Settings:
+def made(api: Api = pizza, **flags: Any) -> ManifestSettings:
     return make_settings(api, "some.module:api", **flags)
 
 
@@ -51,7 +51,7 @@ def test_one_sqlite_file_is_for_one_pod() -> None:
 
 def test_memory_is_for_one_pod() -> None:
     (why,) = problems(replicas=3, storage="memory:")
-    assert "objects of its own" in why
+    assert "its own objects" in why
 
 
 def test_what_stores_nothing_may_have_many_pods() -> None:

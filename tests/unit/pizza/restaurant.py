@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from extapi.pizza import api
-from extapi.testing import Answer, InMemoryServer, serve
+from extapi.testing import InMemoryServer, ServerResponse, serve
 
 GROUP = "restaurant.programming-kubernetes.info"
 ALPHA = f"/apis/{GROUP}/v1alpha1"
@@ -22,7 +22,7 @@ class Restaurant:
     def __init__(self, server: InMemoryServer) -> None:
         self.server = server
 
-    def offer(self, name: str, cost: str = "1.50") -> Answer:
+    def offer(self, name: str, cost: str = "1.50") -> ServerResponse:
         """Create a topping."""
         topping = {
             "apiVersion": f"{GROUP}/v1alpha1",
@@ -32,14 +32,14 @@ class Restaurant:
         }
         return self.server.request("POST", f"{ALPHA}/toppings", body=topping)
 
-    def order(self, spec: Any = ..., *, version: str = "v1beta1", name: str = "p") -> Answer:
+    def order(self, spec: Any = ..., *, version: str = "v1beta1", name: str = "p") -> ServerResponse:
         """Create a pizza; without ``spec`` that is missing."""
         pizza = {"apiVersion": f"{GROUP}/{version}", "kind": "Pizza", "metadata": {"name": name}}
         if spec is not ...:
             pizza["spec"] = spec
         return self.server.request("POST", f"/apis/{GROUP}/{version}/namespaces/default/pizzas", body=pizza)
 
-    def change(self, patch: Any, name: str = "p") -> Answer:
+    def change(self, patch: Any, name: str = "p") -> ServerResponse:
         """Merge into a v1beta1 pizza."""
         headers = {"Content-Type": "application/merge-patch+json"}
         return self.server.request("PATCH", f"{BETA}/namespaces/default/pizzas/{name}", headers=headers, body=patch)

@@ -45,7 +45,7 @@ def test_v1beta1_through_v1alpha1_and_back(toppings: Any, meta: dict[str, Any], 
     original = pizza("v1beta1", toppings, meta, state)
     there = CONVERTER.convert(original, "v1beta1", "v1alpha1")
     back = CONVERTER.convert(there, "v1alpha1", "v1beta1")
-    SERVED.settle(back, "v1beta1")  # a converter leaves out what the default is
+    SERVED.prune_and_default(back, "v1beta1")  # a converter leaves out what the default is
     quantities = [(topping["name"], topping.get("quantity", 1)) for topping in back["spec"]["toppings"]]
     assert quantities == [(topping["name"], topping["quantity"]) for topping in toppings]
     assert {key: value for key, value in back.items() if key != "spec"} == {
@@ -57,7 +57,7 @@ def test_v1beta1_through_v1alpha1_and_back(toppings: Any, meta: dict[str, Any], 
 def test_v1alpha1_through_v1beta1_and_back(toppings: Any, meta: dict[str, Any], state: dict[str, Any] | None) -> None:
     original = pizza("v1alpha1", toppings, meta, state)
     back = CONVERTER.convert(CONVERTER.convert(original, "v1alpha1", "v1beta1"), "v1beta1", "v1alpha1")
-    SERVED.settle(back, "v1alpha1")
+    SERVED.prune_and_default(back, "v1alpha1")
     assert Counter(back["spec"]["toppings"]) == Counter(toppings)
     assert list(dict.fromkeys(back["spec"]["toppings"])) == list(dict.fromkeys(toppings))
     assert {key: value for key, value in back.items() if key != "spec"} == {

@@ -26,7 +26,7 @@ def test_a_plugin_that_raises_is_500(shop_served: Shop) -> None:
 
 
 def test_what_a_plugin_makes_of_the_object_is_validated(shop_served: Shop) -> None:
-    """I2."""
+    """Behaviour I2."""
 
     async def break_it(review: Review) -> None:
         review.object.spec.size = "huge"
@@ -38,7 +38,7 @@ def test_what_a_plugin_makes_of_the_object_is_validated(shop_served: Shop) -> No
 
 
 def test_a_strategy_that_raises_is_an_error_of_the_server(shop_served: Shop) -> None:
-    """H6: what is no API error goes on to the listener, which answers 500 and logs it; in memory a test sees it."""
+    """Behaviour H6: what is no API error goes on to the listener, which answers 500 and logs it; in memory a test sees it."""
     with pytest.raises(RuntimeError, match="the author's mistake"):
         shop_served.request("POST", WIDGETS, body=widget(spec={"color": "boom"}))
     assert shop_served.request("GET", f"{WIDGETS}/w").status == 404
@@ -81,7 +81,7 @@ def test_required_fields_never_reach_the_strategy(shop_served: Shop) -> None:
 
 
 def test_a_plugin_changes_nothing_that_the_request_must_not(shop_served: Shop) -> None:
-    """K1, K2: status has an endpoint of its own, and some metadata is the server's."""
+    """Behaviour K1, K2: status has an endpoint of its own, and some metadata is the server's."""
 
     async def meddle(review: Review) -> None:
         if review.object is not None:

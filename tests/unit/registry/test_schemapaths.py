@@ -181,7 +181,7 @@ def test_the_type_of_a_subresource_is_compiled_with_the_others() -> None:
         async def create(self, asked: Any, obj: Any) -> Any:
             return obj
 
-    ticket = Subresource(serves=Sells(), kind="Ticket", type=Ticket)
+    ticket = Subresource(rest=Sells(), kind="Ticket", type=Ticket)
     found = problems(Column("X", ".spec.sise"), subresources={"ticket": ticket})
     assert len(found) == 1  # the kind's own mistakes first
     found = problems(Column("X", ".spec.size"), subresources={"ticket": ticket})

@@ -10,7 +10,7 @@ import pytest
 from extapi import CLUSTER, Group, Kind, Object, Struct, Version
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Api
-from extapi.api.native import Native
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.registry.served import ServedKind
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import failure
@@ -65,7 +65,7 @@ def server() -> Iterator[InMemoryServer]:
     kinds = [
         car,
         Kind("Plain", storage="v1", scope=CLUSTER, versions={"v1": Version(FREE)}),
-        Kind("Own", storage="v1", scope=CLUSTER, versions={"v1": Version(FREE)}, native=Native()),
+        Kind("Own", storage="v1", scope=CLUSTER, versions={"v1": Version(FREE)}, behaviour=built_in()),
     ]
     with serve(Api(Group(GROUP, *kinds))) as server:
         for name, spec in {

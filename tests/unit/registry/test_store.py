@@ -1,4 +1,4 @@
-"""What the store cannot do becomes an answer, and what is in it is never trusted blindly: spec K7, K9, K18, E35, J19."""
+"""What the store cannot do becomes an answer, and what is in it is never trusted blindly: behaviour K7, K9, K18, E35, J19."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from extapi import Review
-from extapi.storage.base import Entry, Unavailable
+from extapi.storage.base import KeyValue, Unavailable
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import serve
 from extapi.testing.memory import START
@@ -24,7 +24,7 @@ class Moody(MemoryBackend):
     unreadable = False
     unwritable = False
 
-    async def get(self, key: bytes) -> Entry | None:
+    async def get(self, key: bytes) -> KeyValue | None:
         if self.unreadable:
             raise Unavailable("no disk")
         return await super().get(key)
@@ -58,7 +58,7 @@ def moody() -> Iterator[MoodyShop]:
 
 
 def timeout(operation: str) -> dict[str, object]:
-    """Spec E6."""
+    """Behaviour E6."""
     return {
         "message": f"The {operation} operation against widgets.shop.example.com could not be completed at this time, "
         "please try again.",
@@ -104,7 +104,7 @@ def test_any_revision_needs_no_store(moody: MoodyShop) -> None:
 
 
 def test_a_refusal_stays_one_if_the_store_has_nothing_newer(moody: MoodyShop) -> None:
-    """K3: the newest object is asked for once."""
+    """Behaviour K3: the newest object is asked for once."""
     moody.create()
 
     async def refuse(review: Review) -> None:
@@ -135,14 +135,14 @@ def stored(served: Shop, key: bytes = KEY) -> dict[str, object]:
 
 
 def test_objects_are_stored_without_their_revision(shop_served: Shop) -> None:
-    """K4, K5."""
+    """Behaviour K4, K5."""
     created = shop_served.create()
     del created["metadata"]["resourceVersion"]
     assert stored(shop_served) == created
 
 
 def test_what_is_stored_is_brought_into_todays_shape(shop_served: Shop) -> None:
-    """J19, K9: pruned and defaulted on every read, without a write."""
+    """Behaviour J19, K9: pruned and defaulted on every read, without a write."""
     old = {**widget(namespace="default", uid="u"), "spec": {"size": 4, "gone": True}}
     put(shop_served, old)
     assert shop_served.get()["spec"] == {"size": 4, "color": "red"}
@@ -151,14 +151,14 @@ def test_what_is_stored_is_brought_into_todays_shape(shop_served: Shop) -> None:
 
 
 def test_what_is_stored_in_another_version_is_converted(shop_served: Shop) -> None:
-    """K9."""
+    """Behaviour K9."""
     put(shop_served, widget(version="v1alpha1", spec={"inches": "9in"}, namespace="default", uid="u"))
     assert shop_served.get()["spec"] == {"size": 9, "color": "red"}
     assert shop_served.request("GET", f"{ALPHAS}/w").json()["spec"] == {"inches": "9in"}
 
 
 def test_writing_the_same_migrates_it(shop_served: Shop) -> None:
-    """K7: a write without a change rewrites an object that is stored in an old version."""
+    """Behaviour K7: a write without a change rewrites an object that is stored in an old version."""
     put(shop_served, widget(version="v1alpha1", spec={"inches": "9in"}, namespace="default", uid="u"))
     before = shop_served.get()
     answer = shop_served.put(before)
@@ -168,7 +168,7 @@ def test_writing_the_same_migrates_it(shop_served: Shop) -> None:
 
 
 def test_what_has_no_generation_is_deleted_without_one(shop_served: Shop) -> None:
-    """E48: generation + 1 only if there is one."""
+    """Behaviour E48: generation + 1 only if there is one."""
     put(shop_served, widget(namespace="default", uid="u", finalizers=["shop.example.com/wait"]))
     answer = shop_served.request("DELETE", f"{WIDGETS}/w")
     assert answer.status == 200
@@ -176,7 +176,7 @@ def test_what_has_no_generation_is_deleted_without_one(shop_served: Shop) -> Non
 
 
 def test_a_missing_grace_period_is_restored(shop_served: Shop) -> None:
-    """E41."""
+    """Behaviour E41."""
     shop_served.create(finalizers=["shop.example.com/wait"])
     marked = shop_served.request("DELETE", f"{WIDGETS}/w").json()
     del marked["metadata"]["deletionGracePeriodSeconds"]
@@ -184,6 +184,6 @@ def test_a_missing_grace_period_is_restored(shop_served: Shop) -> None:
 
 
 def test_what_another_version_does_not_know_is_stored_with_its_default(shop_served: Shop) -> None:
-    """K7, J21."""
+    """Behaviour K7, J21."""
     shop_served.request("POST", ALPHAS, body=widget(version="v1alpha1", spec={"inches": "9in"}))
     assert stored(shop_served)["spec"] == {"size": 9, "color": "red"}

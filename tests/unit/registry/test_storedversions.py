@@ -1,4 +1,4 @@
-"""A server never starts on objects that it cannot convert: spec J3."""
+"""A server never starts on objects that it cannot convert: behaviour J3."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_another_process_may_be_faster() -> None:
 
 def test_the_core_group_has_a_place_of_its_own(store: MemoryBackend) -> None:
     core = ServedKind(Kind("Thing", storage="v1", versions={"v1": Version(Thing)}), "")
-    assert core.prefix == b"/registry/core/things/"
+    assert core.layout.prefix == b"/registry/core/things/"
     now(store.commit(b"/extapi/storedversions/core/things", b'["v0"]', expected=0))
     value = msgspec.json.encode({"apiVersion": "v0", "kind": "Thing", "metadata": {"name": "a"}})
     now(store.commit(b"/registry/core/things/default/a", value, expected=0))

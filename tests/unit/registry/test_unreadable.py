@@ -32,8 +32,8 @@ from extapi import (
 from extapi.api.jsonvalue import NotJSONError
 from extapi.client.kube import ResourceName
 from extapi.codec.strictjson import encode
-from extapi.registry.writing import MAX_OBJECT
-from extapi.testing import Answer, InMemoryServer, serve
+from extapi.registry.store import MAX_OBJECT
+from extapi.testing import InMemoryServer, ServerResponse, serve
 from tests.unit.verbs.sample import failure
 
 GROUP = "meters.example.com"
@@ -49,7 +49,7 @@ BAD = {
     "NaN": math.nan,
     "an infinite number": -math.inf,
     "an integer of more than 64 bits": 10**400,
-    "text with half of a surrogate pair, which is no character": "\ud800",
+    "text with half of a surrogate pair, which is not a character": "\ud800",
 }
 bad = pytest.mark.parametrize("why", BAD)
 
@@ -101,8 +101,8 @@ class GaugeStrategy(Strategy):
     def prepare(self, obj: Any, old: Any | None) -> None:
         self.code.spoil("prepare", obj)
 
-    def begin_deletion(self, obj: Any) -> None:
-        self.code.spoil("begin_deletion", obj)
+    def prepare_for_deletion(self, obj: Any) -> None:
+        self.code.spoil("prepare_for_deletion", obj)
 
 
 def api(code: Code) -> Api:
@@ -129,7 +129,7 @@ def api(code: Code) -> Api:
                     Column("Made", cell=code.cell, type="number"),
                 ],
             ),
-            Kind("Sensor", scope=CLUSTER, storage="v1", versions={"v1": Version(Gauge)}, serves=code),
+            Kind("Sensor", scope=CLUSTER, storage="v1", versions={"v1": Version(Gauge)}, rest=code),
         ),
         admission=[code],
     )
@@ -150,7 +150,7 @@ def gauge(name: str = "a", version: str = "v1", kind: str = "Gauge", **spec: Any
     return {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def refused(answer: Answer, whose: str, why: str, path: str = "spec.extra.list[1]") -> None:
+def refused(answer: ServerResponse, whose: str, why: str, path: str = "spec.extra.list[1]") -> None:
     """A clear 500: whose code it was, where the value is, and what is wrong with it."""
     assert answer.status == 500, answer
     told = failure(answer)
@@ -189,8 +189,8 @@ def test_what_is_spoilt_in_a_deletion_is_not_stored(meters: InMemoryServer, code
     body = gauge()
     body["metadata"]["finalizers"] = ["a.example.com/b"]
     created = meters.request("POST", GAUGES, body=body).json()
-    code.where, code.value = "begin_deletion", BAD[why]
-    refused(meters.request("DELETE", f"{GAUGES}/a"), "begin_deletion of Gauge", why)
+    code.where, code.value = "prepare_for_deletion", BAD[why]
+    refused(meters.request("DELETE", f"{GAUGES}/a"), "prepare_for_deletion of Gauge", why)
     assert meters.request("GET", f"{GAUGES}/a").json() == created
 
 
@@ -302,7 +302,7 @@ def test_an_old_number_makes_nothing_unreadable(meters: InMemoryServer, number: 
     value = old.replace(b'"spec":{}', f'"spec":{{"extra":{{"x":{number},"items":[{{"x":{number}}}]}}}}'.encode())
     meters.run(meters.backend.commit(f"/registry/{GROUP}/gauges/default/old".encode(), value, expected=0))
 
-    def items(answer: Answer) -> list[Any]:
+    def items(answer: ServerResponse) -> list[Any]:
         assert answer.status == 200, answer
         # As a Go client reads it: what no float64 holds is an error.
         found = json.loads(answer.body, parse_int=_int64_or_float)

@@ -20,8 +20,9 @@ from extapi import (
     User,
     Version,
 )
-from extapi.api.definition import Api, Asked, Subresource
-from extapi.api.native import Native
+from extapi.api.definition import Api, Subresource
+from extapi.api.protocols import RESTRequest
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.registry.served import ServedKind
 from extapi.registry.virtual import subresource_kind
 from extapi.testing import InMemoryServer, serve
@@ -58,11 +59,11 @@ class Desk:
     """Answers questions; knows nothing else."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RESTRequest] = []
         self.given: list[Any] = []
         self.gives: Any = None
 
-    async def create(self, asked: Asked, question: Any) -> Any:
+    async def create(self, asked: RESTRequest, question: Any) -> Any:
         self.asked.append(asked)
         self.given.append(question)
         if self.gives is not None:
@@ -98,32 +99,32 @@ class Shelf:
 
     def __init__(self) -> None:
         self.books: dict[str, dict[str, Any]] = {}
-        self.asked: list[tuple[str, Asked]] = []
+        self.asked: list[tuple[str, RESTRequest]] = []
         self.stays = False
 
-    async def create(self, asked: Asked, obj: dict[str, Any]) -> Any:
+    async def create(self, asked: RESTRequest, obj: dict[str, Any]) -> Any:
         self.asked.append(("create", asked))
         obj["metadata"] |= {"uid": "u-1", "resourceVersion": "1"}
         if not asked.dry_run:
             self.books[obj["metadata"]["name"]] = obj
         return obj
 
-    async def get(self, asked: Asked) -> Any:
+    async def get(self, asked: RESTRequest) -> Any:
         self.asked.append(("get", asked))
         return self.books.get(asked.name)
 
-    async def list(self, asked: Asked) -> Any:
+    async def list(self, asked: RESTRequest) -> Any:
         self.asked.append(("list", asked))
         return self.books.values()
 
-    async def update(self, asked: Asked, obj: dict[str, Any]) -> Any:
+    async def update(self, asked: RESTRequest, obj: dict[str, Any]) -> Any:
         self.asked.append(("update", asked))
         obj["metadata"]["resourceVersion"] = str(int(obj["metadata"]["resourceVersion"]) + 1)
         if not asked.dry_run:
             self.books[asked.name] = obj
         return obj
 
-    async def delete(self, asked: Asked) -> Any:
+    async def delete(self, asked: RESTRequest) -> Any:
         self.asked.append(("delete", asked))
         if self.stays:
             return self.books[asked.name]
@@ -136,7 +137,7 @@ class Bell:
     def __init__(self) -> None:
         self.gone: list[str] = []
 
-    async def delete(self, asked: Asked) -> None:
+    async def delete(self, asked: RESTRequest) -> None:
         self.gone.append(asked.name)
 
 
@@ -157,9 +158,9 @@ class Counter:
     """Sells tickets for what is on show."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[RESTRequest] = []
 
-    async def create(self, asked: Asked, ticket: Ticket) -> Ticket:
+    async def create(self, asked: RESTRequest, ticket: Ticket) -> Ticket:
         self.asked.append(asked)
         ticket.metadata.name = asked.name
         ticket.status = TicketStatus(code=f"{asked.namespace}/{asked.name}/{ticket.spec.seats}")
@@ -180,7 +181,7 @@ BOOK = {
 class Library:
     def __init__(self) -> None:
         self.desk, self.shelf, self.counter, self.bell, self.plugin = Desk(), Shelf(), Counter(), Bell(), Plugin()
-        ticket = Subresource(serves=self.counter, group="tickets.example.com", version="v2", kind="Ticket", type=Ticket)
+        ticket = Subresource(rest=self.counter, group="tickets.example.com", version="v2", kind="Ticket", type=Ticket)
         api = Api(
             Group(
                 GROUP,
@@ -195,29 +196,27 @@ class Library:
                             AlphaQuestion,
                             to_hub=to_question,
                             from_hub=from_question,
-                            columns=[Column("Answer", ".answer")],
+                            columns=[Column("ServerResponse", ".answer")],
                         ),
                     },
-                    columns=[Column("Answer", ".status.answer")],
+                    columns=[Column("ServerResponse", ".status.answer")],
                     strategy=QuestionStrategy(),
-                    serves=self.desk,
+                    rest=self.desk,
                 ),
-                Kind("Whisper", storage="v1", versions={"v1": Version(Question)}, serves=self.desk),
+                Kind("Whisper", storage="v1", versions={"v1": Version(Question)}, rest=self.desk),
                 Kind(
                     "Book",
                     storage="v1",
                     versions={"v1": Version(BOOK)},
                     selectable=[".spec.author"],
-                    serves=self.shelf,
+                    rest=self.shelf,
                 ),
-                Kind(
-                    "Bell", storage="v1", scope=CLUSTER, versions={"v1": Version({"type": "object"})}, serves=self.bell
-                ),
+                Kind("Bell", storage="v1", scope=CLUSTER, versions={"v1": Version({"type": "object"})}, rest=self.bell),
                 Kind(
                     "Show",
                     storage="v1",
                     versions={"v1": Version({"type": "object"})},
-                    native=Native(),
+                    behaviour=built_in(),
                     subresources={"ticket": ticket},
                 ),
             ),
@@ -259,7 +258,7 @@ def test_an_answer_comes_from_the_author_and_nothing_is_filled_in(library: Libra
         "spec": {"text": "who?", "polite": True},
         "status": {"answer": "alice asks who?"},
     }
-    assert library.desk.asked == [Asked(ALICE, "v1")]
+    assert library.desk.asked == [RESTRequest(ALICE, "v1")]
 
 
 def test_objects_reach_the_author_in_the_hub_form_and_leave_in_the_version_of_the_request(
@@ -275,7 +274,7 @@ def test_objects_reach_the_author_in_the_hub_form_and_leave_in_the_version_of_th
         "answer": "alice asks who?",
     }
     assert isinstance(library.desk.given[0], Question)
-    assert library.desk.asked == [Asked(ALICE, "v1alpha1")]
+    assert library.desk.asked == [RESTRequest(ALICE, "v1alpha1")]
 
 
 def test_a_dict_from_the_author_is_pruned_defaulted_and_named_after_the_kind(
@@ -299,10 +298,10 @@ def test_a_part_that_is_as_by_default_is_shown_all_the_same(library: Library, se
 
 def test_an_author_who_returns_nothing_is_told_in_the_log_and_the_client_gets_500(server: InMemoryServer) -> None:
     class Silent:
-        async def create(self, asked: Asked, obj: Any) -> None:
+        async def create(self, asked: RESTRequest, obj: Any) -> None:
             return None
 
-    kind = Kind("Question", storage="v1", scope=CLUSTER, versions={"v1": Version(Question)}, serves=Silent())
+    kind = Kind("Question", storage="v1", scope=CLUSTER, versions={"v1": Version(Question)}, rest=Silent())
     with serve(Api(Group(GROUP, kind))) as other:
         answer = other.request("POST", QUESTIONS, body=question())
     assert answer.status == 500
@@ -390,7 +389,7 @@ def test_books_are_made_and_read(library: Library, server: InMemoryServer) -> No
     assert made["spec"] == {"pages": 3, "author": "unknown"}
     assert made["metadata"] == {"name": "b", "namespace": "default", "uid": "u-1", "resourceVersion": "1"}
     assert server.request("GET", f"{BOOKS}/b", user=ALICE).json() == made
-    assert library.shelf.asked[-1] == ("get", Asked(ALICE, "v1", "default", "b"))
+    assert library.shelf.asked[-1] == ("get", RESTRequest(ALICE, "v1", "default", "b"))
 
 
 def test_what_the_author_does_not_find_is_not_found(server: InMemoryServer) -> None:
@@ -414,7 +413,7 @@ def test_a_list_has_no_revision_and_passes_the_selectors(library: Library, serve
     assert whole["metadata"] == {"continue": "", "resourceVersion": ""}
     assert [item["spec"]["author"] for item in whole["items"]] == ["poe", "unknown"]
     assert all(item["kind"] == "Book" and item["apiVersion"] == f"{GROUP}/v1" for item in whole["items"])
-    assert library.shelf.asked[-1] == ("list", Asked(ALICE, "v1", "default"))
+    assert library.shelf.asked[-1] == ("list", RESTRequest(ALICE, "v1", "default"))
     assert names(labelSelector="old=yes") == ["a"]
     assert names(fieldSelector="metadata.name=b") == ["b"]
     assert names(fieldSelector="spec.author=unknown") == ["b"]
@@ -498,7 +497,7 @@ def test_a_subresource_speaks_its_own_kind_and_knows_the_name_in_the_path(
         "spec": {"seats": 2},
         "status": {"code": "default/hamlet/2"},
     }
-    assert library.counter.asked == [Asked(ALICE, "v1", "default", "hamlet", dry_run=True)]
+    assert library.counter.asked == [RESTRequest(ALICE, "v1", "default", "hamlet", dry_run=True)]
 
 
 def test_admission_sees_a_subresource_as_of_its_parent(library: Library, server: InMemoryServer) -> None:
@@ -535,15 +534,15 @@ def test_only_the_methods_that_are_there_answer(server: InMemoryServer) -> None:
 
 def test_a_subresource_without_a_kind_speaks_that_of_its_parent() -> None:
     class Peek:
-        async def get(self, asked: Asked) -> Any:
+        async def get(self, asked: RESTRequest) -> Any:
             return {"metadata": {"name": asked.name}, "spec": {"pages": 7}}
 
     kind = Kind(
         "Book",
         storage="v1",
         versions={"v1": Version(BOOK)},
-        serves=Shelf(),
-        subresources={"peek": Subresource(serves=Peek())},
+        rest=Shelf(),
+        subresources={"peek": Subresource(rest=Peek())},
     )
     with serve(Api(Group(GROUP, kind))) as server:
         found = server.request("GET", f"{BOOKS}/x/peek").json()
@@ -552,7 +551,7 @@ def test_a_subresource_without_a_kind_speaks_that_of_its_parent() -> None:
 
 def test_what_a_subresource_speaks_is_a_kind_of_the_versions_of_its_parent_unless_it_says_which() -> None:
     served = ServedKind(Kind("Show", storage="v1", versions={"v1": Version({"type": "object"})}), GROUP)
-    own = subresource_kind(served, Subresource(serves=Counter(), kind="Ticket", type=Ticket))
+    own = subresource_kind(served, Subresource(rest=Counter(), kind="Ticket", type=Ticket))
     assert (own.group, list(own.versions)) == (GROUP, ["v1"])
 
 
@@ -561,9 +560,9 @@ def test_what_a_subresource_speaks_is_a_kind_of_the_versions_of_its_parent_unles
 
 def test_what_an_author_refuses_reaches_the_client(library: Library) -> None:
     class Closed:
-        async def create(self, asked: Asked, obj: Any) -> Any:
+        async def create(self, asked: RESTRequest, obj: Any) -> Any:
             raise ApiError("come back tomorrow")
 
-    kind = Kind("Question", storage="v1", scope=CLUSTER, versions={"v1": Version(Question)}, serves=Closed())
+    kind = Kind("Question", storage="v1", scope=CLUSTER, versions={"v1": Version(Question)}, rest=Closed())
     with serve(Api(Group(GROUP, kind))) as server:
         assert failure(server.request("POST", QUESTIONS, body=question()))["message"] == "come back tomorrow"

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from extapi.codec.protobuf import Messages, unwrap
 from extapi.codec.protobufmeta import META
-from extapi.codec.wireformat import Budget, fields
+from extapi.controlplane.builtin.protobuf import Messages, unwrap
+from extapi.controlplane.builtin.wireformat import Budget, fields
 from extapi.errors import Expired
-from extapi.registry.base import WatchForm
-from extapi.registry.watching import ProtobufMetadataRenderer, ProtobufRenderer
-from extapi.watch.entry import Entry, Source
-from extapi.watch.rendering import ADDED
-from tests.unit.watch.store import PREFIX, Pizzas, pizza
+from extapi.registry.transforms import MetadataTransform
+from extapi.registry.watching import ProtobufEncoder, ProtobufMetadataEncoder
+from extapi.watch.cachedobject import CachedObject, CacheSource
+from extapi.watch.events import ADDED
+from tests.unit.watch.store import LAYOUT, Pizzas, pizza
 
 MESSAGES = Messages(META + "Pizza: 1 metadata ObjectMeta; 2 spec PizzaSpec\nPizzaSpec: 1 size int32")
-WHOLE = ProtobufRenderer("v1", "food.example/v1", "Pizza", MESSAGES)
-METADATA = ProtobufMetadataRenderer("v1", WatchForm("metadata", "meta.k8s.io/v1", protobuf=True))
+WHOLE = ProtobufEncoder("v1", "food.example/v1", "Pizza", MESSAGES)
+METADATA = ProtobufMetadataEncoder("v1", MetadataTransform(protobuf=True))
 
 
-def entry(revision: int) -> Entry:
-    source = Source(PREFIX, True, Pizzas())
-    return Entry(source.key("a", "p"), revision, pizza("p", size=7), {}, source)
+def entry(revision: int) -> CachedObject:
+    source = CacheSource(LAYOUT, Pizzas())
+    return CachedObject(LAYOUT.key("a", "p"), revision, pizza("p", size=7), {}, source)
 
 
 def events(stream: bytes) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
@@ -59,7 +59,7 @@ def test_metadata() -> None:
 
 
 def test_an_error() -> None:
-    for renderer in (WHOLE, METADATA):
-        ((kind, api_version, of, status),) = events(renderer.error(Expired("too old")))
+    for encoder in (WHOLE, METADATA):
+        ((kind, api_version, of, status),) = events(encoder.error(Expired("too old")))
         assert (kind, api_version, of) == ("ERROR", "v1", "Status")
         assert (status["code"], status["reason"], status["message"]) == (410, "Expired", "too old")

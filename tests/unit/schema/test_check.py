@@ -1,4 +1,4 @@
-"""Texts of spec J12 to J18; paths as in a CRD."""
+"""Texts of behaviour J12 to J18; paths as in a CRD."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ KEYS = "x-kubernetes-list-map-keys"
         ),
         ({"type": "object", "definitions": {}}, ["definitions: Forbidden: definitions is not supported"]),
         ({"type": "object", "dependencies": {}}, ["dependencies: Forbidden: dependencies is not supported"]),
-        ({"type": "string", "minLenght": 1}, ["minLenght: Forbidden: is no keyword of a structural schema"]),
+        ({"type": "string", "minLenght": 1}, ["minLenght: Forbidden: is not a keyword of structural schemas"]),
         (
             {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
             [

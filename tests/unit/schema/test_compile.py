@@ -15,7 +15,7 @@ from extapi.api import markers as m
 from extapi.api.declaration import DeclarationError, Problem
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.compile import compile_type
-from extapi.schema.program import Schema
+from extapi.schema.schema import Schema
 from extapi.schema.structural import from_openapi
 from extapi.testing import serve
 from extapi.testing.roundtrip import check_round_trip
@@ -96,7 +96,7 @@ def test_the_pizza_of_the_design() -> None:
 @pytest.mark.parametrize("given", [{}, {"spec": None}, {"spec": {}}, {"spec": {"toppings": None}}])
 def test_an_absent_and_a_null_spec_lead_to_the_default_toppings(given: dict[str, Any]) -> None:
     schema = Schema(compile_type(Pizza))
-    assert schema.coerce(given) == []
+    assert schema.prune_and_default(given) == []
     names = ("tomato", "mozzarella", "salami")
     assert given == {"spec": {"toppings": [{"name": name, "quantity": 1} for name in names]}}
     assert schema.validate(given) == []
@@ -342,7 +342,7 @@ def test_status_is_left_absent_only_at_the_root() -> None:
         (set[str], r"Thing.field: set\[str\] has no structural schema; write Annotated\[list\[...\], ListSet\(\)\]"),
         (tuple[int, str], r"Thing.field: tuple\[int, str\] has no structural schema; write list\[...\]"),
         (None, "Thing.field: NoneType has no structural schema; a field that is always null"),
-        (ObjectMeta, "Thing.field: ObjectMeta has no structural schema; metadata stands only at the root"),
+        (ObjectMeta, "Thing.field: ObjectMeta has no structural schema; metadata is possible only at the root"),
         (complex, "Thing.field: complex has no structural schema; write str, int"),
         (list[complex], r"Thing.field\[\]: complex has no structural schema"),
         (dict[str, list[complex]], r"Thing.field\[\]\[\]: complex"),
@@ -356,9 +356,9 @@ def test_status_is_left_absent_only_at_the_root() -> None:
             Annotated[dict[str, str], m.PreserveUnknown()],
             r"Thing.field: PreserveUnknown keeps values of any type; write it on dict\[str, Any\]",
         ),
-        (Annotated[int, msgspec.Meta(ge=1)], "Thing.field: msgspec.Meta is not read; write the markers of extapi"),
-        (Annotated[str, m.Nullable], r"Thing.field: Nullable stands without parentheses; write Nullable\(...\)"),
-        (Annotated[str, m.Marker()], "Thing.field: Marker is no marker of extapi"),
+        (Annotated[int, msgspec.Meta(ge=1)], "Thing.field: msgspec.Meta is not supported; write markers of extapi"),
+        (Annotated[str, m.Nullable], r"Thing.field: Nullable needs parentheses; write Nullable\(...\)"),
+        (Annotated[str, m.Marker()], "Thing.field: Marker is not a marker of extapi"),
     ],
 )
 def test_what_has_no_schema_is_refused_with_what_to_write_instead(annotation: Any, text: str) -> None:
@@ -527,7 +527,7 @@ def test_a_field_that_hides_a_type_says_so() -> None:
     with pytest.raises(DeclarationError) as caught:
         compile_type(Later)
     hides = (
-        "When is a field here and no type; define the type When at the top of the module, or call the field When_ and write "
+        "When is a field here, not a type; define the type When at the top of the module, or call the field When_ and write "
         'msgspec.field(name="When")'
     )
     assert list(caught.value.problems) == [f"Later.first: {hides}", f"Later.second: {hides}"]

@@ -1,4 +1,4 @@
-"""What ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta`` does with objects inside of objects (spec J15, J19)."""
+"""What ``apiextensions-apiserver/pkg/apiserver/schema/objectmeta`` does with objects inside of objects (behaviour J15, J19)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from extapi.errors import BadRequest
 from extapi.schema.embedded import coerce_embedded, holds_embedded, validate_embedded
-from extapi.schema.program import Schema
+from extapi.schema.schema import Schema
 from extapi.schema.structural import from_openapi
 
 INNER = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}

@@ -1,4 +1,4 @@
-"""Spec J23; the odd ones are what kube-apiserver was seen to accept or refuse."""
+"""Behaviour J23; the odd ones are what kube-apiserver was seen to accept or refuse."""
 
 from __future__ import annotations
 

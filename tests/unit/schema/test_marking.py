@@ -12,7 +12,7 @@ from extapi.api.declaration import DeclarationError
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.check import check
 from extapi.schema.compile import compile_type
-from extapi.schema.program import Schema
+from extapi.schema.schema import Schema
 from extapi.schema.structural import from_openapi
 from extapi.testing import serve
 
@@ -137,13 +137,16 @@ def test_they_hold(annotation: Any, good: list[Any], bad: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("annotation", "text"),
     [
-        (Annotated[Source, m.Property("git", m.MinLength(1))], r"Thing.field: Property stands alone; write AllOf\("),
-        (Annotated[list[int], m.Items(m.Minimum(1))], r"Thing.field: Items stands alone; write AllOf\(Items"),
+        (
+            Annotated[Source, m.Property("git", m.MinLength(1))],
+            r"Thing.field: Property cannot stand alone; write AllOf\(",
+        ),
+        (Annotated[list[int], m.Items(m.Minimum(1))], r"Thing.field: Items cannot stand alone; write AllOf\(Items"),
         (Annotated[int, m.AnyOf(m.MinLength(1))], "Thing.field: AnyOf: MinLength is for str; move it"),
         (Annotated[int, m.AnyOf()], "Thing.field: AnyOf is empty"),
-        (Annotated[int, m.AnyOf(m.Nullable())], "Thing.field: AnyOf: Nullable cannot stand inside; write it beside"),
-        (Annotated[int, m.AllOf(m.Default(1))], "Thing.field: AllOf: Default cannot stand inside"),
-        (Annotated[int, m.AnyOf((1, 2))], "Thing.field: AnyOf takes markers, and 1 is none"),  # type: ignore[arg-type]  # what an author may write
+        (Annotated[int, m.AnyOf(m.Nullable())], "Thing.field: AnyOf: Nullable is not allowed inside; put it beside"),
+        (Annotated[int, m.AllOf(m.Default(1))], "Thing.field: AllOf: Default is not allowed inside"),
+        (Annotated[int, m.AnyOf((1, 2))], "Thing.field: AnyOf takes markers, and 1 is not one"),  # type: ignore[arg-type]  # what an author may write
         (
             Annotated[int, m.AnyOf(m.Minimum(1)), m.AnyOf(m.Maximum(5))],
             r"Thing.field: AnyOf occurs twice; write AllOf\(AnyOf\(...\), AnyOf\(...\)\)",
@@ -151,7 +154,7 @@ def test_they_hold(annotation: Any, good: list[Any], bad: list[Any]) -> None:
         (Annotated[int, m.Not(m.Minimum(1)), m.Not(m.Maximum(5))], "Thing.field: Not occurs twice"),
         (
             Annotated[Source, m.AnyOf(m.Required("gut"))],
-            "Thing.field: AnyOf: Required: there is no field 'gut'; its fields are kind, git, image, ports on the wire",
+            "Thing.field: AnyOf: Required: there is no field 'gut'; its fields are kind, git, image, ports in JSON",
         ),
         (Annotated[dict[str, str], m.Required()], r"Thing.field: Required takes names; write Required\('a', 'b'\)"),
         (Annotated[dict[str, str], m.Required(("a",))], "Thing.field: Required takes names"),  # type: ignore[arg-type]  # what an author may write
@@ -225,7 +228,7 @@ def test_a_generated_name_is_judged_as_it_was_made() -> None:
 )
 def test_a_schema_says_nothing_else_of_metadata(marker: Any) -> None:
     with pytest.raises(
-        DeclarationError, match=r"Thing.metadata: a schema says nothing of metadata but the names; write Property\("
+        DeclarationError, match=r"Thing.metadata: a schema can constrain only the names in metadata; write Property\("
     ):
         compile_type(named(marker))
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
-from extapi.schema.structural import KEYWORDS, MAX_DEPTH, MISSING, Structural, from_openapi, json_equal
+from extapi.schema.structural import KEYWORDS, MAX_DEPTH, MISSING, Structural, from_openapi
 
 FULL: dict[str, Any] = {
     "type": "object",
@@ -131,33 +130,3 @@ def test_types_of_int_or_string() -> None:
     assert Structural(int_or_string=True).types == ("integer", "string")
     assert Structural(type="array").types == ("array",)
     assert Structural().types == ()
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(json_values)
-def test_a_json_value_is_equal_to_itself(value: Any) -> None:
-    assert json_equal(value, value)
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        (True, 1),
-        (0, False),
-        ([True], [1]),
-        ({"a": 1}, {"a": True}),
-        ({"a": 1}, {"b": 1}),
-        ([1], [1, 2]),
-        ({}, []),
-        (None, 0),
-    ],
-)
-def test_json_values_that_differ(a: Any, b: Any) -> None:
-    assert not json_equal(a, b)
-    assert not json_equal(b, a)

@@ -1,4 +1,4 @@
-"""Expected texts are those of spec J22 to J26 and of a running kube-apiserver; none is made up here."""
+"""Expected texts are those of behaviour J22 to J26 and of a running kube-apiserver; none is made up here."""
 
 from __future__ import annotations
 

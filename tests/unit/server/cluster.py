@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from extapi import Api, Group, Kind, Object, Struct, Version
-from extapi.api.definition import CLUSTER, Asked, Subresource
-from extapi.api.native import Native
+from extapi.api.definition import CLUSTER, Subresource
+from extapi.api.protocols import RESTRequest
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.testing import InMemoryServer, serve
 
 CORE = "/api/v1"
@@ -70,7 +71,7 @@ class TokenReview(Object):
 class Tokens:
     """Makes tokens."""
 
-    async def create(self, asked: Asked, obj: TokenRequest) -> TokenRequest:
+    async def create(self, asked: RESTRequest, obj: TokenRequest) -> TokenRequest:
         """A token that says whose it is."""
         obj.status.token = f"{asked.namespace}/{asked.name}"
         return obj
@@ -79,7 +80,7 @@ class Tokens:
 class Reviews:
     """Judges tokens."""
 
-    async def create(self, asked: Asked, obj: TokenReview) -> TokenReview:
+    async def create(self, asked: RESTRequest, obj: TokenReview) -> TokenReview:
         """Any token is fine."""
         del asked
         obj.status.authenticated = bool(obj.spec.token)
@@ -98,17 +99,17 @@ def cluster(**more: Any) -> Api:
                 scope=CLUSTER,
                 short_names=["ns"],
                 subresources={"finalize": Subresource(field="spec", without=frozenset({"get", "patch"}))},
-                native=Native(without=frozenset({"deletecollection"})),
+                behaviour=built_in(without=frozenset({"deletecollection"})),
             ),
             Kind(
                 "ServiceAccount",
                 versions={"v1": Version(ServiceAccount)},
                 storage="v1",
                 status=False,
-                native=Native(),
+                behaviour=built_in(),
                 subresources={
                     "token": Subresource(
-                        serves=Tokens(), group=AUTHENTICATION, version="v1", kind="TokenRequest", type=TokenRequest
+                        rest=Tokens(), group=AUTHENTICATION, version="v1", kind="TokenRequest", type=TokenRequest
                     )
                 },
             ),
@@ -120,8 +121,8 @@ def cluster(**more: Any) -> Api:
                 versions={"v1": Version(TokenReview)},
                 storage="v1",
                 scope=CLUSTER,
-                native=Native(),
-                serves=Reviews(),
+                behaviour=built_in(),
+                rest=Reviews(),
             ),
         ),
         **more,

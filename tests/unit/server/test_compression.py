@@ -1,4 +1,4 @@
-"""gzip: spec G10."""
+"""gzip: behaviour G10."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.python.threadpool import ThreadPool
 from zope.interface import implementer
 
-from extapi.listener.call import Call, Peer, Response
+from extapi.http.request import Peer, Request
+from extapi.http.response import Response
 from extapi.listener.requestinfo import request_info
 from extapi.server.compression import INLINE, THRESHOLD, Compression
 from extapi.server.loopback import BodyBytes
@@ -20,9 +21,9 @@ from tests.unit.verbs.sample import WIDGETS, Shop
 LARGE = "x" * 150_000
 
 
-def call(*accepted: str) -> Call:
+def call(*accepted: str) -> Request:
     headers = {"accept-encoding": list(accepted)} if accepted else {}
-    return Call(
+    return Request(
         method="GET",
         target="/x",
         info=request_info("GET", "/x", {}),
@@ -39,7 +40,7 @@ def call(*accepted: str) -> Call:
 def compressed(response: Response, *accepted: str, **surroundings: Any) -> Response:
     """What the stage makes of ``response``, at once."""
 
-    async def answer(_: Call) -> Response:
+    async def answer(_: Request) -> Response:
         return response
 
     done: list[Any] = []
@@ -49,7 +50,7 @@ def compressed(response: Response, *accepted: str, **surroundings: Any) -> Respo
     return result
 
 
-async def _run(handler: Any, request: Call) -> Response:
+async def _run(handler: Any, request: Request) -> Response:
     result: Response = await handler(request)
     return result
 
@@ -107,7 +108,7 @@ def test_what_is_encoded_already_is_left_alone() -> None:
 
 
 def test_streams_are_left_alone() -> None:
-    """F22."""
+    """Behaviour F22."""
 
     async def stream(sink: object) -> None:
         del sink

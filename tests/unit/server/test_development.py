@@ -107,9 +107,9 @@ def test_a_path_is_shown_from_the_working_directory(monkeypatch: pytest.MonkeyPa
 BREAKPOINT = """
 import sys
 from twisted.logger import globalLogPublisher, formatEvent
-from extapi.server.development import pass_over_breakpoints
+from extapi.server.development import skip_breakpoints
 globalLogPublisher.addObserver(lambda event: print(formatEvent(event)))
-pass_over_breakpoints()
+skip_breakpoints()
 breakpoint()
 print("went on")
 """
@@ -130,7 +130,7 @@ def run(stdin: int, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_breakpoint_is_passed_over_where_nobody_can_type() -> None:
     assert run(subprocess.DEVNULL).stdout == (
-        "breakpoint() in <string>, line 7, is passed over, since nobody can type here: debug with extapi dev --foreground\n"
+        "breakpoint() in <string>, line 7, is skipped, as there is no terminal: debug with extapi dev --foreground\n"
         "went on\n"
     )
 

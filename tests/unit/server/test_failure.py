@@ -1,4 +1,4 @@
-"""Errors become answers: spec E8, G2, G12, H6."""
+"""Errors become answers: behaviour E8, G2, G12, H6."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from twisted.internet.defer import Deferred
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
 from extapi.api.user import User
-from extapi.authorization.base import Attributes, Decision, Verdict
+from extapi.authorization.authorizer import Attributes, Decision, Verdict
 from extapi.errors import InternalError, ServerTimeout
-from extapi.listener.call import Call, Handler, Peer, Response
+from extapi.http.request import Peer, Request
+from extapi.http.response import Handler, Response
 from extapi.listener.requestinfo import request_info
 from extapi.server.development import AuthorsCode
 from extapi.server.failure import Failures
@@ -34,7 +35,7 @@ BOB = User("bob")
 
 
 def test_what_may_not_be_done_is_403_and_not_sniffed() -> None:
-    """B16, M2."""
+    """Behaviour B16, M2."""
     with serve(shop(), authorizer=Reader()) as server:
         assert server.request("GET", WIDGETS, user=BOB).status == 200
         answer = server.request("DELETE", f"{WIDGETS}/x", user=BOB)
@@ -49,7 +50,7 @@ def test_what_may_not_be_done_is_403_and_not_sniffed() -> None:
 
 
 def test_other_errors_are_sniffed_as_ever(shop_served: Shop) -> None:
-    """G17."""
+    """Behaviour G17."""
     assert "x-content-type-options" not in shop_served.request("GET", f"{WIDGETS}/x").headers
 
 
@@ -76,7 +77,7 @@ def test_why_an_authors_code_failed_is_logged_and_not_told(shop_served: Shop) ->
 def test_on_a_development_server_it_is_told_as_well() -> None:
     error = InternalError("conversion failed")
 
-    async def fail(_: Call) -> Response:
+    async def fail(_: Request) -> Response:
         try:
             int("no number")
         except ValueError as reason:
@@ -84,7 +85,7 @@ def test_on_a_development_server_it_is_told_as_well() -> None:
         raise AssertionError
 
     line = fail.__code__.co_firstlineno + 2
-    call = Call("GET", "/x", request_info("GET", "/x", {}), {}, {}, BodyBytes(b""), Peer(), "id", 0.0, 60.0)
+    call = Request("GET", "/x", request_info("GET", "/x", {}), {}, {}, BodyBytes(b""), Peer(), "id", 0.0, 60.0)
     for _ in range(2):  # one that is kept with what could not be converted is raised again and again
         answers: list[Response] = []
         Deferred.fromCoroutine(told(Failures(fail, AuthorsCode().describe), call)).addCallback(answers.append)
@@ -95,7 +96,7 @@ def test_on_a_development_server_it_is_told_as_well() -> None:
         )
 
 
-async def told(handler: Handler, call: Call) -> Response:
+async def told(handler: Handler, call: Request) -> Response:
     return await handler(call)
 
 

@@ -1,4 +1,4 @@
-"""Health: spec C22 to C26, M15."""
+"""Health: behaviour C22 to C26, M15."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sick() -> Iterator[Sick]:
     "path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/storage", "/readyz/shutdown"]
 )
 def test_all_is_well(sick: Sick, path: str) -> None:
-    """C22, C25."""
+    """Behaviour C22, C25."""
     answer = sick.server.request("GET", path)
     assert (answer.status, answer.body) == (200, b"ok")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
@@ -48,7 +48,7 @@ def test_all_is_well(sick: Sick, path: str) -> None:
 
 
 def test_verbose_names_all_checks(sick: Sick) -> None:
-    """C22, C26, M15."""
+    """Behaviour C22, C26, M15."""
     assert sick.server.request("GET", "/healthz", {"verbose": ""}).body == (
         b"[+]ping ok\n[+]storage ok\n[+]fever ok\nhealthz check passed\n"
     )
@@ -58,7 +58,7 @@ def test_verbose_names_all_checks(sick: Sick) -> None:
 
 
 def test_what_fails_is_named_and_the_reason_is_only_logged(sick: Sick) -> None:
-    """C24, M15."""
+    """Behaviour C24, M15."""
     sick.reason = "39 degrees"
     answer = sick.server.request("GET", "/livez")
     assert answer.status == 500
@@ -79,7 +79,7 @@ def test_a_note_is_shown_to_who_asks_for_all_and_fails_nothing(sick: Sick) -> No
 
 
 def test_a_single_check(sick: Sick) -> None:
-    """C25."""
+    """Behaviour C25."""
     sick.reason = "39 degrees"
     answer = sick.server.request("GET", "/livez/fever")
     assert answer.status == 500
@@ -88,7 +88,7 @@ def test_a_single_check(sick: Sick) -> None:
 
 
 def test_checks_are_excluded(sick: Sick) -> None:
-    """C23."""
+    """Behaviour C23."""
     sick.reason = "39 degrees"
     query = [("exclude", "fever"), ("exclude", "ping"), ("verbose", "")]
     answer = sick.server.request("GET", "/livez", query)
@@ -97,7 +97,7 @@ def test_checks_are_excluded(sick: Sick) -> None:
 
 
 def test_what_cannot_be_excluded_is_said(sick: Sick) -> None:
-    """C23."""
+    """Behaviour C23."""
     answer = sick.server.request("GET", "/livez", {"exclude": "x", "verbose": ""})
     assert answer.status == 200
     assert answer.body == (
@@ -113,7 +113,7 @@ def test_another_check_is_404(sick: Sick, path: str) -> None:
 
 
 def test_readiness_ends_when_the_server_is_told_to_stop(sick: Sick) -> None:
-    """H12: only readiness."""
+    """Behaviour H12: only readiness."""
     sick.server.server.shutdown.requested = True
     assert sick.server.request("GET", "/readyz/shutdown").status == 500
     assert sick.server.request("GET", "/readyz").status == 500

@@ -1,4 +1,4 @@
-"""A bound on what is in work: spec H7."""
+"""A bound on what is in work: behaviour H7."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from extapi import Review
 from extapi.api.user import MASTERS, User
-from extapi.client.base import Reply, Request
+from extapi.client.transport import ClientRequest, ClientResponse
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import WIDGETS, Plugin, shop, widget
 
@@ -24,17 +24,17 @@ class Busy:
         self.server = server
         self.gate: Deferred[None] = Deferred()
         plugin.on_validate = self._wait
-        self.first: Deferred[Reply] = self.send("hanging")
+        self.first: Deferred[ClientResponse] = self.send("hanging")
 
     async def _wait(self, review: Review) -> None:
         if review.object.metadata.name == "hanging":
             await self.gate
 
-    def send(self, name: str) -> Deferred[Reply]:
+    def send(self, name: str) -> Deferred[ClientResponse]:
         body = b'{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name":"%b"}}' % name.encode()
 
-        async def send() -> Reply:
-            return await self.server.server.transport(BOB).send(Request("POST", WIDGETS, body=body))
+        async def send() -> ClientResponse:
+            return await self.server.server.transport(BOB).send(ClientRequest("POST", WIDGETS, body=body))
 
         return Deferred.fromCoroutine(send())
 
@@ -67,9 +67,9 @@ def test_reads_have_a_pool_of_their_own(busy: Busy) -> None:
 def test_watches_do_not_count(busy: Busy) -> None:
     revision = int(busy.server.request("GET", WIDGETS).json()["metadata"]["resourceVersion"])
 
-    async def wait() -> Reply:
+    async def wait() -> ClientResponse:
         query = [("resourceVersion", str(revision + 1))]
-        return await busy.server.server.transport(BOB).send(Request("GET", WIDGETS, query))
+        return await busy.server.server.transport(BOB).send(ClientRequest("GET", WIDGETS, query))
 
     waiting = Deferred.fromCoroutine(wait())
     assert busy.server.request("GET", WIDGETS, user=BOB).status == 429
@@ -100,9 +100,9 @@ def test_nobody_in_particular_gets_a_part_of_the_places() -> None:
 
         plugin.on_validate = wait
 
-        def send(user: User, name: str) -> Deferred[Reply]:
+        def send(user: User, name: str) -> Deferred[ClientResponse]:
             body = b'{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name":"%b"}}' % name.encode()
-            return Deferred.fromCoroutine(server.server.transport(user).send(Request("POST", WIDGETS, body=body)))
+            return Deferred.fromCoroutine(server.server.transport(user).send(ClientRequest("POST", WIDGETS, body=body)))
 
         strangers = [send(ANONYMOUS, f"s{number}") for number in range(10)]
         assert sum(each.called for each in strangers) == 8  # refused: two are at work
@@ -113,16 +113,16 @@ def test_nobody_in_particular_gets_a_part_of_the_places() -> None:
         assert [server.run(_status(each)) for each in known].count(201) == 6
 
 
-async def _status(reply: Deferred[Reply]) -> int:
+async def _status(reply: Deferred[ClientResponse]) -> int:
     return (await reply).status
 
 
 def test_probes_get_through(busy: Busy) -> None:
     revision = int(busy.server.request("GET", WIDGETS).json()["metadata"]["resourceVersion"])
 
-    async def wait() -> Reply:
+    async def wait() -> ClientResponse:
         query = [("resourceVersion", str(revision + 1))]
-        return await busy.server.server.transport(BOB).send(Request("GET", WIDGETS, query))
+        return await busy.server.server.transport(BOB).send(ClientRequest("GET", WIDGETS, query))
 
     Deferred.fromCoroutine(wait())
     assert busy.server.request("GET", "/version", user=ANONYMOUS).status == 429

@@ -73,7 +73,7 @@ def test_a_module_that_is_not_there_says_where_it_was_looked_for(here: Path) -> 
     with pytest.raises(LoadingError) as caught:
         load_api("no_module:api")
     assert str(caught.value) == (
-        f"cannot import no_module: No module named 'no_module'; it is looked for in {here} and on Python's path"
+        f"cannot import no_module: No module named 'no_module'; searched in {here} and on Python's path"
     )
 
 

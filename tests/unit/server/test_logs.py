@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from extapi.api.user import User
-from extapi.listener.call import Call, Peer
+from extapi.http.request import Peer, Request
 from extapi.listener.requestinfo import request_info
 from extapi.server.logs import AccessLog
 from extapi.server.loopback import BodyBytes
@@ -133,7 +133,7 @@ def test_what_a_client_chose_is_cut_in_a_request_line() -> None:
     """A target may have a million bytes, and so may an identity or an id in headers: each in full would fill the disk."""
     path = "/" + "x" * 1_000_000
     who = "\u2028\x00\n" + "u" * 500_000
-    call = Call(
+    call = Request(
         method="GET",
         target=path,
         info=request_info("GET", path, {}),
@@ -173,7 +173,7 @@ def test_long_events_are_cut() -> None:
 
 def test_a_request_is_one_line_without_headers_or_body() -> None:
     path = "/apis/g.example/v1/namespaces/a/pizzas/one"
-    call = Call(
+    call = Request(
         method="PUT",
         target=path,
         info=request_info("PUT", path, {}),

@@ -8,9 +8,10 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from extapi.client.base import Request, TransportError
+from extapi.client.transport import ClientRequest, TransportError
 from extapi.errors import RequestTooLarge
-from extapi.listener.call import Call, Chunk, Response, Sink
+from extapi.http.request import Request
+from extapi.http.response import Chunk, Response, Sink
 from extapi.server.loopback import MAX_QUEUED, BodyBytes, LoopbackReply, LoopbackSink, LoopbackTransport
 
 
@@ -39,9 +40,9 @@ def test_a_body_is_bounded() -> None:
 
 
 def test_what_the_chain_is_handed() -> None:
-    calls: list[Call] = []
+    calls: list[Request] = []
 
-    async def handler(call: Call) -> Response:
+    async def handler(call: Request) -> Response:
         calls.append(call)
         return Response(200)
 
@@ -49,8 +50,8 @@ def test_what_the_chain_is_handed() -> None:
     clock.advance(100)
     transport = LoopbackTransport(handler, clock, "secret")
     query = [("labelSelector", "a=b"), ("labelSelector", "c")]
-    now(transport.send(Request("GET", "/apis/g.example.com/v1/a%20b", query, {"X-Y": "z"}, timeout=5)))
-    now(transport.send(Request("GET", "/apis/g.example.com/v1/things", [("watch", "1")])))
+    now(transport.send(ClientRequest("GET", "/apis/g.example.com/v1/a%20b", query, {"X-Y": "z"}, timeout=5)))
+    now(transport.send(ClientRequest("GET", "/apis/g.example.com/v1/things", [("watch", "1")])))
     first, second = calls
     assert first.target == "/apis/g.example.com/v1/a%20b?labelSelector=a%3Db&labelSelector=c"
     assert first.info.path == "/apis/g.example.com/v1/a b"
@@ -120,7 +121,7 @@ async def _drained(sink: LoopbackSink) -> None:
 
 
 def test_who_does_not_read_is_hung_up_on() -> None:
-    """F17."""
+    """Behaviour F17."""
     sink = LoopbackSink()
     chunk = Chunk(bytes(MAX_QUEUED // 2))
     sink.write(chunk)

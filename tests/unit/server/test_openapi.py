@@ -1,4 +1,4 @@
-"""The OpenAPI documents: spec C18 to C20, D14 to D16."""
+"""The OpenAPI documents: behaviour C18 to C20, D14 to D16."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATH = f"/openapi/v3/apis/{GROUP}/v1"
 
 
 def test_version_two(shop_served: Shop) -> None:
-    """C18: JSON with an ETag."""
+    """Behaviour C18: JSON with an ETag."""
     answer = shop_served.request("GET", "/openapi/v2")
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
@@ -26,7 +26,7 @@ def test_version_two(shop_served: Shop) -> None:
 
 
 def test_the_index_of_version_three(shop_served: Shop) -> None:
-    """C19."""
+    """Behaviour C19."""
     paths = shop_served.request("GET", "/openapi/v3").json()["paths"]
     assert set(paths) == {f"apis/{GROUP}/v1", f"apis/{GROUP}/v1beta1", f"apis/{GROUP}/v1alpha1"}
     body = shop_served.request("GET", PATH).body
@@ -35,7 +35,7 @@ def test_the_index_of_version_three(shop_served: Shop) -> None:
 
 
 def test_a_document_by_its_hash_may_be_kept(shop_served: Shop) -> None:
-    """C20."""
+    """Behaviour C20."""
     url = shop_served.request("GET", "/openapi/v3").json()["paths"][f"apis/{GROUP}/v1"]["serverRelativeURL"]
     answer = shop_served.request("GET", PATH, {"hash": url.partition("=")[2]})
     assert answer.headers["cache-control"] == "public, immutable"
@@ -47,7 +47,7 @@ def test_a_document_by_its_hash_may_be_kept(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("query", [{}, {"hash": "OLD"}])
 def test_a_stale_hash_gets_the_current_document(shop_served: Shop, query: dict[str, str]) -> None:
-    """C20: never a redirect, which kube-apiserver would turn into 502."""
+    """Behaviour C20: never a redirect, which kube-apiserver would turn into 502."""
     answer = shop_served.request("GET", PATH, query)
     assert answer.status == 200
     assert "cache-control" not in answer.headers

@@ -1,4 +1,4 @@
-"""The flags: spec A9, A10, B9, L2 to L4, L10."""
+"""The flags: behaviour A9, A10, B9, L2 to L4, L10."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from extapi.server.options import FLAGS, OptionErrors, RequestHeaderOptions, ServerOptions, parse_options
 
-PAIR = "--tls-cert-file and --tls-private-key-file must be given together, or neither of them"
+PAIR = "--tls-cert-file and --tls-private-key-file must be given together"
 CERTIFICATE = {"tls-cert-file": "tls.crt", "tls-private-key-file": "tls.key"}
 
 
@@ -27,7 +27,7 @@ def problems(**flags: Any) -> list[str]:
 
 
 def test_the_defaults_are_those_of_the_go_original() -> None:
-    """L2 to L4, L10."""
+    """Behaviour L2 to L4, L10."""
     assert parsed() == ServerOptions(
         bind_address="0.0.0.0",  # noqa: S104 - the default of the Go original
         secure_port=443,
@@ -118,7 +118,7 @@ def test_ports_are_numbers(port: str) -> None:
 
 @pytest.mark.parametrize("bound", ["-1", "1.5"])
 def test_bounds_are_not_negative(bound: str) -> None:
-    """L10."""
+    """Behaviour L10."""
     assert len(problems(max_requests_inflight=bound, max_mutating_requests_inflight=bound)) == 2
 
 
@@ -134,13 +134,13 @@ def test_durations_are_not_negative(flag: str) -> None:
 
 @pytest.mark.parametrize("value", [" ", " x-remote-user", "x-remote-user "])
 def test_header_names_are_not_blank(value: str) -> None:
-    """A10."""
+    """Behaviour A10."""
     (text,) = problems(requestheader_group_headers=[value])
     assert text.startswith("--requestheader-group-headers: ")
 
 
 def test_a_star_is_only_allowed_at_the_end_of_a_path() -> None:
-    """B9."""
+    """Behaviour B9."""
     assert problems(authorization_always_allow_paths=["/a*b,/c*"]) == [
         "--authorization-always-allow-paths: '/a*b': only a trailing * is allowed"
     ]

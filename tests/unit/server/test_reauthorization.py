@@ -15,20 +15,21 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from extapi.api.user import User
+from extapi.authentication.authenticator import UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
+from extapi.authentication.clientcertificate import ClientCertificate
 from extapi.authentication.loopback import Loopback
 from extapi.authentication.requestheader import RequestHeader
-from extapi.authentication.settings import HeaderNames, Settings
 from extapi.authentication.tokenreview import TokenReviewer
-from extapi.authentication.union import Union as AuthenticatorUnion
-from extapi.authentication.x509 import ClientCertificate
-from extapi.authorization.groups import AlwaysAllowGroups
+from extapi.authentication.trust import HeaderNames, TrustSettings
+from extapi.authorization.alwaysallow import AlwaysAllowGroups
+from extapi.authorization.authorizer import UnionAuthorizer
 from extapi.authorization.subjectaccessreview import SubjectAccessReviewer
-from extapi.authorization.union import Union as AuthorizerUnion
-from extapi.client.base import Request, TransportError
 from extapi.client.kube import Client
+from extapi.client.transport import ClientRequest, TransportError
 from extapi.errors import ServiceUnavailable
-from extapi.listener.call import Call, Chunk, Duplex, Peer, RequestInfo, Response, Sink, Upgraded
+from extapi.http.request import Peer, Request, RequestInfo
+from extapi.http.response import Chunk, Duplex, Response, Sink, Upgraded
 from extapi.listener.requestinfo import request_info
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
@@ -54,7 +55,7 @@ def by_proxy(user: str, group: str = "") -> dict[str, Any]:
 class Stream:
     """A watch that is open, or was."""
 
-    call: Call
+    call: Request
     sink: LoopbackSink
     ended: list[object] = field(default_factory=list)
 
@@ -80,7 +81,7 @@ class Cluster:
         self.held: list[tuple[Deferred[Any], Any]] = []
         self.kubernetes = Kubernetes(self._react)
 
-    def _react(self, request: Request) -> Any:
+    def _react(self, request: ClientRequest) -> Any:
         if self.failure is not None:
             return self.failure
         review = json.loads(request.body or b"")
@@ -118,8 +119,8 @@ class Place:
         untyped: Any = Clock
         self.clock: Clock = untyped()
         self.clock.advance(time.time() if began is None else began)
-        self.settings = Settings()
-        self.settings.take(clients=USERS.pem, proxies=PROXIES.pem, names=NAMES)
+        self.settings = TrustSettings()
+        self.settings.update(clients=USERS.pem, proxies=PROXIES.pem, names=NAMES)
         self.cluster = Cluster()
         client = Client(self.cluster.kubernetes)
         tokens = TokenReviewer(client, clock=self.clock, secret=b"0" * 32, jitter=lambda: 0.0)
@@ -128,7 +129,7 @@ class Place:
         self.body: Callable[[], Any] = lambda: self.stream
         self.handler = build_chain(
             self._route,
-            authenticator=AuthenticatorUnion(
+            authenticator=UnionAuthenticator(
                 [
                     Loopback(SECRET),
                     RequestHeader(self.settings, self.clock),
@@ -138,7 +139,7 @@ class Place:
                 ]
             ),
             settings=self.settings,
-            authorizer=AuthorizerUnion([AlwaysAllowGroups(), reviewer]),
+            authorizer=UnionAuthorizer([AlwaysAllowGroups(), reviewer]),
             reauthorization=self.reauthorization,
             shutdown=Shutdown(),
             compression=Compression(),
@@ -146,7 +147,7 @@ class Place:
             writes=1,
         )
 
-    async def _route(self, asked: Call) -> Response:
+    async def _route(self, asked: Request) -> Response:
         return Response(200, body=self.body())
 
     async def stream(self, sink: Sink) -> None:
@@ -169,7 +170,7 @@ class Place:
 
     def call(
         self, issued: Issued | None = None, *, peer: Peer | None = None, info: RequestInfo | None = None, **headers: str
-    ) -> Call:
+    ) -> Request:
         if peer is None:
             peer = Peer("127.0.0.1", issued.chain if issued else ())
         made = call(
@@ -180,7 +181,7 @@ class Place:
         made.deadline = math.inf
         return made
 
-    async def _answered(self, asked: Call) -> Response:
+    async def _answered(self, asked: Request) -> Response:
         return await self.handler(asked)
 
     def pass_time(self, seconds: float, step: float = 0.1) -> None:
@@ -264,7 +265,7 @@ def test_other_headers_that_name_another_user(place: Place) -> None:
     names = HeaderNames(("x-name",), (), ("x-remote-group",), ("x-remote-extra-",), ("front-proxy",))
     place.settings.use_names(names)
     place.clock.advance(0)
-    assert stream.why == "its credentials are another user's now"
+    assert stream.why == "its credentials are now another user's"
 
 
 def test_trust_that_changes_while_a_request_is_authorized(place: Place) -> None:
@@ -337,7 +338,7 @@ def test_it_ends_when_its_token_is_somebody_elses(place: Place, user: dict[str, 
     stream = place.watch(authorization="Bearer t")
     place.cluster.users["t"] = {"uid": "1", **user}
     place.pass_time(2 * PERIOD + 1)
-    assert stream.why == "its credentials are another user's now"
+    assert stream.why == "its credentials are now another user's"
 
 
 def test_a_watch_of_nobody(place: Place) -> None:
@@ -387,7 +388,7 @@ def test_trust_that_changes_while_it_is_judged(place: Place) -> None:
     for _ in range(2):  # whose token, and whether that user may
         place.cluster.answer(1)
     place.clock.advance(0)
-    assert stream.why == "its credentials are another user's now"
+    assert stream.why == "its credentials are now another user's"
 
 
 @pytest.mark.parametrize("who", ["user", "proxy"])
@@ -397,7 +398,7 @@ def test_a_token_that_was_not_needed_does_not_delay_a_revocation(place: Place, w
     stream = place.watch(issued, authorization="Bearer x", **(by_proxy("jane") if who == "proxy" else {}))
     place.cluster.failure = TransportError("refused")
     new = authority("new").pem
-    place.settings.take(clients=new, proxies=new)
+    place.settings.update(clients=new, proxies=new)
     place.clock.advance(0)
     assert stream.why.startswith("401: ")
     assert place.cluster.asked("TokenReview") == 0
@@ -505,20 +506,20 @@ def test_while_nobody_answers_it_goes_on_for_a_while(place: Place, who: str, fai
     place.pass_time(UNANSWERED - 1, step=1)
     assert stream.open
     place.pass_time(3 * PERIOD, step=1)
-    assert stream.why == "nobody answered for 300 seconds whether it may go on"
+    assert stream.why == "it could not be judged again for 300 seconds"
 
 
 def test_a_stage_that_has_no_room_is_no_refusal() -> None:
     untyped: Any = Clock
     clock: Clock = untyped()
     place = Place()
-    judged: list[Call] = []
+    judged: list[Request] = []
 
-    async def full(asked: Call) -> Response:
+    async def full(asked: Request) -> Response:
         judged.append(asked)
         raise ServiceUnavailable("later")
 
-    reauthorization = Reauthorization(clock, Settings())
+    reauthorization = Reauthorization(clock, TrustSettings())
     handler = reauthorization.stage(place._route, identify=full, allow=full)
     stream = Stream(place.call(), LoopbackSink())
 
@@ -550,7 +551,7 @@ def test_one_whose_answer_never_comes_ends_too(place: Place) -> None:
     stream = place.watch(PROXY, **by_proxy("jane"))
     place.cluster.late = True
     place.pass_time(UNANSWERED + 3 * PERIOD, step=1)
-    assert stream.why == "nobody answered for 300 seconds whether it may go on"
+    assert stream.why == "it could not be judged again for 300 seconds"
 
 
 def test_a_token_that_nobody_judges_is_asked_about_again_when_only_trust_counts() -> None:

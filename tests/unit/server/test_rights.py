@@ -113,7 +113,7 @@ def test_the_rule_that_is_missing_is_named(call: Any, group: str, resource: str,
         run(call(authors(denied())))
     (line,) = lines
     rule = f'PolicyRule(api_groups=["{group}"], resources=["{resource}"], verbs={json.dumps(verbs)})'
-    assert f"Declare it with Api(needs=[{rule}]), and apply what 'extapi manifests' renders then" in line["fixed_by"]
+    assert f"Declare it with Api(needs=[{rule}]), then apply what 'extapi manifests' renders" in line["fixed_by"]
     assert caught.value.__notes__ == [f"The server's account lacks a right in the cluster. {line['fixed_by']}"]
     (parsed,) = yaml.safe_load(line["rule"])
     assert parsed == {"apiGroups": [group], "resources": [resource], "verbs": verbs}

@@ -1,10 +1,13 @@
-"""Which code answers: spec C1 to C5, C21, J38, and what was observed on 1.36.3."""
+"""Which code answers: behaviour C1 to C5, C21, J38, and what was observed on 1.36.3."""
 
 from __future__ import annotations
+
+import platform
 
 import pytest
 
 from extapi import Api, Group, Kind, Object, Version
+from extapi.server.router import version_info
 from extapi.testing import InMemoryServer, serve
 from tests.unit.server.cluster import ACCOUNTS, REVIEWS, account, namespace
 from tests.unit.verbs.sample import GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf
@@ -14,7 +17,7 @@ NOT_FOUND = {"message": "the server could not find the requested resource", "rea
 
 @pytest.mark.parametrize("path", ["/", "/index.html"])
 def test_the_index(shop_served: Shop, path: str) -> None:
-    """C3: sorted, without duplicates."""
+    """Behaviour C3: sorted, without duplicates."""
     answer = shop_served.request("GET", path)
     assert answer.status == 200
     paths = answer.json()["paths"]
@@ -33,7 +36,7 @@ def test_the_index(shop_served: Shop, path: str) -> None:
 
 
 def test_an_unknown_path_is_404_with_the_index(shop_served: Shop) -> None:
-    """C2, M6."""
+    """Behaviour C2, M6."""
     answer = shop_served.request("GET", "/nope")
     assert answer.status == 404
     assert answer.headers["content-type"] == "application/json"
@@ -53,21 +56,21 @@ def test_an_unknown_path_is_404_with_the_index(shop_served: Shop) -> None:
     ],
 )
 def test_what_is_not_served_is_404(shop_served: Shop, path: str) -> None:
-    """C4, J38: nor is anything in the wrong scope."""
+    """Behaviour C4, J38: nor is anything in the wrong scope."""
     answer = shop_served.request("GET", path)
     assert answer.status == 404
     assert failure(answer) == NOT_FOUND
 
 
 def test_an_unknown_subresource_names_the_object(shop_served: Shop) -> None:
-    """J38."""
+    """Behaviour J38."""
     answer = shop_served.request("GET", f"{WIDGETS}/w/scale")
     assert failure(answer)["message"] == 'widgets.shop.example.com "w" not found'
 
 
 @pytest.mark.parametrize(("method", "verb"), [("OPTIONS", ""), ("BREW", "")])
 def test_other_methods_are_405(shop_served: Shop, method: str, verb: str) -> None:
-    """E6; observed on 1.36.3: an empty verb."""
+    """Behaviour E6; observed on 1.36.3: an empty verb."""
     answer = shop_served.request(method, WIDGETS)
     assert answer.status == 405
     assert failure(answer) == {
@@ -79,7 +82,7 @@ def test_other_methods_are_405(shop_served: Shop, method: str, verb: str) -> Non
 
 @pytest.mark.parametrize("path", ["/version", "/openapi/v2"])
 def test_other_methods_on_documents_are_405(shop_served: Shop, path: str) -> None:
-    """C4."""
+    """Behaviour C4."""
     answer = shop_served.request("POST", path)
     assert answer.status == 405
     assert failure(answer) == {
@@ -103,7 +106,7 @@ def test_a_trailing_slash_and_segments_after_a_subresource_do_not_matter(shop_se
 )
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_a_name_that_no_path_can_have_is_400(shop_served: Shop, method: str, name: str, why: str) -> None:
-    """K1; observed on 1.36.3."""
+    """Behaviour K1; observed on 1.36.3."""
     answer = shop_served.request(method, f"{WIDGETS}/{name}", body={})
     assert answer.status == 400
     assert failure(answer)["message"].startswith("Name parameter invalid: ")
@@ -111,7 +114,7 @@ def test_a_name_that_no_path_can_have_is_400(shop_served: Shop, method: str, nam
 
 
 def test_the_version(shop_served: Shop) -> None:
-    """C21."""
+    """Behaviour C21."""
     answer = shop_served.request("GET", "/version")
     assert answer.body.startswith(b"{\n  ")
     version = answer.json()
@@ -130,7 +133,7 @@ def test_the_version(shop_served: Shop) -> None:
 
 
 def test_a_deprecated_version_warns_of_itself(shop_served: Shop) -> None:
-    """G16, J43: on every request."""
+    """Behaviour G16, J43: on every request."""
     path = f"/apis/{GROUP}/v1beta1/shelves"
     warning = '299 - "shop.example.com/v1beta1 Shelf is deprecated; use shop.example.com/v1 Shelf"'
     assert shop_served.request("POST", path, body=shelf(version="v1beta1")).headers["warning"] == warning
@@ -175,7 +178,7 @@ class Thing(Object):
     ],
 )
 def test_what_a_deprecation_says(versions: dict[str, Version], text: str) -> None:
-    """J43: the author's words; else better versions only."""
+    """Behaviour J43: the author's words; else better versions only."""
     with serve(Api(Group("a.example.com", Kind("Thing", storage="v1", versions=versions)))) as server:
         answer = server.request("GET", "/apis/a.example.com/v1/things")
     assert answer.headers["warning"] == f'299 - "{text}"'
@@ -248,7 +251,7 @@ def test_parts_of_a_namespace(cluster_served: InMemoryServer) -> None:
 
 
 def test_a_wrong_uid_is_told_with_the_key_that_kubernetes_has(cluster_served: InMemoryServer) -> None:
-    """E39: without a group there is no segment for it."""
+    """Behaviour E39: without a group there is no segment for it."""
     uid = cluster_served.request("POST", ACCOUNTS, body=account("bot")).json()["metadata"]["uid"]
     other = {**account("bot"), "metadata": {"name": "bot", "uid": "x"}}
     answer = cluster_served.request("PUT", f"{ACCOUNTS}/bot", body=other)
@@ -299,7 +302,7 @@ NOT_ALLOWED = {
     ],
 )
 def test_what_kubernetes_own_kinds_do_not_allow(cluster_served: InMemoryServer, method: str, path: str) -> None:
-    """As 1.36.3 answers; custom resources have another text (C21)."""
+    """As 1.36.3 answers; custom resources have another text (behaviour C21)."""
     answer = cluster_served.request(method, path)
     assert answer.status == 405
     assert failure(answer) == NOT_ALLOWED
@@ -311,3 +314,17 @@ def test_what_has_no_verb_for_one_object_has_no_path_for_it(cluster_served: InMe
     answer = cluster_served.request(method, f"{REVIEWS}/a")
     assert answer.status == 404
     assert failure(answer) == NOT_FOUND
+
+
+def test_kubernetes_and_our_own_version() -> None:
+    info = version_info()
+    assert (info["major"], info["minor"]) == ("1", "36")
+    assert info["gitVersion"].startswith("v1.36.0+extapi-")
+    assert info["goVersion"].startswith("python3.")
+
+
+@pytest.mark.parametrize(("machine", "name"), [("x86_64", "amd64"), ("aarch64", "arm64"), ("riscv64", "riscv64")])
+def test_the_platform_is_called_as_go_calls_it(monkeypatch: pytest.MonkeyPatch, machine: str, name: str) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    assert version_info()["platform"] == f"linux/{name}"

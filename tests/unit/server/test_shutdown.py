@@ -1,4 +1,4 @@
-"""What a request meets while the server stops: spec H12, H16."""
+"""What a request meets while the server stops: behaviour H12, H16."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 import pytest
 from twisted.internet.defer import Deferred
 
-from extapi.listener.call import Call, Peer, Response
+from extapi.http.request import Peer, Request
+from extapi.http.response import Response
 from extapi.listener.requestinfo import request_info
 from extapi.server.loopback import BodyBytes
 from tests.unit.verbs.sample import WIDGETS, Shop
@@ -15,14 +16,16 @@ from tests.unit.verbs.sample import WIDGETS, Shop
 
 def from_the_network(shop: Shop, path: str) -> Response:
     """The answer of the whole chain to a GET that has come over the network, with no credentials."""
-    call = Call("GET", path, request_info("GET", path, {}), {}, {}, BodyBytes(b""), Peer("192.0.2.1"), "id", 0.0, 60.0)
+    call = Request(
+        "GET", path, request_info("GET", path, {}), {}, {}, BodyBytes(b""), Peer("192.0.2.1"), "id", 0.0, 60.0
+    )
     found: list[Response] = []
     Deferred.fromCoroutine(_answer(shop, call)).addCallback(found.append)
     (response,) = found
     return response
 
 
-async def _answer(shop: Shop, call: Call) -> Response:
+async def _answer(shop: Shop, call: Request) -> Response:
     return await shop.server.server.handler(call)
 
 
@@ -32,7 +35,7 @@ def test_requests_are_answered_until_the_server_refuses_them(shop_served: Shop) 
 
 
 def test_late_requests_are_503(shop_served: Shop) -> None:
-    """H12, H16: always JSON."""
+    """Behaviour H12, H16: always JSON."""
     shop_served.server.server.shutdown.refusing = True
     answer = from_the_network(shop_served, WIDGETS)
     headers = dict(answer.headers)

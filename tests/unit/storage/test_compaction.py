@@ -1,4 +1,4 @@
-"""When the past is forgotten (spec K15)."""
+"""When the past is forgotten (behaviour K15)."""
 
 from __future__ import annotations
 

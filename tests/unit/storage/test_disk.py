@@ -7,8 +7,8 @@ import threading
 import pytest
 from twisted.internet.defer import Deferred
 
+from extapi.privatereactor import drive, private_reactor
 from extapi.storage.disk import DiskThread
-from extapi.testing.reactor import drive, private_reactor
 
 
 def test_work_runs_in_another_thread_and_the_result_comes_back_to_this_one() -> None:

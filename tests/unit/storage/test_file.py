@@ -66,7 +66,7 @@ def test_a_newer_file_is_left_alone(tmp_path: Path) -> None:
     StoreFile(path).close()
     other(path, f"PRAGMA user_version = {VERSION + 1}")
     before = path.read_bytes()
-    with pytest.raises(UnusableFile, match=f"written by a newer extapi .form {VERSION + 1}, .*; upgrade extapi"):
+    with pytest.raises(UnusableFile, match=f"written by a newer extapi .format {VERSION + 1}, .*; upgrade extapi"):
         StoreFile(path)
     assert path.read_bytes() == before
 
@@ -90,11 +90,11 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_places_where_no_file_can_be(tmp_path: Path) -> None:
-    with pytest.raises(UnusableFile, match=r"there is no directory .*/missing; make it"):
+    with pytest.raises(UnusableFile, match=r"there is no directory .*/missing; create it"):
         StoreFile(tmp_path / "missing" / "store.db")
     with pytest.raises(UnusableFile, match="is not a regular file"):
         StoreFile(tmp_path)
-    with pytest.raises(UnusableFile, match=r"the lock file /proc/store\.db\.lock cannot be opened.*the right to write"):
+    with pytest.raises(UnusableFile, match=r"the lock file /proc/store\.db\.lock cannot be opened.*write permission"):
         StoreFile("/proc/store.db")
     with pytest.raises(UnusableFile, match=r"the lock file .* cannot be opened: File name too long"):
         StoreFile(tmp_path / ("x" * 300))
@@ -128,7 +128,7 @@ def test_a_refused_file_is_not_kept_locked(tmp_path: Path) -> None:
 
 def test_a_file_system_without_a_write_ahead_log(tmp_path: Path) -> None:
     file = StoreFile(tmp_path / "store.db")
-    with pytest.raises(UnusableFile, match=r"no write-ahead log \(delete\); use a local disk"):
+    with pytest.raises(UnusableFile, match=r"support a write-ahead log \(delete\); use a local disk"):
         file._check_mode("delete")
     file.close()
 

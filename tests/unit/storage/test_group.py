@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from extapi.storage.base import Change, RevisionConflict, Unavailable
+from extapi.storage.base import LogEvent, RevisionConflict, Unavailable
 from extapi.storage.file import StoreFile
 from extapi.storage.group import GROUP, GROUP_BYTES, WAITING_BYTES, GroupCommit, Work
 from extapi.storage.records import Writer
@@ -61,7 +61,7 @@ class Bench:
             waiting=20_000,
         )
 
-    def publish(self, changes: list[Change], compacted: int) -> None:
+    def publish(self, changes: list[LogEvent], compacted: int) -> None:
         if changes:
             self.told.append([change.revision for change in changes])
 

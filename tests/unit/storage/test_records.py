@@ -48,14 +48,14 @@ def write(writer: Writer, *changes: tuple[bytes, bytes | None]) -> None:
         if value is None:
             del live[key]
     writer.commit()
-    writer.settle()
+    writer.committed()
 
 
 def step(writer: Writer, work: str) -> int:
     writer.begin()
     more = int(getattr(writer, work)())
     writer.commit()
-    writer.settle()
+    writer.committed()
     return more
 
 
@@ -67,7 +67,7 @@ def compact(writer: Writer, revision: int) -> None:
     writer.begin()
     assert writer.compact(revision, writer.compacted) == revision
     writer.commit()
-    writer.settle()
+    writer.committed()
 
 
 def test_the_past_comes_in_parts_of_so_many_rows(writer: Writer, reader: Reader) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
+from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Backend, Unavailable
 from extapi.storage.file import UnusableFile
 from extapi.storage.sqlite import SqliteBackend
-from extapi.testing.reactor import drive, private_reactor
 from extapi.testing.stories import Follower, read_until, refusal, start, together
 from tests.unit.storage.test_memory import now as drive_now
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.storage.base import Batch, Change, Unavailable
-from extapi.storage.tail import LogTail, Past, Tails
+from extapi.storage.base import Batch, LogEvent, Unavailable
+from extapi.storage.tail import LogReader, Past, Tails
 
 
 class Nothing:
@@ -21,15 +21,15 @@ class Broken:
         raise Unavailable("the disk is on fire")
 
 
-def change(revision: int, size: int = 1) -> Change:
-    return Change(revision, b"/a", b"x" * size, None)
+def change(revision: int, size: int = 1) -> LogEvent:
+    return LogEvent(revision, b"/a", b"x" * size, None)
 
 
 def publish(tails: Tails, revision: int, size: int = 1) -> None:
     tails.publish([change(revision, size)], revision)
 
 
-def asked(tail: LogTail) -> Deferred[Batch]:
+def asked(tail: LogReader) -> Deferred[Batch]:
     return Deferred.fromCoroutine(tail.__anext__())
 
 
@@ -40,7 +40,7 @@ def outcome(deferred: Deferred[Batch]) -> object:
     return results[0] if results else None
 
 
-def live(tails: Tails) -> LogTail:
+def live(tails: Tails) -> LogReader:
     """A tail that has read its first change live."""
     tail = tails.tail(0)
     first = asked(tail)

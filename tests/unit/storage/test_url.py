@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Backend
 from extapi.storage.file import UnusableFile
 from extapi.storage.memory import MemoryBackend
 from extapi.storage.sqlite import SqliteBackend
 from extapi.storage.url import open_backend
-from extapi.testing.reactor import drive, private_reactor
 
 
 def test_memory() -> None:

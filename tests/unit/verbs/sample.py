@@ -24,7 +24,7 @@ from extapi import (
     Struct,
     Version,
 )
-from extapi.testing import Answer, InMemoryServer, serve
+from extapi.testing import InMemoryServer, ServerResponse, serve
 
 GROUP = "shop.example.com"
 V1 = f"/apis/{GROUP}/v1"
@@ -204,22 +204,22 @@ class Shop:
         found: dict[str, Any] = answer.json()
         return found
 
-    def put(self, obj: dict[str, Any], **query: str) -> Answer:
+    def put(self, obj: dict[str, Any], **query: str) -> ServerResponse:
         """An update by PUT."""
         return self.request("PUT", f"{WIDGETS}/{obj['metadata']['name']}", query, body=obj)
 
-    def merge(self, patch: Any, name: str = "w", *, subresource: str = "", **query: str) -> Answer:
+    def merge(self, patch: Any, name: str = "w", *, subresource: str = "", **query: str) -> ServerResponse:
         """A merge patch; bytes are sent as they are."""
         path = f"{WIDGETS}/{name}{subresource}"
         return self.request("PATCH", path, query, {"Content-Type": "application/merge-patch+json"}, patch)
 
-    def json_patch(self, patch: Any, name: str = "w", **query: str) -> Answer:
+    def json_patch(self, patch: Any, name: str = "w", **query: str) -> ServerResponse:
         """A JSON patch."""
         return self.request("PATCH", f"{WIDGETS}/{name}", query, {"Content-Type": "application/json-patch+json"}, patch)
 
 
-def failure(answer: Answer) -> dict[str, Any]:
-    """The Status of a refusal, whose form is the same for all (spec E): the varying members only."""
+def failure(answer: ServerResponse) -> dict[str, Any]:
+    """The Status of a refusal, whose form is the same for all (behaviour E): the varying members only."""
     status: dict[str, Any] = answer.json()
     assert status.pop("kind") == "Status"
     assert status.pop("apiVersion") == "v1"

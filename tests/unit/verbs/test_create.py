@@ -1,4 +1,4 @@
-"""POST: spec E9 to E22."""
+"""POST: behaviour E9 to E22."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHY_MODIFIED = "the object has been modified; please apply your changes to the l
 
 
 def test_it_answers_201_with_the_object_as_stored(shop_served: Shop) -> None:
-    """E9, E11, E16, J21, J27: the server fills in metadata, the schema fills in defaults."""
+    """Behaviour E9, E11, E16, J21, J27: the server fills in metadata, the schema fills in defaults."""
     status, headers, body = shop_served.request("POST", WIDGETS, body=widget(spec={"size": 3}))
     assert status == 201
     assert headers["content-type"] == "application/json"
@@ -43,7 +43,7 @@ def test_what_a_read_shows_is_what_the_create_answered(shop_served: Shop) -> Non
 
 
 def test_system_metadata_of_the_client_is_dropped(shop_served: Shop) -> None:
-    """E11."""
+    """Behaviour E11."""
     sent = widget(
         uid="mine",
         creationTimestamp="2001-01-01T00:00:00Z",
@@ -61,13 +61,13 @@ def test_system_metadata_of_the_client_is_dropped(shop_served: Shop) -> None:
 
 
 def test_status_is_dropped_where_it_has_an_endpoint_of_its_own(shop_served: Shop) -> None:
-    """J27."""
+    """Behaviour J27."""
     sent = {**widget(), "status": {"ready": True}}
     assert "status" not in shop_served.request("POST", WIDGETS, body=sent).json()
 
 
 def test_a_name_that_exists_is_409(shop_served: Shop) -> None:
-    """E2, M7."""
+    """Behaviour E2, M7."""
     shop_served.create()
     answer = shop_served.request("POST", WIDGETS, body=widget())
     assert answer.status == 409
@@ -79,7 +79,7 @@ def test_a_name_that_exists_is_409(shop_served: Shop) -> None:
 
 
 def test_a_name_that_is_being_deleted_is_409_and_says_so(shop_served: Shop) -> None:
-    """E2."""
+    """Behaviour E2."""
     shop_served.create(finalizers=["shop.example.com/wait"])
     shop_served.request("DELETE", f"{WIDGETS}/w")
     answer = shop_served.request("POST", WIDGETS, body=widget())
@@ -88,12 +88,12 @@ def test_a_name_that_is_being_deleted_is_409_and_says_so(shop_served: Shop) -> N
 
 @pytest.mark.parametrize("revision", ["0", "abc", "", "1" * 5000, "\u0661", "18446744073709551616"])
 def test_a_resource_version_that_means_nothing_is_let_pass(shop_served: Shop, revision: str) -> None:
-    """E12 as observed on 1.36.3."""
+    """Behaviour E12 as observed on 1.36.3."""
     assert shop_served.request("POST", WIDGETS, body=widget(resourceVersion=revision)).status == 201
 
 
 def test_a_resource_version_is_500_unless_it_is_a_dry_run(shop_served: Shop) -> None:
-    """E12."""
+    """Behaviour E12."""
     answer = shop_served.request("POST", WIDGETS, body=widget(resourceVersion="5"))
     assert answer.status == 500
     assert failure(answer) == {"message": "resourceVersion should not be set on objects to be created"}
@@ -101,7 +101,7 @@ def test_a_resource_version_is_500_unless_it_is_a_dry_run(shop_served: Shop) -> 
 
 
 def test_another_namespace_in_the_body_is_400(shop_served: Shop) -> None:
-    """E13."""
+    """Behaviour E13."""
     answer = shop_served.request("POST", WIDGETS, body=widget(namespace="other"))
     assert answer.status == 400
     assert failure(answer) == {
@@ -111,21 +111,21 @@ def test_another_namespace_in_the_body_is_400(shop_served: Shop) -> None:
 
 
 def test_a_namespace_on_a_cluster_scoped_object_is_dropped(shop_served: Shop) -> None:
-    """E13."""
+    """Behaviour E13."""
     answer = shop_served.request("POST", SHELVES, body=shelf(namespace="x"))
     assert answer.status == 201
     assert "namespace" not in answer.json()["metadata"]
 
 
 def test_the_path_of_all_namespaces_takes_no_objects(shop_served: Shop) -> None:
-    """E13: 404 for custom resources."""
+    """Behaviour E13: 404 for custom resources."""
     answer = shop_served.request("POST", f"{V1}/widgets", body=widget())
     assert answer.status == 404
     assert failure(answer)["message"] == "the server could not find the requested resource"
 
 
 def test_without_any_name_it_is_422(shop_served: Shop) -> None:
-    """E14."""
+    """Behaviour E14."""
     answer = shop_served.request("POST", WIDGETS, body=widget(""))
     assert answer.status == 422
     text = "Required value: name or generateName is required"
@@ -141,7 +141,7 @@ def test_without_any_name_it_is_422(shop_served: Shop) -> None:
 
 
 def test_a_name_is_generated(shop_served: Shop) -> None:
-    """E14: 58 bytes of the base and 5 characters that spell nothing."""
+    """Behaviour E14: 58 bytes of the base and 5 characters that spell nothing."""
     base = "b" * 70
     name = shop_served.create("", generateName=base)["metadata"]["name"]
     assert re.fullmatch("b{58}[bcdfghjklmnpqrstvwxz2456789]{5}", name)
@@ -162,7 +162,7 @@ class Stuck(Random):
 
 
 def test_a_generated_name_that_is_taken_is_tried_eight_times() -> None:
-    """E14."""
+    """Behaviour E14."""
     plugin = Plugin()
     with serve(shop(plugin), random=Stuck()) as server:
         first = server.request("POST", WIDGETS, body=widget("", generateName="a-"))
@@ -181,7 +181,7 @@ def test_a_generated_name_that_is_taken_is_tried_eight_times() -> None:
 
 
 def test_a_generated_name_that_is_taken_is_replaced_by_another(shop_served: Shop) -> None:
-    """E14: somebody else creates the object of that name just before it is stored."""
+    """Behaviour E14: somebody else creates the object of that name just before it is stored."""
     names = []
 
     async def snatch(review: Review) -> None:
@@ -196,14 +196,14 @@ def test_a_generated_name_that_is_taken_is_replaced_by_another(shop_served: Shop
 
 
 def test_a_bad_name_is_422(shop_served: Shop) -> None:
-    """E15."""
+    """Behaviour E15."""
     answer = shop_served.request("POST", WIDGETS, body=widget("Big_One"))
     assert answer.status == 422
     assert "a lowercase RFC 1123 subdomain must consist of lower case" in failure(answer)["message"]
 
 
 def test_errors_of_metadata_schema_and_strategy_come_together(shop_served: Shop) -> None:
-    """E4, J22, K1: a CR's strategy checks metadata itself, so that both show."""
+    """Behaviour E4, J22, K1: a CR's strategy checks metadata itself, so that both show."""
     answer = shop_served.request("POST", WIDGETS, body=widget(spec={"size": 101}, labels={"a": "b c"}))
     status = failure(answer)
     assert {cause["field"] for cause in status["details"]["causes"]} == {"metadata.labels", "spec.size"}
@@ -212,7 +212,7 @@ def test_errors_of_metadata_schema_and_strategy_come_together(shop_served: Shop)
 
 
 def test_dry_run_stores_nothing(shop_served: Shop) -> None:
-    """E16, E20: uid and creationTimestamp are there, resourceVersion is not."""
+    """Behaviour E16, E20: uid and creationTimestamp are there, resourceVersion is not."""
     answer = shop_served.request("POST", WIDGETS, {"dryRun": "All"}, body=widget())
     assert answer.status == 201
     metadata = answer.json()["metadata"]
@@ -222,13 +222,13 @@ def test_dry_run_stores_nothing(shop_served: Shop) -> None:
 
 
 def test_dry_run_of_a_name_that_exists_is_409(shop_served: Shop) -> None:
-    """K17."""
+    """Behaviour K17."""
     shop_served.create()
     assert shop_served.request("POST", WIDGETS, {"dryRun": "All"}, body=widget()).status == 409
 
 
 def test_plugins_are_told_of_a_dry_run(shop_served: Shop) -> None:
-    """E20."""
+    """Behaviour E20."""
     shop_served.request("POST", WIDGETS, {"dryRun": "All", "fieldManager": "me"}, body=widget())
     (review,) = shop_served.plugin.reviews
     assert review.dry_run
@@ -241,7 +241,7 @@ def test_plugins_are_told_of_a_dry_run(shop_served: Shop) -> None:
 
 
 def test_another_dry_run_is_422(shop_served: Shop) -> None:
-    """E20."""
+    """Behaviour E20."""
     answer = shop_served.request("POST", WIDGETS, {"dryRun": "x"}, body=widget())
     assert answer.status == 422
     assert failure(answer)["message"] == (
@@ -254,7 +254,7 @@ BOTH = b"""{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name
 
 
 def test_strict_refuses_unknown_and_duplicate_fields(shop_served: Shop) -> None:
-    """E21 by way of E10."""
+    """Behaviour E10, E21."""
     answer = shop_served.request("POST", WIDGETS, {"fieldValidation": "Strict"}, body=BOTH)
     assert answer.status == 400
     assert failure(answer) == {
@@ -267,7 +267,7 @@ def test_strict_refuses_unknown_and_duplicate_fields(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("query", [{}, {"fieldValidation": "Warn"}])
 def test_warn_stores_and_warns(shop_served: Shop, query: dict[str, str]) -> None:
-    """E21, M16: one Warning a field, and the fields are gone."""
+    """Behaviour E21, M16: one Warning a field, and the fields are gone."""
     answer = shop_served.request("POST", WIDGETS, query, body=BOTH)
     assert answer.status == 201
     assert answer.headers["warning"] == (
@@ -284,7 +284,7 @@ def test_ignore_says_nothing(shop_served: Shop) -> None:
 
 
 def test_another_field_validation_is_422(shop_served: Shop) -> None:
-    """E21, with the supported values as observed on 1.36.3."""
+    """Behaviour E21, with the supported values as observed on 1.36.3."""
     answer = shop_served.request("POST", WIDGETS, {"fieldValidation": "x"}, body=widget())
     assert failure(answer)["message"].endswith(
         'fieldValidation: Unsupported value: "x": supported values: "", "Ignore", "Strict", "Warn"'
@@ -292,7 +292,7 @@ def test_another_field_validation_is_422(shop_served: Shop) -> None:
 
 
 def test_a_body_of_another_version_is_400(shop_served: Shop) -> None:
-    """E10."""
+    """Behaviour E10."""
     answer = shop_served.request("POST", WIDGETS, body=widget(version="v1alpha1"))
     assert answer.status == 400
     assert failure(answer)["message"] == (
@@ -302,7 +302,7 @@ def test_a_body_of_another_version_is_400(shop_served: Shop) -> None:
 
 
 def test_a_body_of_another_kind_is_422(shop_served: Shop) -> None:
-    """J24."""
+    """Behaviour J24."""
     answer = shop_served.request("POST", WIDGETS, body={**widget(), "kind": "Gadget"})
     assert answer.status == 422
     assert 'kind: Invalid value: "Gadget": must be Widget' in failure(answer)["message"]
@@ -325,7 +325,7 @@ def test_a_body_of_another_kind_is_422(shop_served: Shop) -> None:
     ],
 )
 def test_a_body_that_is_no_object_is_400(shop_served: Shop, body: bytes, message: str) -> None:
-    """E10, J19."""
+    """Behaviour E10, J19."""
     answer = shop_served.request("POST", WIDGETS, body=body)
     assert answer.status == 400
     assert failure(answer)["message"].startswith(message)
@@ -336,7 +336,7 @@ def test_no_body_is_400(shop_served: Shop) -> None:
 
 
 def test_yaml_is_read_and_written(shop_served: Shop) -> None:
-    """G1, G8."""
+    """Behaviour G1, G8."""
     body = b"apiVersion: shop.example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  size: 5\n"
     headers = {"Content-Type": "application/yaml; charset=utf-8", "Accept": "application/yaml"}
     answer = shop_served.request("POST", WIDGETS, headers=headers, body=body)
@@ -346,7 +346,7 @@ def test_yaml_is_read_and_written(shop_served: Shop) -> None:
 
 
 def test_another_content_type_is_415(shop_served: Shop) -> None:
-    """G8, E9: before the body is looked at."""
+    """Behaviour G8, E9: before the body is looked at."""
     answer = shop_served.request("POST", WIDGETS, headers={"Content-Type": "text/plain"}, body=b"x" * 4_000_000)
     assert answer.status == 415
     assert failure(answer) == {
@@ -357,7 +357,7 @@ def test_another_content_type_is_415(shop_served: Shop) -> None:
 
 
 def test_a_body_over_three_mebibytes_is_413(shop_served: Shop) -> None:
-    """G9."""
+    """Behaviour G9."""
     answer = shop_served.request("POST", WIDGETS, body=b"x" * 3_145_729)
     assert answer.status == 413
     assert failure(answer) == {
@@ -367,14 +367,14 @@ def test_a_body_over_three_mebibytes_is_413(shop_served: Shop) -> None:
 
 
 def test_what_the_client_cannot_read_is_not_done(shop_served: Shop) -> None:
-    """E9: Accept comes first."""
+    """Behaviour E9: Accept comes first."""
     answer = shop_served.request("POST", WIDGETS, headers={"Accept": "text/html"}, body=widget())
     assert answer.status == 406
     assert shop_served.request("GET", f"{WIDGETS}/w").status == 404
 
 
 def test_owners_that_occur_twice_are_dropped_with_a_warning(shop_served: Shop) -> None:
-    """E17."""
+    """Behaviour E17."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
     answer = shop_served.request("POST", WIDGETS, body=widget(ownerReferences=[owner, owner]))
     assert answer.json()["metadata"]["ownerReferences"] == [owner]
@@ -385,7 +385,7 @@ def test_owners_that_occur_twice_are_dropped_with_a_warning(shop_served: Shop) -
 
 
 def test_a_finalizer_without_a_path_is_warned_of(shop_served: Shop) -> None:
-    """J28."""
+    """Behaviour J28."""
     answer = shop_served.request("POST", WIDGETS, body=widget(finalizers=["wait.example.com"]))
     assert answer.status == 201
     assert answer.headers["warning"] == (
@@ -402,7 +402,7 @@ def test_post_on_an_object_creates_and_ignores_the_name_of_the_url(shop_served: 
 
 
 def test_post_through_another_version_is_stored_in_one(shop_served: Shop) -> None:
-    """K7: what the other version does not know gets its default in the store."""
+    """Behaviour K7: what the other version does not know gets its default in the store."""
     body = widget(version="v1alpha1", spec={"inches": "7in"})
     answer = shop_served.request("POST", WIDGETS.replace("v1", "v1alpha1"), body=body)
     assert answer.status == 201
@@ -413,7 +413,7 @@ def test_post_through_another_version_is_stored_in_one(shop_served: Shop) -> Non
 
 @pytest.mark.parametrize(("where", "status"), [("missing", 404), ("terminating", 403)], ids=["missing", "terminating"])
 def test_nothing_is_created_where_no_namespace_is(shop_served: Shop, where: str, status: int) -> None:
-    """I6, I7."""
+    """Behaviour I6, I7."""
     getattr(shop_served.server.namespaces, where).add("default")
     answer = shop_served.request("POST", WIDGETS, body=widget())
     assert answer.status == status
@@ -445,7 +445,7 @@ def test_nothing_is_created_where_no_namespace_is(shop_served: Shop, where: str,
 
 
 def test_namespaces_that_are_not_known_yet_are_waited_for(shop_served: Shop) -> None:
-    """I8: ten seconds."""
+    """Behaviour I8: ten seconds."""
     shop_served.server.namespaces.synced = False
     before = shop_served.server.clock.seconds()
     answer = shop_served.request("POST", WIDGETS, body=widget())
@@ -467,7 +467,7 @@ def test_a_name_that_is_taken_is_told_as_a_generated_one_where_there_is_a_prefix
 
 
 def test_another_kind_is_told_alone(shop_served: Shop) -> None:
-    """J24; not that it has no name, nor what of its fields is wrong or unknown."""
+    """Behaviour J24; not that it has no name, nor what of its fields is wrong or unknown."""
     body = {**widget("", spec={"size": -1, "nope": 1}), "kind": "Gadget"}
     answer = shop_served.request("POST", WIDGETS, body=body)
     assert (answer.status, answer.headers.get("warning")) == (422, None)

@@ -1,4 +1,4 @@
-"""DELETE of one object: spec E45 to E52."""
+"""DELETE of one object: behaviour E45 to E52."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def delete(shop_served: Shop, options: Any = None, **query: str) -> Any:
 
 
 def test_it_answers_a_status_with_the_uid(shop_served: Shop) -> None:
-    """E47, M11: and no code."""
+    """Behaviour E47, M11: and no code."""
     created = shop_served.create()
     answer = delete(shop_served)
     assert answer.status == 200
@@ -55,14 +55,14 @@ def test_a_cluster_scoped_object_is_deleted(shop_served: Shop) -> None:
 
 
 def test_a_missing_object_is_404(shop_served: Shop) -> None:
-    """E49."""
+    """Behaviour E49."""
     answer = delete(shop_served)
     assert answer.status == 404
     assert failure(answer)["message"] == 'widgets.shop.example.com "w" not found'
 
 
 def test_with_finalizers_it_waits(shop_served: Shop) -> None:
-    """E48: 200 with the whole object."""
+    """Behaviour E48: 200 with the whole object."""
     created = shop_served.create(finalizers=[WAIT])
     shop_served.advance(5)
     answer = delete(shop_served)
@@ -77,7 +77,7 @@ def test_with_finalizers_it_waits(shop_served: Shop) -> None:
 
 
 def test_deleted_again_it_stays_as_it_is(shop_served: Shop) -> None:
-    """E49."""
+    """Behaviour E49."""
     shop_served.create(finalizers=[WAIT])
     marked = delete(shop_served).json()
     shop_served.advance(60)
@@ -87,7 +87,7 @@ def test_deleted_again_it_stays_as_it_is(shop_served: Shop) -> None:
 
 
 def test_whoever_asks_not_to_orphan_and_has_to_wait_gets_202(shop_served: Shop) -> None:
-    """E48."""
+    """Behaviour E48."""
     shop_served.create(finalizers=[WAIT])
     assert delete(shop_served, orphanDependents="false").status == 202
 
@@ -106,14 +106,14 @@ def test_whoever_asks_not_to_orphan_and_has_to_wait_gets_202(shop_served: Shop) 
 def test_the_policy_leaves_a_finalizer_for_the_garbage_collector(
     shop_served: Shop, options: dict[str, Any], finalizers: list[str]
 ) -> None:
-    """E52."""
+    """Behaviour E52."""
     shop_served.create(finalizers=[WAIT])
     assert delete(shop_served, options).json()["metadata"]["finalizers"] == finalizers
 
 
 @pytest.mark.parametrize(("policy", "finalizer"), [("Orphan", "orphan"), ("Foreground", "foregroundDeletion")])
 def test_the_policy_alone_makes_the_object_wait(shop_served: Shop, policy: str, finalizer: str) -> None:
-    """E52."""
+    """Behaviour E52."""
     shop_served.create()
     answer = delete(shop_served, propagationPolicy=policy)
     assert answer.status == 200
@@ -122,13 +122,13 @@ def test_the_policy_alone_makes_the_object_wait(shop_served: Shop, policy: str, 
 
 @pytest.mark.parametrize("finalizer", ["orphan", "foregroundDeletion"])
 def test_background_takes_the_garbage_collectors_finalizers_off(shop_served: Shop, finalizer: str) -> None:
-    """E52."""
+    """Behaviour E52."""
     shop_served.create(finalizers=[finalizer])
     assert delete(shop_served, propagationPolicy="Background").json()["status"] == "Success"
 
 
 def test_without_a_policy_the_finalizer_that_is_there_decides(shop_served: Shop) -> None:
-    """E52."""
+    """Behaviour E52."""
     shop_served.create(finalizers=["orphan"])
     assert delete(shop_served).json()["metadata"]["finalizers"] == ["orphan"]
 
@@ -162,7 +162,7 @@ def test_another_policy_replaces_the_first(shop_served: Shop) -> None:
     ],
 )
 def test_bad_options_are_422(shop_served: Shop, options: dict[str, Any], message: str) -> None:
-    """E46."""
+    """Behaviour E46."""
     shop_served.create()
     answer = delete(shop_served, options)
     assert answer.status == 422
@@ -171,13 +171,13 @@ def test_bad_options_are_422(shop_served: Shop, options: dict[str, Any], message
 
 
 def test_with_a_body_the_query_is_not_read(shop_served: Shop) -> None:
-    """E45."""
+    """Behaviour E45."""
     shop_served.create()
     assert delete(shop_served, {}, propagationPolicy="Orphan").json()["status"] == "Success"
 
 
 def test_options_of_another_kind_are_400(shop_served: Shop) -> None:
-    """E45 as observed on 1.36.3."""
+    """Behaviour E45 as observed on 1.36.3."""
     shop_served.create()
     answer = delete(shop_served, {"kind": "Pod", "apiVersion": "v1"})
     assert answer.status == 400
@@ -187,7 +187,7 @@ def test_options_of_another_kind_are_400(shop_served: Shop) -> None:
 
 
 def test_options_in_another_format_are_415(shop_served: Shop) -> None:
-    """E45."""
+    """Behaviour E45."""
     shop_served.create()
     answer = shop_served.request("DELETE", f"{WIDGETS}/w", headers={"Content-Type": "text/plain"}, body=b"{}")
     assert answer.status == 415
@@ -218,7 +218,7 @@ def test_the_content_type_of_no_body_does_not_matter(shop_served: Shop) -> None:
     ],
 )
 def test_a_precondition_that_does_not_hold_is_409(shop_served: Shop, name: str, why: str) -> None:
-    """E50: the text and the details name the kind."""
+    """Behaviour E50: the text and the details name the kind."""
     metadata = shop_served.create()["metadata"]
     answer = delete(shop_served, {"preconditions": {name: "x"}})
     assert answer.status == 409
@@ -237,7 +237,7 @@ def test_an_empty_resource_version_counts_as_a_precondition(shop_served: Shop) -
 
 
 def test_a_dry_run_deletes_nothing(shop_served: Shop) -> None:
-    """E20, K17."""
+    """Behaviour E20, K17."""
     created = shop_served.create()
     assert delete(shop_served, dryRun="All").json()["status"] == "Success"
     assert shop_served.get() == created
@@ -251,7 +251,7 @@ def test_a_dry_run_marks_nothing(shop_served: Shop) -> None:
 
 
 def test_plugins_see_the_old_object_and_no_new_one(shop_served: Shop) -> None:
-    """I2."""
+    """Behaviour I2."""
     shop_served.create()
     seen = []
 
@@ -279,7 +279,7 @@ def test_a_plugin_refuses(shop_served: Shop) -> None:
 
 
 def test_what_changed_meanwhile_is_looked_at_again(shop_served: Shop) -> None:
-    """I2, K3: after a conflict the plugins are asked again, about the newest object."""
+    """Behaviour I2, K3: after a conflict the plugins are asked again, about the newest object."""
     shop_served.create()
     sizes = []
 
@@ -313,7 +313,7 @@ def test_a_precondition_is_checked_against_what_changed_meanwhile(shop_served: S
 
 
 def test_a_refusal_on_an_old_copy_is_not_the_last_word(shop_served: Shop) -> None:
-    """K3."""
+    """Behaviour K3."""
     shop_served.create()
     asked: list[bool] = []
 
@@ -350,13 +350,13 @@ def test_another_version_deletes_too(shop_served: Shop) -> None:
 
 
 def test_deletes_pass_where_the_namespace_is_gone(shop_served: Shop) -> None:
-    """I8."""
+    """Behaviour I8."""
     shop_served.create()
     shop_served.server.namespaces.missing.add("default")
     assert delete(shop_served).status == 200
 
 
-# The collection (E53)
+# The collection (behaviour E53)
 
 
 def names(shop_served: Shop, path: str = WIDGETS) -> list[str]:
@@ -468,7 +468,7 @@ def test_preconditions_may_stand_in_the_query(shop_served: Shop, query: dict[str
 
 
 def test_what_the_last_finalizer_lets_go_is_shown_with_its_last_revision(shop_served: Shop) -> None:
-    """E44, as on a running 1.36.3: the revision of the deletion is for watchers only."""
+    """Behaviour E44, as on a running 1.36.3: the revision of the deletion is for watchers only."""
     shop_served.create(finalizers=[WAIT])
     marked = delete(shop_served).json()
     gone = shop_served.merge({"metadata": {"finalizers": None}}).json()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from extapi.client.base import Request
+from extapi.client.transport import ClientRequest
 from extapi.testing import InMemoryServer
 from tests.unit.verbs.sample import WIDGETS, Shop, widget
 
@@ -37,7 +37,7 @@ BESIDES: list[dict[str, str]] = [
 def status(server: InMemoryServer, method: str, path: str, query: dict[str, str], body: object = None) -> int:
     """Of an answer whose body is not read: it may be a watch."""
     data = None if body is None else json.dumps(body).encode()
-    request = Request(method, path, query=tuple(query.items()), body=data)
+    request = ClientRequest(method, path, query=tuple(query.items()), body=data)
     reply = server.run(server.server.transport().send(request))
     reply.close()
     return reply.status

@@ -1,4 +1,4 @@
-"""PATCH: spec E55 to E63."""
+"""PATCH: behaviour E55 to E63."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.unit.verbs.sample import ALPHAS, GROUP, WIDGETS, Shop, failure
 
 
 def test_a_merge_patch_merges(shop_served: Shop) -> None:
-    """E58, E63: null takes away, lists are replaced."""
+    """Behaviour E58, E63: null takes away, lists are replaced."""
     shop_served.create(spec={"parts": [{"name": "a"}, {"name": "b"}]}, labels={"x": "1", "y": "2"})
     answer = shop_served.merge({"metadata": {"labels": {"x": None}}, "spec": {"parts": [{"name": "c"}]}})
     assert answer.status == 200
@@ -22,7 +22,7 @@ def test_a_merge_patch_merges(shop_served: Shop) -> None:
 
 
 def test_a_json_patch_is_applied(shop_served: Shop) -> None:
-    """E57; replace of a missing member acts as add (observed on 1.36.3)."""
+    """Behaviour E57; replace of a missing member acts as add (observed on 1.36.3)."""
     shop_served.create()
     patch = [
         {"op": "test", "path": "/spec/size", "value": 1},
@@ -35,7 +35,7 @@ def test_a_json_patch_is_applied(shop_served: Shop) -> None:
 
 
 def test_a_test_that_fails_is_422(shop_served: Shop) -> None:
-    """E57."""
+    """Behaviour E57."""
     shop_served.create()
     answer = shop_served.json_patch([{"op": "test", "path": "/spec/size", "value": 2}])
     assert answer.status == 422
@@ -47,7 +47,7 @@ def test_a_test_that_fails_is_422(shop_served: Shop) -> None:
 
 
 def test_too_many_operations_are_413(shop_served: Shop) -> None:
-    """E57."""
+    """Behaviour E57."""
     shop_served.create()
     answer = shop_served.json_patch([{"op": "test", "path": "/kind", "value": "Widget"}] * 10_001)
     assert answer.status == 413
@@ -58,7 +58,7 @@ def test_too_many_operations_are_413(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("how", ["merge", "json_patch"])
 def test_what_is_no_json_is_400(shop_served: Shop, how: str) -> None:
-    """E57, E58."""
+    """Behaviour E57, E58."""
     shop_served.create()
     answer = getattr(shop_served, how)(b"{")
     assert answer.status == 400
@@ -66,7 +66,7 @@ def test_what_is_no_json_is_400(shop_served: Shop, how: str) -> None:
 
 
 def test_a_missing_object_comes_before_a_bad_patch(shop_served: Shop) -> None:
-    """E61; observed on 1.36.3."""
+    """Behaviour E61; observed on 1.36.3."""
     assert shop_served.merge(b"{").status == 404
 
 
@@ -86,7 +86,7 @@ def test_a_missing_object_comes_before_a_bad_patch(shop_served: Shop) -> None:
     ],
 )
 def test_other_patches_are_415(shop_served: Shop, content_type: str, message: str) -> None:
-    """E55: the garbage collector and kubectl fall back on this reason."""
+    """Behaviour E55: the garbage collector and kubectl fall back on this reason."""
     shop_served.create()
     answer = shop_served.request("PATCH", f"{WIDGETS}/w", headers={"Content-Type": content_type}, body={})
     assert answer.status == 415
@@ -95,14 +95,14 @@ def test_other_patches_are_415(shop_served: Shop, content_type: str, message: st
 
 
 def test_parameters_of_the_content_type_are_ignored(shop_served: Shop) -> None:
-    """E55."""
+    """Behaviour E55."""
     shop_served.create()
     headers = {"Content-Type": "application/merge-patch+json;charset=utf-8"}
     assert shop_served.request("PATCH", f"{WIDGETS}/w", headers=headers, body={}).status == 200
 
 
 def test_force_is_for_apply_only(shop_served: Shop) -> None:
-    """E56."""
+    """Behaviour E56."""
     answer = shop_served.merge({}, force="true")
     assert answer.status == 422
     assert failure(answer)["message"] == (
@@ -111,7 +111,7 @@ def test_force_is_for_apply_only(shop_served: Shop) -> None:
 
 
 def test_an_empty_patch_changes_nothing(shop_served: Shop) -> None:
-    """E43."""
+    """Behaviour E43."""
     created = shop_served.create()
     assert shop_served.merge({}).json() == created
     assert shop_served.json_patch([]).json() == created
@@ -126,7 +126,7 @@ def test_a_dry_run_changes_nothing(shop_served: Shop) -> None:
 
 
 def test_an_old_resource_version_in_the_patch_is_409(shop_served: Shop) -> None:
-    """E62."""
+    """Behaviour E62."""
     created = shop_served.create()
     assert shop_served.merge({"spec": {"size": 2}}).status == 200
     revision = created["metadata"]["resourceVersion"]
@@ -136,7 +136,7 @@ def test_an_old_resource_version_in_the_patch_is_409(shop_served: Shop) -> None:
 
 
 def test_a_patch_cannot_take_the_resource_version_away(shop_served: Shop) -> None:
-    """Observed on 1.36.3: E40's 422."""
+    """Behaviour E40's 422, observed on 1.36.3."""
     shop_served.create()
     answer = shop_served.merge({"metadata": {"resourceVersion": None}, "spec": {"size": 2}})
     assert answer.status == 422
@@ -144,7 +144,7 @@ def test_a_patch_cannot_take_the_resource_version_away(shop_served: Shop) -> Non
 
 
 def test_another_uid_is_422(shop_served: Shop) -> None:
-    """E61."""
+    """Behaviour E61."""
     shop_served.create()
     answer = shop_served.merge({"metadata": {"uid": "other"}})
     assert answer.status == 422
@@ -165,7 +165,7 @@ def test_another_uid_is_422(shop_served: Shop) -> None:
     ],
 )
 def test_it_stays_where_it_is(shop_served: Shop, patch: dict[str, Any], message: str) -> None:
-    """E62."""
+    """Behaviour E62."""
     shop_served.create()
     answer = shop_served.merge({"metadata": patch})
     assert answer.status == 400
@@ -173,7 +173,7 @@ def test_it_stays_where_it_is(shop_served: Shop, patch: dict[str, Any], message:
 
 
 def test_another_version_is_422(shop_served: Shop) -> None:
-    """J24: a patch is not decoded as a body is; validation says it."""
+    """Behaviour J24: a patch is not decoded as a body is; validation says it."""
     shop_served.create()
     answer = shop_served.merge({"apiVersion": f"{GROUP}/v1alpha1"})
     assert answer.status == 422
@@ -217,7 +217,7 @@ def test_a_patch_of_the_status_may_name_any_version_of_the_kind(
 
 
 def test_another_kind_is_422(shop_served: Shop) -> None:
-    """J24."""
+    """Behaviour J24."""
     shop_served.create()
     answer = shop_served.merge({"kind": "Gadget"})
     assert answer.status == 422
@@ -225,7 +225,7 @@ def test_another_kind_is_422(shop_served: Shop) -> None:
 
 
 def test_without_its_kind_it_is_no_object(shop_served: Shop) -> None:
-    """E60: 422 with neither kind nor name."""
+    """Behaviour E60: 422 with neither kind nor name."""
     shop_served.create()
     answer = shop_served.merge({"kind": None})
     assert answer.status == 422
@@ -236,7 +236,7 @@ def test_without_its_kind_it_is_no_object(shop_served: Shop) -> None:
 
 
 def test_strict_refuses_unknown_fields_by_422(shop_served: Shop) -> None:
-    """E60."""
+    """Behaviour E60."""
     shop_served.create()
     answer = shop_served.merge({"spec": {"foo": 1}}, fieldValidation="Strict")
     assert answer.status == 422
@@ -247,7 +247,7 @@ def test_strict_refuses_unknown_fields_by_422(shop_served: Shop) -> None:
 
 
 def test_warn_warns_once(shop_served: Shop) -> None:
-    """E60."""
+    """Behaviour E60."""
     shop_served.create()
     answer = shop_served.merge({"spec": {"foo": 1, "size": 2}})
     assert answer.status == 200
@@ -255,7 +255,7 @@ def test_warn_warns_once(shop_served: Shop) -> None:
 
 
 def test_a_wrong_type_is_422(shop_served: Shop) -> None:
-    """J22."""
+    """Behaviour J22."""
     shop_served.create()
     answer = shop_served.merge({"spec": {"size": "x"}})
     assert answer.status == 422
@@ -269,7 +269,7 @@ def test_a_wrong_type_is_422(shop_served: Shop) -> None:
 
 
 def test_the_last_finalizer_is_taken_off(shop_served: Shop) -> None:
-    """E44 applies to patches."""
+    """Behaviour E44 applies to patches."""
     shop_served.create(finalizers=["shop.example.com/a"])
     shop_served.request("DELETE", f"{WIDGETS}/w")
     answer = shop_served.merge({"metadata": {"finalizers": None}})
@@ -291,7 +291,7 @@ def test_the_body_is_bounded(shop_served: Shop) -> None:
 
 
 def test_metadata_of_a_wrong_type_is_what_the_patch_led_to(shop_served: Shop) -> None:
-    """E60."""
+    """Behaviour E60."""
     shop_served.create()
     answer = shop_served.merge({"metadata": {"labels": "x"}})
     assert answer.status == 422
@@ -299,7 +299,7 @@ def test_metadata_of_a_wrong_type_is_what_the_patch_led_to(shop_served: Shop) ->
 
 
 def test_ignore_says_nothing_of_unknown_fields(shop_served: Shop) -> None:
-    """E21."""
+    """Behaviour E21."""
     shop_served.create()
     answer = shop_served.merge({"spec": {"foo": 1}}, fieldValidation="Ignore")
     assert answer.status == 200
@@ -307,7 +307,7 @@ def test_ignore_says_nothing_of_unknown_fields(shop_served: Shop) -> None:
 
 
 def test_metadata_that_a_patch_breaks_is_422(shop_served: Shop) -> None:
-    """E60: the result is what cannot be read, not the request."""
+    """Behaviour E60: the result is what cannot be read, not the request."""
     shop_served.create()
     answer = shop_served.merge({"metadata": {"labels": {"a": 1}}})
     assert answer.status == 422
@@ -328,7 +328,7 @@ def test_a_patch_of_the_version_is_422(shop_served: Shop) -> None:
 
 
 def test_a_client_does_not_mark_an_object_for_deletion(shop_served: Shop) -> None:
-    """E41: only a delete does."""
+    """Behaviour E41: only a delete does."""
     shop_served.create()
     answer = shop_served.merge({"metadata": {"deletionTimestamp": "2001-01-01T00:00:00Z"}})
     assert answer.status == 422

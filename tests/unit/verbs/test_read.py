@@ -1,4 +1,4 @@
-"""GET of objects and lists: spec E23 to E36, K12, K13, M10, M13."""
+"""GET of objects and lists: behaviour E23 to E36, K12, K13, M10, M13."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from extapi.client.base import Request
-from extapi.listener.call import PIECE
+from extapi.client.transport import ClientRequest
+from extapi.http.response import PIECE
 from tests.unit.verbs.sample import ALPHAS, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf, widget
 
 ALL = f"{V1}/widgets"
@@ -40,7 +40,7 @@ def test_a_limit_may_be_any_int64(shop_served: Shop, selector: str, exact: bool)
 
 
 def test_a_missing_object_is_404(shop_served: Shop) -> None:
-    """E1, M5."""
+    """Behaviour E1, M5."""
     answer = shop_served.request("GET", f"{WIDGETS}/x")
     assert answer.status == 404
     assert failure(answer) == {
@@ -52,14 +52,14 @@ def test_a_missing_object_is_404(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("revision", ["", "0", "1"])
 def test_an_object_is_read_at_least_as_new_as_asked(shop_served: Shop, revision: str) -> None:
-    """E24."""
+    """Behaviour E24."""
     created = shop_served.create()
     assert shop_served.request("GET", f"{WIDGETS}/w", {"resourceVersion": revision}).json() == created
 
 
 @pytest.mark.parametrize("path", [WIDGETS, f"{WIDGETS}/w"])
 def test_a_revision_of_the_future_is_504(shop_served: Shop, path: str) -> None:
-    """E24, M10: after at most three seconds."""
+    """Behaviour E24, M10: after at most three seconds."""
     current = int(shop_served.create()["metadata"]["resourceVersion"])
     before = shop_served.server.clock.seconds()
     answer = shop_served.request("GET", path, {"resourceVersion": str(current + 999)})
@@ -77,7 +77,7 @@ def test_a_revision_of_the_future_is_504(shop_served: Shop, path: str) -> None:
 
 
 def test_an_exact_list_of_the_future_is_504(shop_served: Shop) -> None:
-    """E29."""
+    """Behaviour E29."""
     current = int(shop_served.create()["metadata"]["resourceVersion"])
     query = {"resourceVersion": str(current + 9), "resourceVersionMatch": "Exact"}
     answer = shop_served.request("GET", WIDGETS, query)
@@ -87,7 +87,7 @@ def test_an_exact_list_of_the_future_is_504(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("text", ["abc", "-5"])
 def test_a_revision_that_is_no_number(shop_served: Shop, text: str) -> None:
-    """E25, but for 500 where kube-apiserver does not list: whoever sends it is wrong, not the server."""
+    """Behaviour E25, but for 500 where kube-apiserver does not list: whoever sends it is wrong, not the server."""
     shop_served.create()
     why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
     for path, more in (
@@ -101,7 +101,7 @@ def test_a_revision_that_is_no_number(shop_served: Shop, text: str) -> None:
 
 
 def test_export_is_gone(shop_served: Shop) -> None:
-    """E23."""
+    """Behaviour E23."""
     shop_served.create()
     answer = shop_served.request("GET", f"{WIDGETS}/w", {"export": "true"})
     assert answer.status == 400
@@ -110,7 +110,7 @@ def test_export_is_gone(shop_served: Shop) -> None:
 
 
 def test_a_list_has_everything(shop_served: Shop) -> None:
-    """E26 with the empty continue observed on 1.36.3."""
+    """Behaviour E26 with the empty continue observed on 1.36.3."""
     revision = five(shop_served)
     answer = shop_served.request("GET", WIDGETS)
     assert answer.status == 200
@@ -123,7 +123,7 @@ def test_a_list_has_everything(shop_served: Shop) -> None:
 
 
 def test_an_empty_list_has_items(shop_served: Shop) -> None:
-    """E26, E36: also where the namespace does not exist."""
+    """Behaviour E26, E36: also where the namespace does not exist."""
     shop_served.server.namespaces.missing.add("default")
     answer = shop_served.request("GET", WIDGETS)
     assert answer.status == 200
@@ -155,7 +155,7 @@ def test_a_list_in_another_version(shop_served: Shop) -> None:
 
 
 def test_pages_are_of_one_revision(shop_served: Shop) -> None:
-    """E30, E31, K16, M13; within a namespace kube-apiserver puts a slash in front."""
+    """Behaviour E30, E31, K16, M13; within a namespace kube-apiserver puts a slash in front."""
     revision = five(shop_served)
     first = shop_served.request("GET", WIDGETS, {"limit": "2"}).json()
     token = first["metadata"]["continue"]
@@ -174,7 +174,7 @@ def test_pages_are_of_one_revision(shop_served: Shop) -> None:
 
 
 def test_pages_are_filled_where_there_are_selectors(shop_served: Shop) -> None:
-    """E31: and nothing is said about how many remain."""
+    """Behaviour E31: and nothing is said about how many remain."""
     five(shop_served)
     first = shop_served.request("GET", WIDGETS, {"limit": "1", "labelSelector": "vowel=yes"})
     assert names(first) == ["a"]
@@ -210,7 +210,7 @@ def compact(shop_served: Shop) -> None:
 
 
 def test_a_token_that_is_too_old_is_410_with_another(shop_served: Shop) -> None:
-    """E29: the new token goes on with whatever is there now."""
+    """Behaviour E29: the new token goes on with whatever is there now."""
     five(shop_served)
     token = shop_served.request("GET", WIDGETS, {"limit": "2"}).json()["metadata"]["continue"]
     shop_served.create("cc")
@@ -231,7 +231,7 @@ def test_a_token_that_is_too_old_is_410_with_another(shop_served: Shop) -> None:
 
 
 def test_an_exact_revision_that_is_too_old_is_410(shop_served: Shop) -> None:
-    """E29."""
+    """Behaviour E29."""
     revision = five(shop_served)
     shop_served.create("f")
     compact(shop_served)
@@ -245,7 +245,7 @@ def test_an_exact_revision_that_is_too_old_is_410(shop_served: Shop) -> None:
 
 
 def test_an_exact_list_is_of_that_revision(shop_served: Shop) -> None:
-    """E28, K13."""
+    """Behaviour E28, K13."""
     revision = five(shop_served)
     shop_served.create("f")
     shop_served.request("DELETE", f"{WIDGETS}/a")
@@ -261,7 +261,7 @@ def test_an_exact_list_is_of_that_revision(shop_served: Shop) -> None:
 
 
 def test_any_revision_ignores_the_limit(shop_served: Shop) -> None:
-    """E28."""
+    """Behaviour E28."""
     five(shop_served)
     answer = shop_served.request("GET", WIDGETS, {"resourceVersion": "0", "limit": "2"})
     assert names(answer) == list("abcde")
@@ -301,7 +301,7 @@ def test_any_revision_ignores_the_limit(shop_served: Shop) -> None:
     ],
 )
 def test_bad_options(shop_served: Shop, query: dict[str, str], status: int, text: str) -> None:
-    """E27, E30, E32 to E34."""
+    """Behaviour E27, E30, E32 to E34."""
     answer = shop_served.request("GET", WIDGETS, query)
     assert answer.status == status
     assert text in failure(answer)["message"]
@@ -318,7 +318,7 @@ def test_bad_options(shop_served: Shop, query: dict[str, str], status: int, text
     ],
 )
 def test_label_selectors(shop_served: Shop, selector: str, expected: str) -> None:
-    """E33."""
+    """Behaviour E33."""
     five(shop_served)
     assert names(shop_served.request("GET", WIDGETS, {"labelSelector": selector})) == list(expected)
 
@@ -334,13 +334,13 @@ def test_label_selectors(shop_served: Shop, selector: str, expected: str) -> Non
     ],
 )
 def test_field_selectors(shop_served: Shop, selector: str, expected: str) -> None:
-    """E34, J45."""
+    """Behaviour E34, J45."""
     five(shop_served)
     assert names(shop_served.request("GET", WIDGETS, {"fieldSelector": selector})) == list(expected)
 
 
 def test_cluster_scoped_objects_have_no_namespace_to_select(shop_served: Shop) -> None:
-    """J45."""
+    """Behaviour J45."""
     assert shop_served.request("GET", SHELVES, {"fieldSelector": "metadata.name=s"}).status == 200
     answer = shop_served.request("GET", SHELVES, {"fieldSelector": "metadata.namespace=x"})
     assert failure(answer)["message"] == "field label not supported: metadata.namespace"
@@ -360,7 +360,7 @@ def test_a_large_list_comes_whole(shop_served: Shop, sizes: list[int]) -> None:
 def test_pieces_are_of_bounded_size(shop_served: Shop) -> None:
     for number in range(30):
         shop_served.create(f"w{number:02}", annotations={"a": "x" * (number * 1000)})
-    request = Request("GET", WIDGETS)
+    request = ClientRequest("GET", WIDGETS)
     reply = shop_served.server.run(shop_served.server.server.transport().send(request))
     body = reply._response.body
     assert not callable(body)

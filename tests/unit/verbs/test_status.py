@@ -1,19 +1,19 @@
-"""The status subresource: spec E73, J27."""
+"""The status subresource: behaviour E73, J27."""
 
 from __future__ import annotations
 
-from extapi.testing import Answer
+from extapi.testing import ServerResponse
 from tests.unit.verbs.sample import ALPHAS, SHELVES, WIDGETS, Shop, failure, shelf, widget
 
 STATUS = f"{WIDGETS}/w/status"
 
 
-def put_status(shop_served: Shop, obj: dict[str, object], **query: str) -> Answer:
+def put_status(shop_served: Shop, obj: dict[str, object], **query: str) -> ServerResponse:
     return shop_served.request("PUT", STATUS, query, body=obj)
 
 
 def test_put_changes_status_only(shop_served: Shop) -> None:
-    """J27: neither spec nor metadata, and the generation stays."""
+    """Behaviour J27: neither spec nor metadata, and the generation stays."""
     created = shop_served.create()
     metadata = {**created["metadata"], "labels": {"a": "b"}, "generation": 9}
     sent = {**created, "metadata": metadata, "spec": {"size": 9}, "status": {"ready": True}}
@@ -56,7 +56,7 @@ def test_its_own_resource_version_counts(shop_served: Shop) -> None:
 
 
 def test_a_patch_that_names_another_uid_changes_status_only(shop_served: Shop) -> None:
-    """E73: a patch is no precondition, and what it says of metadata does not count (observed on 1.36.3)."""
+    """Behaviour E73: a patch is no precondition, and what it says of metadata does not count (observed on 1.36.3)."""
     created = shop_served.create()
     patch = {"metadata": {"uid": "other", "labels": {"a b": "c d"}}, "status": {"ready": True}}
     answer = shop_served.merge(patch, subresource="/status")
@@ -106,7 +106,7 @@ def test_status_of_another_version_goes_through_the_hub(shop_served: Shop) -> No
 
 
 def test_status_is_neither_created_nor_deleted_nor_listed(shop_served: Shop) -> None:
-    """E6: 405."""
+    """Behaviour E6: 405."""
     shop_served.create()
     for method, verb in (("POST", "create"), ("DELETE", "delete")):
         answer = shop_served.request(method, STATUS, body=widget())
@@ -117,7 +117,7 @@ def test_status_is_neither_created_nor_deleted_nor_listed(shop_served: Shop) -> 
 
 
 def test_a_kind_without_the_subresource_keeps_status_in_the_object(shop_served: Shop) -> None:
-    """J38: an unknown subresource names the object."""
+    """Behaviour J38: an unknown subresource names the object."""
     shop_served.request("POST", SHELVES, body=shelf())
     answer = shop_served.request("GET", f"{SHELVES}/s/status")
     assert answer.status == 404

@@ -1,4 +1,4 @@
-"""PUT, and what it shares with PATCH: spec E37 to E44, J26 to J28, K2, K3."""
+"""PUT, and what it shares with PATCH: behaviour E37 to E44, J26 to J28, K2, K3."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODIFIED = (
 
 
 def test_it_answers_200_with_the_object_as_stored(shop_served: Shop) -> None:
-    """E38, J27."""
+    """Behaviour E38, J27."""
     created = shop_served.create()
     answer = shop_served.put({**created, "spec": {"size": 2}})
     assert answer.status == 200
@@ -28,14 +28,14 @@ def test_it_answers_200_with_the_object_as_stored(shop_served: Shop) -> None:
 
 
 def test_metadata_alone_leaves_the_generation(shop_served: Shop) -> None:
-    """J27."""
+    """Behaviour J27."""
     created = shop_served.create()
     created["metadata"]["labels"] = {"a": "b"}
     assert shop_served.put(created).json()["metadata"]["generation"] == 1
 
 
 def test_a_write_of_the_same_changes_nothing(shop_served: Shop) -> None:
-    """E43: the revision stays, and watches hear nothing."""
+    """Behaviour E43: the revision stays, and watches hear nothing."""
     created = shop_served.create()
     watch = shop_served.watch(V1 + "/widgets", {"resourceVersion": created["metadata"]["resourceVersion"]})
     answer = shop_served.put(created)
@@ -46,7 +46,7 @@ def test_a_write_of_the_same_changes_nothing(shop_served: Shop) -> None:
 
 
 def test_a_missing_object_is_404(shop_served: Shop) -> None:
-    """E38, E40, M5: nothing is created by an update."""
+    """Behaviour E38, E40, M5: nothing is created by an update."""
     answer = shop_served.put(widget(resourceVersion="1"))
     assert answer.status == 404
     assert failure(answer) == {
@@ -57,7 +57,7 @@ def test_a_missing_object_is_404(shop_served: Shop) -> None:
 
 
 def test_an_old_resource_version_is_409(shop_served: Shop) -> None:
-    """E3, E40, M7."""
+    """Behaviour E3, E40, M7."""
     created = shop_served.create()
     assert shop_served.put({**created, "spec": {"size": 2}}).status == 200
     answer = shop_served.put({**created, "spec": {"size": 3}})
@@ -71,7 +71,7 @@ def test_an_old_resource_version_is_409(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("revision", [None, "", "0"])
 def test_no_resource_version_is_422(shop_served: Shop, revision: str | None) -> None:
-    """E40: details.kind is the resource."""
+    """Behaviour E40: details.kind is the resource."""
     created = shop_served.create()
     if revision is None:
         del created["metadata"]["resourceVersion"]
@@ -132,7 +132,7 @@ def test_a_resource_version_of_many_zeros_is_none(shop_served: Shop) -> None:
 
 
 def test_the_uid_is_a_precondition(shop_served: Shop) -> None:
-    """E39 in full, as observed on 1.36.3."""
+    """Behaviour E39 in full, as observed on 1.36.3."""
     created = shop_served.create()
     uid = created["metadata"]["uid"]
     created["metadata"]["uid"] = "other"
@@ -153,7 +153,7 @@ def test_the_uid_of_a_cluster_scoped_object_is_a_precondition(shop_served: Shop)
 
 
 def test_what_only_the_server_decides_is_kept(shop_served: Shop) -> None:
-    """E41."""
+    """Behaviour E41."""
     created = shop_served.create()
     metadata = {"name": "w", "resourceVersion": created["metadata"]["resourceVersion"]}
     sent = {
@@ -172,7 +172,7 @@ def test_what_only_the_server_decides_is_kept(shop_served: Shop) -> None:
 
 
 def test_a_deletion_cannot_be_claimed(shop_served: Shop) -> None:
-    """E41: the mark is kept once it is set; before, a client's own is refused."""
+    """Behaviour E41: the mark is kept once it is set; before, a client's own is refused."""
     created = shop_served.create()
     created["metadata"]["deletionTimestamp"] = "2001-01-01T00:00:00Z"
     answer = shop_served.put(created)
@@ -184,7 +184,7 @@ def test_a_deletion_cannot_be_claimed(shop_served: Shop) -> None:
 
 
 def test_status_is_kept(shop_served: Shop) -> None:
-    """E41, E73, J27."""
+    """Behaviour E41, E73, J27."""
     created = shop_served.create()
     assert "status" not in shop_served.put({**created, "status": {"ready": True}}).json()
     ready = shop_served.merge({"status": {"ready": True}}, subresource="/status").json()
@@ -196,7 +196,7 @@ def test_status_is_kept(shop_served: Shop) -> None:
 
 
 def test_the_name_must_be_that_of_the_url(shop_served: Shop) -> None:
-    """E37."""
+    """Behaviour E37."""
     created = shop_served.create()
     answer = shop_served.request("PUT", f"{WIDGETS}/other", body=created)
     assert answer.status == 400
@@ -204,7 +204,7 @@ def test_the_name_must_be_that_of_the_url(shop_served: Shop) -> None:
 
 
 def test_the_body_must_have_a_name(shop_served: Shop) -> None:
-    """E37."""
+    """Behaviour E37."""
     answer = shop_served.request("PUT", f"{WIDGETS}/w", body=widget(""))
     assert answer.status == 400
     assert failure(answer)["message"] == (
@@ -228,7 +228,7 @@ def test_the_namespace_must_be_that_of_the_url(shop_served: Shop) -> None:
 
 
 def test_the_order_of_checks_is_that_of_updates(shop_served: Shop) -> None:
-    """E37: body, then options, then Content-Type."""
+    """Behaviour E37: body, then options, then Content-Type."""
     path, headers = f"{WIDGETS}/w", {"Content-Type": "text/plain"}
     assert shop_served.request("PUT", path, {"dryRun": "x"}, headers, b"x" * 3_145_729).status == 413
     assert shop_served.request("PUT", path, {"dryRun": "x"}, headers, b"x").status == 422
@@ -241,7 +241,7 @@ def test_the_options_have_a_kind_of_their_own(shop_served: Shop) -> None:
 
 
 def test_a_dry_run_changes_nothing(shop_served: Shop) -> None:
-    """E20, K17: the answer has the old revision."""
+    """Behaviour E20, K17: the answer has the old revision."""
     created = shop_served.create()
     answer = shop_served.put({**created, "spec": {"size": 9}}, dryRun="All")
     assert answer.status == 200
@@ -280,7 +280,7 @@ def test_the_strategy_warns(shop_served: Shop) -> None:
 
 
 def test_no_finalizer_is_added_to_what_is_being_deleted(shop_served: Shop) -> None:
-    """E42."""
+    """Behaviour E42."""
     shop_served.create(finalizers=["shop.example.com/a"])
     marked = shop_served.request("DELETE", f"{WIDGETS}/w").json()
     marked["metadata"]["finalizers"].append("shop.example.com/b")
@@ -293,7 +293,7 @@ def test_no_finalizer_is_added_to_what_is_being_deleted(shop_served: Shop) -> No
 
 
 def test_without_its_last_finalizer_it_is_gone(shop_served: Shop) -> None:
-    """E44: the answer is the last object; watches see DELETED and no MODIFIED."""
+    """Behaviour E44: the answer is the last object; watches see DELETED and no MODIFIED."""
     shop_served.create(finalizers=["shop.example.com/a"])
     marked = shop_served.request("DELETE", f"{WIDGETS}/w").json()
     watch = shop_served.watch(WIDGETS, {"resourceVersion": marked["metadata"]["resourceVersion"]})
@@ -314,7 +314,7 @@ def test_a_dry_run_without_the_last_finalizer_deletes_nothing(shop_served: Shop)
 
 
 def test_the_deletion_mark_stays(shop_served: Shop) -> None:
-    """E41."""
+    """Behaviour E41."""
     shop_served.create(finalizers=["shop.example.com/a"])
     marked = shop_served.request("DELETE", f"{WIDGETS}/w").json()
     sent = {**marked, "metadata": {k: v for k, v in marked["metadata"].items() if not k.startswith("deletion")}}
@@ -322,7 +322,7 @@ def test_the_deletion_mark_stays(shop_served: Shop) -> None:
 
 
 def test_an_error_that_was_there_before_is_let_pass(shop_served: Shop) -> None:
-    """J26: the schema has become stricter since the object was stored."""
+    """Behaviour J26: the schema has become stricter since the object was stored."""
     created = shop_served.create(spec={"size": 7})
 
     async def tighten() -> None:
@@ -340,7 +340,7 @@ def test_an_error_that_was_there_before_is_let_pass(shop_served: Shop) -> None:
 
 
 def test_another_version_is_updated_through_the_hub(shop_served: Shop) -> None:
-    """K7: what the other version cannot say is lost where the author's conversion loses it, and metadata never is."""
+    """Behaviour K7: what the other version cannot say is lost where the author's conversion loses it, and metadata never is."""
     shop_served.create(spec={"size": 2}, annotations={"a": "b"})
     alpha = shop_served.request("GET", f"{ALPHAS}/w").json()
     assert alpha["spec"] == {"inches": "2in"}
@@ -352,14 +352,14 @@ def test_another_version_is_updated_through_the_hub(shop_served: Shop) -> None:
 
 
 def test_updates_pass_where_the_namespace_is_terminating(shop_served: Shop) -> None:
-    """I8."""
+    """Behaviour I8."""
     created = shop_served.create()
     shop_served.server.namespaces.terminating.add("default")
     assert shop_served.put({**created, "spec": {"size": 2}}).status == 200
 
 
 def test_mutation_is_defaulted_and_validated(shop_served: Shop) -> None:
-    """I2."""
+    """Behaviour I2."""
 
     async def mutate(review: Review) -> None:
         review.object.spec.size = 1000 if review.object.spec.size == 3 else 8
@@ -371,7 +371,7 @@ def test_mutation_is_defaulted_and_validated(shop_served: Shop) -> None:
 
 
 def test_a_plugin_refuses(shop_served: Shop) -> None:
-    """I5."""
+    """Behaviour I5."""
     created = shop_served.create()
 
     async def refuse(review: Review) -> None:
@@ -395,7 +395,7 @@ async def _label(shop_served: Shop, value: str) -> None:
 
 
 def test_somebody_who_was_faster_is_a_conflict_for_put(shop_served: Shop) -> None:
-    """E40, K3: the plugin is asked while somebody else writes."""
+    """Behaviour E40, K3: the plugin is asked while somebody else writes."""
     created = shop_served.create()
     busy: list[bool] = []
 
@@ -412,7 +412,7 @@ def test_somebody_who_was_faster_is_a_conflict_for_put(shop_served: Shop) -> Non
 
 
 def test_a_patch_is_made_again_of_what_somebody_else_wrote(shop_served: Shop) -> None:
-    """E62, K3: as often as it takes."""
+    """Behaviour E62, K3: as often as it takes."""
     shop_served.create()
     times: list[bool] = []
 
@@ -429,7 +429,7 @@ def test_a_patch_is_made_again_of_what_somebody_else_wrote(shop_served: Shop) ->
 
 
 def test_an_update_of_what_was_deleted_meanwhile_is_404(shop_served: Shop) -> None:
-    """K3."""
+    """Behaviour K3."""
     created = shop_served.create()
 
     async def between(review: Review) -> None:
@@ -441,7 +441,7 @@ def test_an_update_of_what_was_deleted_meanwhile_is_404(shop_served: Shop) -> No
 
 
 def test_what_is_refused_on_an_old_copy_is_tried_on_the_newest(shop_served: Shop) -> None:
-    """K3: a first attempt that fails is not the last word if the store has something newer."""
+    """Behaviour K3: a first attempt that fails is not the last word if the store has something newer."""
     shop_served.create(spec={"size": 50})
     seen: list[bool] = []
 

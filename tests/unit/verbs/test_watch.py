@@ -1,4 +1,4 @@
-"""Watches through the whole chain: spec F1 to F21."""
+"""Watches through the whole chain: behaviour F1 to F21."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extapi.client.base import Request
+from extapi.client.transport import ClientRequest
 from extapi.testing import Stream
 from tests.unit.verbs.sample import ALPHAS, CURSED, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf
 
@@ -22,7 +22,7 @@ def shown(stream: Stream) -> list[tuple[str, str]]:
 
 
 def test_it_begins_with_what_is_there_and_goes_on(shop_served: Shop) -> None:
-    """F1, F2, F4."""
+    """Behaviour F1, F2, F4."""
     first = shop_served.create("a")
     stream = shop_served.watch(WIDGETS)
     assert stream.reply.status == 200
@@ -42,7 +42,7 @@ def test_it_begins_with_what_is_there_and_goes_on(shop_served: Shop) -> None:
 
 
 def test_from_a_revision_on_nothing_is_lost_or_repeated(shop_served: Shop) -> None:
-    """F5, F13."""
+    """Behaviour F5, F13."""
     shop_served.create("a")
     listed = shop_served.request("GET", WIDGETS).json()["metadata"]["resourceVersion"]
     shop_served.create("b")
@@ -53,7 +53,7 @@ def test_from_a_revision_on_nothing_is_lost_or_repeated(shop_served: Shop) -> No
 
 
 def test_a_revision_that_is_too_old_is_an_event(shop_served: Shop) -> None:
-    """F8, M9: HTTP 200, one ERROR, the end."""
+    """Behaviour F8, M9: HTTP 200, one ERROR, the end."""
     shop_served.create()
     stream = shop_served.watch(WIDGETS, {"resourceVersion": "5"})
     assert stream.reply.status == 200
@@ -74,7 +74,7 @@ def test_a_revision_that_is_too_old_is_an_event(shop_served: Shop) -> None:
 
 
 def test_initial_events_end_with_a_bookmark(shop_served: Shop) -> None:
-    """F6, M17."""
+    """Behaviour F6, M17."""
     created = shop_served.create("a")
     stream = shop_served.watch(WIDGETS, WATCH_LIST)
     assert shown(stream) == [("ADDED", "a"), ("BOOKMARK", "")]
@@ -90,7 +90,7 @@ def test_initial_events_end_with_a_bookmark(shop_served: Shop) -> None:
 
 
 def test_without_leave_for_bookmarks_there_is_none(shop_served: Shop) -> None:
-    """F6, F11."""
+    """Behaviour F6, F11."""
     shop_served.create("a")
     query = {key: value for key, value in WATCH_LIST.items() if key != "allowWatchBookmarks"}
     stream = shop_served.watch(WIDGETS, query)
@@ -99,7 +99,7 @@ def test_without_leave_for_bookmarks_there_is_none(shop_served: Shop) -> None:
 
 
 def test_a_plain_watch_is_told_where_its_initial_events_end(shop_served: Shop) -> None:
-    """F4: with bookmarks allowed, though it was not asked for."""
+    """Behaviour F4: with bookmarks allowed, though it was not asked for."""
     shop_served.create("a")
     stream = shop_served.watch(WIDGETS, {"allowWatchBookmarks": "true"})
     assert shown(stream) == [("ADDED", "a"), ("BOOKMARK", "")]
@@ -107,7 +107,7 @@ def test_a_plain_watch_is_told_where_its_initial_events_end(shop_served: Shop) -
 
 
 def test_no_initial_events_where_they_are_declined(shop_served: Shop) -> None:
-    """F6."""
+    """Behaviour F6."""
     shop_served.create("a")
     query = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
     stream = shop_served.watch(WIDGETS, query)
@@ -117,7 +117,7 @@ def test_no_initial_events_where_they_are_declined(shop_served: Shop) -> None:
 
 
 def test_bookmarks_come_about_every_minute(shop_served: Shop) -> None:
-    """F11: with the revision that was reached, and nothing else."""
+    """Behaviour F11: with the revision that was reached, and nothing else."""
     shop_served.create("a")
     stream = shop_served.watch(WIDGETS, {**WATCH_LIST, "timeoutSeconds": "600"})
     other = shop_served.request("POST", SHELVES, body=shelf()).json()
@@ -144,14 +144,14 @@ def test_bookmarks_come_about_every_minute(shop_served: Shop) -> None:
     ],
 )
 def test_bad_options_are_422(shop_served: Shop, query: dict[str, str], text: str) -> None:
-    """F7."""
+    """Behaviour F7."""
     answer = shop_served.request("GET", WIDGETS, {"watch": "1", **query})
     assert answer.status == 422
     assert failure(answer)["message"] == f'ListOptions.meta.k8s.io "" is invalid: {text}'
 
 
 def test_initial_events_of_the_future_are_an_event_504(shop_served: Shop) -> None:
-    """F9: after three seconds."""
+    """Behaviour F9: after three seconds."""
     current = int(shop_served.create()["metadata"]["resourceVersion"])
     stream = shop_served.watch(WIDGETS, {**WATCH_LIST, "resourceVersion": str(current + 99)})
     assert stream.events == []
@@ -163,7 +163,7 @@ def test_initial_events_of_the_future_are_an_event_504(shop_served: Shop) -> Non
 
 
 def test_selectors_see_objects_come_and_go(shop_served: Shop) -> None:
-    """F12: who stops to match is DELETED, in its last matching state, at the revision of the change."""
+    """Behaviour F12: who stops to match is DELETED, in its last matching state, at the revision of the change."""
     stream = shop_served.watch(WIDGETS, {"labelSelector": "x=1"})
     shop_served.create("never")
     created = shop_served.create("a")
@@ -180,7 +180,7 @@ def test_selectors_see_objects_come_and_go(shop_served: Shop) -> None:
 
 
 def test_one_object_is_watched_by_its_name(shop_served: Shop) -> None:
-    """F14."""
+    """Behaviour F14."""
     stream = shop_served.watch(WIDGETS, {"fieldSelector": "metadata.name=b"})
     for name in "abc":
         shop_served.create(name)
@@ -189,7 +189,7 @@ def test_one_object_is_watched_by_its_name(shop_served: Shop) -> None:
 
 
 def test_the_deprecated_paths_watch_too(shop_served: Shop) -> None:
-    """F14, F15."""
+    """Behaviour F14, F15."""
     shop_served.create("a")
     shop_served.create("b")
     path = f"{V1}/watch/namespaces/default/widgets"
@@ -230,7 +230,7 @@ def test_both_versions_see_each_others_changes(shop_served: Shop) -> None:
 
 
 def test_a_table_an_event(shop_served: Shop) -> None:
-    """F20: columns in the first one only; later ones are null (observed on 1.36.3)."""
+    """Behaviour F20: columns in the first one only; later ones are null (observed on 1.36.3)."""
     shop_served.create("a", spec={"size": 3})
     stream = shop_served.watch(WIDGETS, {**WATCH_LIST}, TABLE)
     shop_served.create("b")
@@ -257,7 +257,7 @@ def test_what_rows_of_events_carry(shop_served: Shop, include: str, kind: str | 
 
 
 def test_the_metadata_of_each_event(shop_served: Shop) -> None:
-    """F20."""
+    """Behaviour F20."""
     created = shop_served.create()
     stream = shop_served.watch(WIDGETS, WATCH_LIST, PARTIAL)
     assert stream.events[0] == (
@@ -269,7 +269,7 @@ def test_the_metadata_of_each_event(shop_served: Shop) -> None:
 
 
 def test_an_error_is_never_made_a_table(shop_served: Shop) -> None:
-    """F20."""
+    """Behaviour F20."""
     stream = shop_served.watch(WIDGETS, {"resourceVersion": "5"}, TABLE)
     shop_served.advance()
     assert stream.events[0][1]["kind"] == "Status"
@@ -280,7 +280,7 @@ def test_an_error_is_never_made_a_table(shop_served: Shop) -> None:
     [("application/yaml", "application/json;stream=watch"), ("text/html", "application/json, application/yaml")],
 )
 def test_another_form_is_406(shop_served: Shop, accept: str, first: str) -> None:
-    """F1: what is accepted elsewhere is told what can be streamed."""
+    """Behaviour F1: what is accepted elsewhere is told what can be streamed."""
     answer = shop_served.request("GET", WIDGETS, {"watch": "1"}, {"Accept": accept})
     assert answer.status == 406
     text = answer.body.decode()
@@ -289,7 +289,7 @@ def test_another_form_is_406(shop_served: Shop, accept: str, first: str) -> None
 
 
 def test_it_ends_when_it_should(shop_served: Shop) -> None:
-    """F3: cleanly, without an event of its own."""
+    """Behaviour F3: cleanly, without an event of its own."""
     stream = shop_served.watch(WIDGETS, {"timeoutSeconds": "5"})
     shop_served.advance(4.5)
     early = stream.ended
@@ -308,7 +308,7 @@ def test_a_negative_time_ends_at_once(shop_served: Shop) -> None:
 
 @pytest.mark.parametrize("seconds", [{}, {"timeoutSeconds": "0"}])
 def test_without_a_time_it_lasts_half_an_hour_to_an_hour(shop_served: Shop, seconds: dict[str, str]) -> None:
-    """F3."""
+    """Behaviour F3."""
     stream = shop_served.watch(WIDGETS, seconds)
     for _ in range(29):
         shop_served.server.clock.advance(60)
@@ -319,7 +319,7 @@ def test_without_a_time_it_lasts_half_an_hour_to_an_hour(shop_served: Shop, seco
 
 
 def test_it_ends_with_the_server(shop_served: Shop) -> None:
-    """F21."""
+    """Behaviour F21."""
     stream = shop_served.watch(WIDGETS)
     shop_served.server.stop()
     assert stream.ended
@@ -349,7 +349,7 @@ def test_what_cannot_be_converted_ends_the_watches_of_that_version(shop_served: 
 
 
 def test_deprecated_versions_warn(shop_served: Shop) -> None:
-    """G16, J43."""
+    """Behaviour G16, J43."""
     stream = shop_served.watch(f"/apis/{GROUP}/v1beta1/shelves")
     assert stream.reply.headers["warning"] == (
         '299 - "shop.example.com/v1beta1 Shelf is deprecated; use shop.example.com/v1 Shelf"'
@@ -357,10 +357,10 @@ def test_deprecated_versions_warn(shop_served: Shop) -> None:
 
 
 def test_who_reads_too_slowly_is_ended(shop_served: Shop) -> None:
-    """F17: once 4 MiB wait for it; the others go on."""
+    """Behaviour F17: once 4 MiB wait for it; the others go on."""
     shop_served.create(annotations={"a": "x" * 250_000})
     quick = shop_served.watch(WIDGETS)
-    request = Request("GET", WIDGETS, [("watch", "true")])
+    request = ClientRequest("GET", WIDGETS, [("watch", "true")])
     reply = shop_served.server.run(shop_served.server.server.transport().send(request))
     events = aiter(reply.lines())
 

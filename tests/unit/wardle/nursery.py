@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from examples.wardle import api
-from extapi.testing import Answer, InMemoryServer, serve
+from extapi.testing import InMemoryServer, ServerResponse, serve
 
 GROUP = "wardle.example.com"
 ALPHA = "/v1alpha1/namespaces/nursery/flunders"
@@ -24,7 +24,7 @@ class Nursery:
     def __init__(self, server: InMemoryServer) -> None:
         self.server = server
 
-    def send(self, method: str, path: str, body: Any = None, *, form: str = "", accept: str = "") -> Answer:
+    def send(self, method: str, path: str, body: Any = None, *, form: str = "", accept: str = "") -> ServerResponse:
         """One request, after which all that follows the objects has seen what it did."""
         if isinstance(body, dict) and form != MERGE:
             kind = "Fischer" if "/fischers" in path else "Flunder"
@@ -36,13 +36,13 @@ class Nursery:
         self.server.advance(0.1)
         return answer
 
-    def create(self, path: str, name: str, spec: Mapping[str, Any] | None = None, **members: Any) -> Answer:
+    def create(self, path: str, name: str, spec: Mapping[str, Any] | None = None, **members: Any) -> ServerResponse:
         """A new object."""
         given = {} if spec is None else {"spec": spec}
         return self.send("POST", path, {"metadata": {"name": name}, **given, **members})
 
 
-def warnings(answer: Answer) -> list[str]:
+def warnings(answer: ServerResponse) -> list[str]:
     """The texts of an answer's Warning headers."""
     found = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', answer.headers.get("warning", ""))
     return [text.replace('\\"', '"') for text in found]

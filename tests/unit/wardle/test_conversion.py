@@ -29,9 +29,9 @@ def flunder(version: str, spec: dict[str, Any], meta: dict[str, Any]) -> dict[st
 def converted(obj: dict[str, Any], there: str, back: str) -> dict[str, Any]:
     """To the other version and back, each time with the defaults filled in."""
     other = CONVERTER.convert(obj, back, there)
-    SERVED.settle(other, there)
+    SERVED.prune_and_default(other, there)
     again = CONVERTER.convert(other, there, back)
-    SERVED.settle(again, back)
+    SERVED.prune_and_default(again, back)
     return again
 
 

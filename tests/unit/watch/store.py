@@ -13,16 +13,18 @@ from twisted.python.failure import Failure
 from extapi.api.selectors import parse_field_selector, parse_label_selector
 from extapi.codec.strictjson import decode, encode, split_resource_version
 from extapi.errors import InternalError
-from extapi.listener.call import Chunk
+from extapi.http.response import Chunk
+from extapi.storage.keys import KeyLayout
 from extapi.storage.memory import MemoryBackend
 from extapi.watch.cache import CacheSettings, ResourceCache
 from extapi.watch.cacher import Cacher
-from extapi.watch.rendering import ObjectRenderer, Renderer
+from extapi.watch.encoding import EventEncoder, ObjectEncoder
 from extapi.watch.selection import Selection
 
 T = TypeVar("T")
 PREFIX = b"/registry/food.example/pizzas/"
-V1 = ObjectRenderer("v1", "food.example/v1", "Pizza")
+LAYOUT = KeyLayout("food.example", "pizzas", namespaced=True)
+V1 = ObjectEncoder("v1", "food.example/v1", "Pizza")
 
 
 def now(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -168,7 +170,7 @@ class Kitchen:
     def open(self, *, start: bool = True) -> None:
         """A new cacher on the same store, as after a restart."""
         self.cacher = Cacher(self.backend, self.clock, settings=self.settings)
-        self.cache: ResourceCache = self.cacher.add(PREFIX, True, self.projector)
+        self.cache: ResourceCache = self.cacher.add(LAYOUT, self.projector)
         if start:
             now(self.cacher.start())
 
@@ -191,12 +193,12 @@ class Kitchen:
         *,
         sink: RecordingSink | None = None,
         key: object = "v1",
-        renderer: Renderer = V1,
+        encoder: EventEncoder = V1,
         **options: Any,
     ) -> tuple[RecordingSink, Deferred[None]]:
         """A running watch."""
         sink = sink or RecordingSink()
-        stream = self.cache.watch(selection or Selection(), key, renderer, **options)
+        stream = self.cache.watch(selection or Selection(), key, encoder, **options)
 
         async def run() -> None:
             await stream(sink)

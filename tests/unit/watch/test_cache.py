@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from extapi.errors import ServerTimeout, Timeout
 from extapi.storage.base import Compacted, Future
 from extapi.watch.selection import Selection
-from extapi.watch.snapshot import EntryPage
+from extapi.watch.snapshot import ObjectPage
 from tests.unit.watch.store import PREFIX, Kitchen, caught, now, over, pizza, select
 
 
@@ -30,11 +30,11 @@ def menu(kitchen: Kitchen) -> Kitchen:
     return kitchen
 
 
-def names(page: EntryPage) -> list[str]:
-    return [entry.name for entry in page.entries]
+def names(page: ObjectPage) -> list[str]:
+    return [cached.name for cached in page.objects]
 
 
-def shown(page: EntryPage) -> tuple[list[str], bool, int | None]:
+def shown(page: ObjectPage) -> tuple[list[str], bool, int | None]:
     return names(page), page.more, page.remaining
 
 
@@ -82,16 +82,16 @@ def test_and_not_longer_than_three_seconds(menu: Kitchen) -> None:
 
 
 def test_get_finds_by_namespace_and_name(menu: Kitchen) -> None:
-    entry = menu.cache.get("aa", "p4")
-    assert entry is not None
-    assert json.loads(entry.encoded("v1").joined(entry.revision))["metadata"] == {
+    cached = menu.cache.get("aa", "p4")
+    assert cached is not None
+    assert json.loads(cached.serialized("v1").with_revision(cached.revision))["metadata"] == {
         "name": "p4",
         "namespace": "aa",
         "labels": {"hot": "no"},
         "resourceVersion": str(menu.first + 4),
     }
     assert menu.cache.get("a", "p4") is None
-    assert menu.cache.peek("aa", "p4") is entry
+    assert menu.cache.peek("aa", "p4") is cached
 
 
 def test_a_namespace_is_not_mixed_up_with_one_that_it_begins(menu: Kitchen) -> None:
@@ -165,9 +165,9 @@ def test_the_past_is_as_it_was(menu: Kitchen) -> None:
     menu.put("p9")
     past = now(menu.cache.page_at(menu.first + 6, "a", b"", 2, select("a")))
     assert shown(past) == (["p1", "p2"], True, 1)
-    assert [entry.revision for entry in past.entries] == [menu.first + 1, menu.first + 2]
-    assert past.entries[1].value == pizza("p2", "a", labels={"hot": "no"})
-    rest = now(menu.cache.page_at(menu.first + 6, "a", past.entries[1].key.decode() + "\0", 2, select("a")))
+    assert [cached.revision for cached in past.objects] == [menu.first + 1, menu.first + 2]
+    assert past.objects[1].value == pizza("p2", "a", labels={"hot": "no"})
+    rest = now(menu.cache.page_at(menu.first + 6, "a", past.objects[1].key.decode() + "\0", 2, select("a")))
     assert shown(rest) == (["p3"], False, 0)
 
 
@@ -194,7 +194,7 @@ def test_what_has_not_changed_since_comes_from_memory(menu: Kitchen) -> None:
     revision = menu.cache.revision
     now(menu.backend.commit(b"/registry/food.example/ovens/big", b"{}", expected=0))
     past = now(menu.cache.page_at(revision, "a", b"", 0, select("a")))
-    assert past.entries[0] is menu.cache.get("a", "p1")
+    assert past.objects[0] is menu.cache.get("a", "p1")
 
 
 def test_the_past_that_is_forgotten_and_the_future_are_refused(menu: Kitchen) -> None:
@@ -213,11 +213,11 @@ def test_what_a_writer_hands_over_is_not_made_again(kitchen: Kitchen) -> None:
     value = pizza("one", size=3)
     kitchen.cache.expect(value, {"v2": (b'{"metadata":{', b'"given":true}}')})
     kitchen.put("one", size=3)
-    entry = kitchen.cache.get("a", "one")
-    assert entry is not None
-    assert entry.encoded("v2").joined(1) == b'{"metadata":{"resourceVersion":"1","given":true}}'
+    cached = kitchen.cache.get("a", "one")
+    assert cached is not None
+    assert cached.serialized("v2").with_revision(1) == b'{"metadata":{"resourceVersion":"1","given":true}}'
     assert kitchen.projector.projected == []
-    entry.encoded("v1")
+    cached.serialized("v1")
     assert kitchen.projector.projected == ["v1"]
 
 
@@ -225,11 +225,11 @@ def test_a_writer_may_just_name_the_version_of_what_it_stores(kitchen: Kitchen) 
     value = pizza("one", size=3)
     kitchen.cache.expect(value, "v1")
     revision = now(kitchen.backend.commit(PREFIX + b"a/one", value, expected=0))
-    entry = kitchen.cache.get("a", "one")
-    assert entry is not None
-    assert entry.encoded("v1").bare == value
-    assert entry.kept is None
-    assert json.loads(entry.encoded("v1").joined(revision))["metadata"]["resourceVersion"] == str(revision)
+    cached = kitchen.cache.get("a", "one")
+    assert cached is not None
+    assert cached.serialized("v1").without_revision == value
+    assert cached.stored is None
+    assert json.loads(cached.serialized("v1").with_revision(revision))["metadata"]["resourceVersion"] == str(revision)
     assert kitchen.projector.projected == []
 
 
@@ -240,9 +240,9 @@ def test_an_expectation_is_used_once(kitchen: Kitchen) -> None:
     kitchen.put("one")
     kitchen.remove("one")
     kitchen.put("one")
-    entry = kitchen.cache.get("a", "one")
-    assert entry is not None
-    entry.encoded("v1")
+    cached = kitchen.cache.get("a", "one")
+    assert cached is not None
+    cached.serialized("v1")
     assert kitchen.projector.projected == ["v1"]
     assert kitchen.cache._expected_bytes == 0
 

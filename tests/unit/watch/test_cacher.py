@@ -7,15 +7,16 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.errors import ApiError, TooManyRequests
-from extapi.listener.call import Streaming
+from extapi.http.response import Streaming
 from extapi.storage.base import Backend, Batch, Page, Tail, Unavailable
+from extapi.storage.keys import KeyLayout
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
-from tests.unit.watch.store import PREFIX, V1, Kitchen, Pizzas, RecordingSink, now, over, pizza, select
+from tests.unit.watch.store import LAYOUT, PREFIX, V1, Kitchen, Pizzas, RecordingSink, now, over, pizza, select
 
 
 def names(cache: ResourceCache) -> list[str]:
-    return [f"{entry.namespace}/{entry.name}" for entry in cache.page("", b"", 0, select()).entries]
+    return [f"{cached.namespace}/{cached.name}" for cached in cache.page("", b"", 0, select()).objects]
 
 
 class Faulty:
@@ -64,15 +65,15 @@ def faulty(kitchen: Kitchen) -> Faulty:
     now(kitchen.cacher.stop())
     backend = Faulty(kitchen.backend)
     kitchen.cacher = Cacher(backend, kitchen.clock)
-    kitchen.cache = kitchen.cacher.add(PREFIX, True, kitchen.projector)
+    kitchen.cache = kitchen.cacher.add(LAYOUT, kitchen.projector)
     return backend
 
 
 def test_commits_are_in_the_cache_when_they_return(kitchen: Kitchen) -> None:
     revision = kitchen.put("one", size=3)
-    entry = kitchen.cache.get("a", "one")
-    assert entry is not None
-    assert (entry.revision, entry.value, kitchen.cacher.revision) == (revision, pizza("one", size=3), revision)
+    cached = kitchen.cache.get("a", "one")
+    assert cached is not None
+    assert (cached.revision, cached.value, kitchen.cacher.revision) == (revision, pizza("one", size=3), revision)
     kitchen.remove("one")
     assert kitchen.cache.get("a", "one") is None
     assert len(kitchen.cache) == 0
@@ -81,14 +82,14 @@ def test_commits_are_in_the_cache_when_they_return(kitchen: Kitchen) -> None:
 def test_each_resource_gets_its_own_keys_and_others_are_left_alone(kitchen: Kitchen) -> None:
     now(kitchen.cacher.stop())
     kitchen.cacher = Cacher(kitchen.backend, kitchen.clock)
-    pizzas = kitchen.cacher.add(PREFIX, True, Pizzas())
-    ovens = kitchen.cacher.add(b"/registry/food.example/ovens/", False, Pizzas())
-    spaces = kitchen.cacher.add(b"/registry//namespaces/", False, Pizzas())
+    pizzas = kitchen.cacher.add(LAYOUT, Pizzas())
+    ovens = kitchen.cacher.add(KeyLayout("food.example", "ovens", namespaced=False), Pizzas())
+    spaces = kitchen.cacher.add(KeyLayout("", "namespaces", namespaced=False), Pizzas())
     now(kitchen.cacher.start())
     for key in (
         PREFIX + b"a/one",
         b"/registry/food.example/ovens/big",
-        b"/registry//namespaces/a",
+        b"/registry/core/namespaces/a",
         b"/registry/food.example/pizzasauce/x",
         b"compact_rev_key",
         b"/registry/food.example",
@@ -98,17 +99,11 @@ def test_each_resource_gets_its_own_keys_and_others_are_left_alone(kitchen: Kitc
     assert kitchen.cacher.revision == kitchen.first + 6
 
 
-@pytest.mark.parametrize("prefix", [b"", b"/registry/g/", b"/registry/g/r", b"/registry/g/r/a/", b"registry"])
-def test_only_prefixes_of_resources_are_added(prefix: bytes) -> None:
-    with pytest.raises(ValueError, match="not the prefix of a resource"):
-        Kitchen(start=False).cacher.add(prefix, True, Pizzas())
-
-
 def test_resources_are_added_once_and_before_the_start(kitchen: Kitchen) -> None:
-    with pytest.raises(ValueError, match="there already"):
-        kitchen.cacher.add(PREFIX, True, Pizzas())
+    with pytest.raises(ValueError, match="has a cache already"):
+        kitchen.cacher.add(LAYOUT, Pizzas())
     with pytest.raises(ValueError, match="before the start"):
-        kitchen.cacher.add(b"/registry/food.example/ovens/", True, Pizzas())
+        kitchen.cacher.add(KeyLayout("food.example", "ovens", namespaced=True), Pizzas())
 
 
 def test_what_was_there_before_the_start_is_there_after_it() -> None:

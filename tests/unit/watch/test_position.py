@@ -13,7 +13,7 @@ from extapi.watch.position import Position
 from tests.unit.watch.store import caught, now, over
 
 
-class Asked(MemoryBackend):
+class RESTRequest(MemoryBackend):
     """Tells a test when a progress mark is asked for."""
 
     answer: Callable[[], None] = staticmethod(lambda: None)
@@ -28,14 +28,14 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def backend(clock: Clock) -> Asked:
-    return Asked(clock)
+def backend(clock: Clock) -> RESTRequest:
+    return RESTRequest(clock)
 
 
 @pytest.fixture
-def position(clock: Clock, backend: Asked) -> Position:
+def position(clock: Clock, backend: RESTRequest) -> Position:
     position = Position(backend, clock)
-    position.open(10)
+    position.mark_ready(10)
     return position
 
 
@@ -44,7 +44,7 @@ def test_what_is_reached_is_not_waited_for(position: Position, clock: Clock) -> 
     assert clock.getDelayedCalls() == []
 
 
-def test_a_mark_that_comes_when_asked_for_is_enough(position: Position, backend: Asked, clock: Clock) -> None:
+def test_a_mark_that_comes_when_asked_for_is_enough(position: Position, backend: RESTRequest, clock: Clock) -> None:
     backend.answer = lambda: position.advance(12)
     now(position.at_least(11))
     assert clock.getDelayedCalls() == []
@@ -85,7 +85,7 @@ def test_after_three_seconds_the_revision_is_too_large(position: Position, clock
     position.advance(99)
 
 
-def test_a_store_that_cannot_be_asked_may_still_bring_it(position: Position, backend: Asked) -> None:
+def test_a_store_that_cannot_be_asked_may_still_bring_it(position: Position, backend: RESTRequest) -> None:
     def fail() -> None:
         raise Unavailable("not now")
 
@@ -98,7 +98,7 @@ def test_a_store_that_cannot_be_asked_may_still_bring_it(position: Position, bac
 def test_one_that_is_shut_refuses_at_once_and_after_a_wait(position: Position, clock: Clock) -> None:
     waiting = Deferred.fromCoroutine(position.at_least(11))
     errors = caught(waiting)
-    position.shut()
+    position.mark_unready()
     with pytest.raises(TooManyRequests):
         now(position.at_least(1))
     position.advance(11)
@@ -109,14 +109,14 @@ def test_one_that_is_shut_refuses_at_once_and_after_a_wait(position: Position, c
 
 def test_opening_again_wakes_those_who_wait(position: Position) -> None:
     waiting = Deferred.fromCoroutine(position.at_least(11))
-    position.shut()
-    position.open(12)
+    position.mark_unready()
+    position.mark_ready(12)
     assert over(waiting)
 
 
-def test_one_that_shuts_while_it_is_asked_refuses(position: Position, backend: Asked) -> None:
+def test_one_that_shuts_while_it_is_asked_refuses(position: Position, backend: RESTRequest) -> None:
     def shut() -> None:
-        position.shut()
+        position.mark_unready()
         position.revision = 50
 
     backend.answer = shut

@@ -7,12 +7,12 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from extapi.listener.call import Sink, Streaming
+from extapi.http.response import Sink, Streaming
+from extapi.privatereactor import drive, private_reactor
 from extapi.storage.sqlite import SqliteBackend
-from extapi.testing.reactor import drive, private_reactor
 from extapi.watch.cacher import Cacher
 from extapi.watch.selection import Selection
-from tests.unit.watch.store import PREFIX, V1, Pizzas, RecordingSink, now, pizza
+from tests.unit.watch.store import LAYOUT, PREFIX, V1, Pizzas, RecordingSink, now, pizza
 
 
 async def run(stream: Streaming, sink: Sink) -> None:
@@ -23,7 +23,7 @@ def test_a_watch_goes_on_where_it_was_before_the_restart(tmp_path: Path) -> None
     async def day(reactor: Any, since: int | None) -> tuple[int, list[tuple[str, str, str]]]:
         backend = SqliteBackend(reactor, tmp_path / "pizzas.db")
         cacher = Cacher(backend, reactor)
-        cache = cacher.add(PREFIX, True, Pizzas())
+        cache = cacher.add(LAYOUT, Pizzas())
         await cacher.start()
         sink = RecordingSink()
         done = Deferred.fromCoroutine(run(cache.watch(Selection(), "v1", V1, since=since), sink))
@@ -56,13 +56,13 @@ def test_what_was_compacted_before_the_restart_is_too_old(tmp_path: Path) -> Non
         revision = await backend.commit(PREFIX + b"a/one", pizza("one", size=2), expected=revision)
         await backend.compact(revision, expected=await backend.oldest())
         cacher = Cacher(backend, reactor)
-        cache = cacher.add(PREFIX, True, Pizzas())
+        cache = cacher.add(LAYOUT, Pizzas())
         await cacher.start()
         sink = RecordingSink()
         await run(cache.watch(Selection(), "v1", V1, since=revision - 1), sink)
-        entry = cache.get("a", "one")
-        assert entry is not None
-        assert entry.revision == revision
+        cached = cache.get("a", "one")
+        assert cached is not None
+        assert cached.revision == revision
         await cacher.stop()
         await backend.close()
         return sink.data

@@ -3,18 +3,19 @@ from __future__ import annotations
 import pytest
 
 from extapi.api.selectors import parse_field_selector
-from extapi.watch.entry import Entry, Source
+from extapi.storage.keys import KeyLayout
+from extapi.watch.cachedobject import CachedObject, CacheSource
 from extapi.watch.selection import Selection
-from tests.unit.watch.store import PREFIX, Pizzas, pizza, select
+from tests.unit.watch.store import LAYOUT, Pizzas, pizza, select
 
-NAMESPACED = Source(PREFIX, True, Pizzas())
-CLUSTER = Source(b"/registry/food.example/ovens/", False, Pizzas())
+NAMESPACED = CacheSource(LAYOUT, Pizzas())
+CLUSTER = CacheSource(KeyLayout("food.example", "ovens", namespaced=False), Pizzas())
 
 
-def entry(name: str, namespace: str = "", **labels: str) -> Entry:
+def cached(name: str, namespace: str = "", **labels: str) -> CachedObject:
     source = NAMESPACED if namespace else CLUSTER
     value = pizza(name, namespace, labels=labels)
-    return Entry(source.key(namespace, name), 1, value, source.labels(value), source)
+    return CachedObject(source.layout.key(namespace, name), 1, value, source.labels(value), source)
 
 
 @pytest.mark.parametrize(
@@ -34,22 +35,22 @@ def entry(name: str, namespace: str = "", **labels: str) -> Entry:
     ],
 )
 def test_what_passes(selection: Selection, passes: list[str]) -> None:
-    entries = [entry("one", "a", tier="web"), entry("two", "a", tier="db"), entry("one", "aa", tier="web")]
-    test = selection.test(NAMESPACED)
-    assert test is not None
-    assert [f"{item.namespace}/{item.name}" for item in entries if test(item)] == passes
+    entries = [cached("one", "a", tier="web"), cached("two", "a", tier="db"), cached("one", "aa", tier="web")]
+    predicate = selection.predicate(NAMESPACED)
+    assert predicate is not None
+    assert [f"{item.namespace}/{item.name}" for item in entries if predicate(item)] == passes
 
 
 def test_no_test_is_needed_where_everything_passes() -> None:
-    assert Selection().test(NAMESPACED) is None
-    assert select(namespace="a").test(NAMESPACED, within_namespace=True) is None
-    assert select(namespace="a").test(CLUSTER) is None
+    assert Selection().predicate(NAMESPACED) is None
+    assert select(namespace="a").predicate(NAMESPACED, within_namespace=True) is None
+    assert select(namespace="a").predicate(CLUSTER) is None
 
 
 def test_objects_of_the_cluster_are_found_by_name() -> None:
-    test = select(fields="metadata.name=one").test(CLUSTER)
-    assert test is not None
-    assert [test(entry("one")), test(entry("bone"))] == [True, False]
+    predicate = select(fields="metadata.name=one").predicate(CLUSTER)
+    assert predicate is not None
+    assert [predicate(cached("one")), predicate(cached("bone"))] == [True, False]
 
 
 def test_equal_selections_are_one_key() -> None:
@@ -67,11 +68,11 @@ def test_what_a_selection_says_of_itself() -> None:
 
 
 def test_fields_of_the_kind_are_read_in_the_version_of_the_selection() -> None:
-    one, two = entry("one", "a"), entry("two", "a")
+    one, two = cached("one", "a"), cached("two", "a")
     fields = parse_field_selector("spec.size!=13,metadata.namespace=a")
-    test = Selection("a", fields=fields, version="v2").test(NAMESPACED)
-    assert test is not None
-    assert [test(one), test(two)] == [True, True]
-    common = Selection(fields=parse_field_selector("metadata.name!=one"), version="none").test(NAMESPACED)
+    predicate = Selection("a", fields=fields, version="v2").predicate(NAMESPACED)
+    assert predicate is not None
+    assert [predicate(one), predicate(two)] == [True, True]
+    common = Selection(fields=parse_field_selector("metadata.name!=one"), version="none").predicate(NAMESPACED)
     assert common is not None
     assert [common(one), common(two)] == [False, True]

@@ -4,9 +4,9 @@ from twisted.internet.task import Clock
 
 from extapi.storage.base import Page
 from extapi.storage.memory import MemoryBackend
-from extapi.watch.entry import Entry, Source
+from extapi.watch.cachedobject import CachedObject, CacheSource
 from extapi.watch.snapshot import read_page
-from tests.unit.watch.store import PREFIX, Pizzas, now, pizza
+from tests.unit.watch.store import LAYOUT, PREFIX, Pizzas, now, pizza
 
 
 class Counted(MemoryBackend):
@@ -19,8 +19,8 @@ class Counted(MemoryBackend):
         return await super().page(prefix, at=at, after=after, limit=limit)
 
 
-def rare(entry: Entry) -> bool:
-    return entry.name in {"p0999", "p1000", "p2999"}
+def rare(cached: CachedObject) -> bool:
+    return cached.name in {"p0999", "p1000", "p2999"}
 
 
 def test_pages_double_until_enough_is_found() -> None:
@@ -28,12 +28,12 @@ def test_pages_double_until_enough_is_found() -> None:
     backend.limits = []
     for number in range(3000):
         now(backend.commit(PREFIX + b"a/p%04d" % number, pizza("x"), expected=0))
-    source = Source(PREFIX, True, Pizzas())
+    source = CacheSource(LAYOUT, Pizzas())
     at = now(backend.revision())
-    page = now(read_page(backend, source, PREFIX, at=at, after=b"", limit=2, test=rare))
-    assert [entry.name for entry in page.entries] == ["p0999", "p1000"]
+    page = now(read_page(backend, source, PREFIX, at=at, after=b"", limit=2, predicate=rare))
+    assert [cached.name for cached in page.objects] == ["p0999", "p1000"]
     assert page.more
     assert backend.limits == [2 * 2**power for power in range(9)]
-    last = now(read_page(backend, source, PREFIX, at=at, after=page.entries[-1].key, limit=2, test=rare))
-    assert [entry.name for entry in last.entries] == ["p2999"]
+    last = now(read_page(backend, source, PREFIX, at=at, after=page.objects[-1].key, limit=2, predicate=rare))
+    assert [cached.name for cached in last.objects] == ["p2999"]
     assert not last.more

@@ -1,4 +1,4 @@
-"""The rules of spec F, each on a real store and cache; only the socket is a sink that remembers."""
+"""The rules of behaviour F, each on a real store and cache; only the socket is a sink that remembers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.watch.cache import CacheSettings
+from extapi.watch.encoding import ObjectEncoder
 from extapi.watch.history import HistorySettings
-from extapi.watch.rendering import ObjectRenderer
 from tests.unit.watch.store import Kitchen, RecordingSink, caught, now, over, select
 
-V2 = ObjectRenderer("v2", "food.example/v2", "Pizza")
+V2 = ObjectEncoder("v2", "food.example/v2", "Pizza")
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def kitchen() -> Iterator[Kitchen]:
     yield kitchen
     now(kitchen.cacher.stop())
     assert kitchen.clock.getDelayedCalls() == []
-    assert len(kitchen.cache._audience) == 0
-    assert kitchen.cache._audience._lanes == {}
+    assert len(kitchen.cache._broadcaster) == 0
+    assert kitchen.cache._broadcaster._streams == {}
 
 
 def test_events_have_the_object_in_the_version_and_end_in_a_newline(kitchen: Kitchen) -> None:
-    sink, _ = kitchen.watch(key="v2", renderer=V2)
+    sink, _ = kitchen.watch(key="v2", encoder=V2)
     revision = kitchen.put("one", size=4)
     kitchen.tick()
     assert sink.data.endswith(b"}\n")
@@ -156,7 +156,7 @@ def test_it_goes_on_after_a_restart_from_before_it(kitchen: Kitchen) -> None:
 
 def test_a_revision_that_is_too_old_is_an_error_event_and_the_end(kitchen: Kitchen) -> None:
     now(kitchen.cacher.stop())
-    kitchen.settings = CacheSettings(HistorySettings(fewest=1, most=1))
+    kitchen.settings = CacheSettings(HistorySettings(min_events=1, max_events=1))
     kitchen.open()
     first = kitchen.put("one")
     kitchen.put("two")
@@ -321,7 +321,7 @@ def test_a_bookmark_comes_after_the_events_that_it_covers(kitchen: Kitchen) -> N
 
 
 def test_the_events_before_a_bookmark_may_be_the_end(kitchen: Kitchen) -> None:
-    sink, done = kitchen.watch(key="v2", renderer=V2, bookmarks=True)
+    sink, done = kitchen.watch(key="v2", encoder=V2, bookmarks=True)
     kitchen.tick(59.9)
     kitchen.clock.callLater(0.05, kitchen.put, "bad", size=13)
     kitchen.tick(0.1)
@@ -358,8 +358,8 @@ def test_the_listener_cancels(kitchen: Kitchen) -> None:
 
 
 def test_an_object_that_cannot_be_shown_ends_the_watches_that_would_see_it(kitchen: Kitchen) -> None:
-    bad, bad_done = kitchen.watch(key="v2", renderer=V2)
-    other, other_done = kitchen.watch(select("b"), key="v2", renderer=V2)
+    bad, bad_done = kitchen.watch(key="v2", encoder=V2)
+    other, other_done = kitchen.watch(select("b"), key="v2", encoder=V2)
     stored, stored_done = kitchen.watch()
     kitchen.put("good")
     kitchen.put("bad", size=13)
@@ -375,7 +375,7 @@ def test_an_object_that_cannot_be_shown_ends_the_watches_that_would_see_it(kitch
 
 
 def test_one_that_cannot_be_shown_ends_the_watch_at_its_first_event(kitchen: Kitchen) -> None:
-    sink, done = kitchen.watch(key="v2", renderer=V2)
+    sink, done = kitchen.watch(key="v2", encoder=V2)
     kitchen.put("bad", size=13)
     kitchen.tick()
     assert [event["type"] for event in sink.take()] == ["ERROR"]
@@ -386,17 +386,17 @@ def test_one_that_cannot_be_shown_ends_the_initial_events(kitchen: Kitchen) -> N
     kitchen.put("a-good")
     kitchen.put("bad", size=13)
     kitchen.put("c-good")
-    sink, done = kitchen.watch(key="v2", renderer=V2, initial=True, initial_end_bookmark=True)
+    sink, done = kitchen.watch(key="v2", encoder=V2, initial=True, initial_end_bookmark=True)
     assert [event["type"] for event in sink.take()] == ["ADDED", "ERROR"]
     assert over(done)
 
 
 def test_a_bug_in_a_renderer_ends_its_watches_only(kitchen: Kitchen) -> None:
-    class Broken(ObjectRenderer):
-        def event(self, kind: str, entry: Any, revision: int, *, first: bool = False) -> bytes:
+    class Broken(ObjectEncoder):
+        def event(self, kind: str, cached: Any, revision: int, *, first: bool = False) -> bytes:
             raise ZeroDivisionError("secret")
 
-    sink, done = kitchen.watch(key="broken", renderer=Broken("v1", "food.example/v1", "Pizza"))
+    sink, done = kitchen.watch(key="broken", encoder=Broken("v1", "food.example/v1", "Pizza"))
     well, well_done = kitchen.watch()
     kitchen.put("one")
     kitchen.tick()

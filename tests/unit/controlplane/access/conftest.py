@@ -15,8 +15,8 @@ from twisted.python.failure import Failure
 
 from extapi import NAMESPACED, Api, Group, User
 from extapi.authentication.loopback import APISERVER
-from extapi.authorization.groups import AlwaysAllowGroups
-from extapi.authorization.union import Union
+from extapi.authorization.alwaysallow import AlwaysAllowGroups
+from extapi.authorization.authorizer import UnionAuthorizer
 from extapi.controlplane.access import reviews
 from extapi.controlplane.access.escalation import Escalation
 from extapi.controlplane.access.rbac import GROUP, RBAC
@@ -24,7 +24,7 @@ from extapi.controlplane.access.tokenreviews import TokenRequests, TokenReviews
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.kinds import authentication, authorization, core, rbac as kinds
 from extapi.controlplane.kinds.parts import review
-from extapi.testing import Answer, InMemoryServer, serve
+from extapi.testing import InMemoryServer, ServerResponse, serve
 from extapi.testing.memory import START
 
 T = TypeVar("T")
@@ -48,19 +48,19 @@ class Cluster:
     tokens: Tokens
     clock: Clock
 
-    def send(self, method: str, path: str, body: Any = None, *, user: User | None = None) -> Answer:
+    def send(self, method: str, path: str, body: Any = None, *, user: User | None = None) -> ServerResponse:
         """A request, and time for informers to hear of it."""
         answer = self.server.request(method, path, body=body, user=user or APISERVER)
         self.server.advance(0.5)
         return answer
 
-    def role(self, name: str, rules: Sequence[Any], namespace: str = "", *, user: User | None = None) -> Answer:
+    def role(self, name: str, rules: Sequence[Any], namespace: str = "", *, user: User | None = None) -> ServerResponse:
         """Create a ClusterRole, or a Role in ``namespace``."""
         return self.send("POST", *_of("Role", name, namespace, {"rules": rules}), user=user)
 
     def bind(
         self, name: str, role: str, *subjects: Any, namespace: str = "", kind: str = "", user: User | None = None
-    ) -> Answer:
+    ) -> ServerResponse:
         """Create a ClusterRoleBinding, or a RoleBinding in ``namespace``."""
         ref = {"apiGroup": GROUP, "kind": kind or ("Role" if namespace else "ClusterRole"), "name": role}
         body = {"roleRef": ref, "subjects": list(subjects)}
@@ -104,7 +104,7 @@ def cluster() -> Iterator[Cluster]:
     clock = Clock()
     clock.advance(START)
     rbac = RBAC()
-    authorizer = Union([AlwaysAllowGroups(), rbac])
+    authorizer = UnionAuthorizer([AlwaysAllowGroups(), rbac])
     tokens = Tokens(key_pem(), ISSUER, clock)
     api = Api(
         Group("", core.SECRET, core.service_account(TokenRequests(tokens, clock))),

@@ -12,7 +12,7 @@ from extapi.controlplane.access.escalation import Escalation
 from extapi.controlplane.access.rbac import GROUP
 from extapi.controlplane.kinds import rbac as kinds
 from extapi.errors import BadRequest, StorageError
-from extapi.testing import Answer
+from extapi.testing import ServerResponse
 from tests.unit.controlplane.access.conftest import RBAC_PATH, Cluster, finished, person, rule
 
 ALICE = User("alice", groups=('q"x', "system:authenticated"))
@@ -35,11 +35,11 @@ def kube(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def refused(answer: Answer, text: str, code: int = 403) -> None:
+def refused(answer: ServerResponse, text: str, code: int = 403) -> None:
     assert (answer.status, answer.json()["message"]) == (code, text)
 
 
-def put(cluster: Cluster, path: str, change: dict[str, Any], *, user: User = ALICE) -> Answer:
+def put(cluster: Cluster, path: str, change: dict[str, Any], *, user: User = ALICE) -> ServerResponse:
     old = cluster.send("GET", f"{RBAC_PATH}/{path}").json()
     metadata = {**old["metadata"], **change.pop("metadata", {})}
     return cluster.send("PUT", f"{RBAC_PATH}/{path}", {**old, **change, "metadata": metadata}, user=user)
@@ -121,7 +121,7 @@ def test_an_update_that_leaves_the_rest_as_it_is(kube: Cluster) -> None:
 
 
 def test_aggregation_needs_all_rights(kube: Cluster) -> None:
-    def create(name: str, rules: list[Any]) -> Answer:
+    def create(name: str, rules: list[Any]) -> ServerResponse:
         body = {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
         return kube.send("POST", f"{RBAC_PATH}/clusterroles", {**body, "aggregationRule": SELECTORS}, user=ALICE)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from extapi import User
-from extapi.authorization.base import Attributes, Decision, Verdict
-from extapi.controlplane.access.rbac import GROUP, RBAC, RoleRef
-from extapi.controlplane.access.rules import Rule
+from extapi.authorization.authorizer import Attributes, Decision, Verdict
+from extapi.controlplane.access.rbac import GROUP, RBAC, RoleKey
+from extapi.controlplane.access.rules import AccessRule
 from extapi.errors import aggregate
 from tests.unit.controlplane.access.conftest import RBAC_PATH, Cluster, person, rule
 
@@ -136,9 +136,9 @@ def test_rules_for_somebody(cluster: Cluster) -> None:
     cluster.bind("b", "everywhere", person("alice"))
     cluster.bind("c", "here", person("alice"), namespace="default")
     cluster.bind("d", "gone", person("alice"), namespace="default")
-    everywhere, here = Rule(("get",), ("",), ("pods",)), Rule(("list",), ("",), ("secrets",))
+    everywhere, here = AccessRule(("get",), ("",), ("pods",)), AccessRule(("list",), ("",), ("secrets",))
     assert cluster.rbac.rules_for(ALICE, "") == ([everywhere], [])
-    assert cluster.rbac.rules_for(ALICE, "default") == ([everywhere, here], [RoleRef("Role", "gone")])
+    assert cluster.rbac.rules_for(ALICE, "default") == ([everywhere, here], [RoleKey("Role", "gone")])
     assert cluster.rbac.rules_for(User("bob"), "default") == ([], [])
 
 
@@ -169,11 +169,11 @@ def test_a_service_account_without_a_namespace_is_of_the_binding_s() -> None:
     }
     rbac._within.changed("ADDED", binding)
     account = User("system:serviceaccount:default:s")
-    assert rbac.rules_for(account, "default") == ([], [RoleRef("Role", "r")])
+    assert rbac.rules_for(account, "default") == ([], [RoleKey("Role", "r")])
 
 
 def test_errors_in_one_text() -> None:
     assert aggregate(["a"]) == "a"
     assert aggregate(["a", "b", "a"]) == "[a, b]"
-    assert RoleRef("Foo", "r").unresolved() == 'unsupported role reference kind: "Foo"'
-    assert RoleRef("Role", "r").unresolved("roles") == 'roles.rbac.authorization.k8s.io "r" not found'
+    assert RoleKey("Foo", "r").unresolved() == 'unsupported role reference kind: "Foo"'
+    assert RoleKey("Role", "r").unresolved("roles") == 'roles.rbac.authorization.k8s.io "r" not found'

@@ -8,9 +8,9 @@ import pytest
 from twisted.internet.task import Clock
 
 from extapi import User
-from extapi.api.definition import Asked
+from extapi.api.protocols import RESTRequest
 from extapi.api.requestselectors import Selectors
-from extapi.authorization.base import Attributes, AuthorizationError, Decision, Verdict
+from extapi.authorization.authorizer import Attributes, AuthorizationError, Decision, Verdict
 from extapi.controlplane.access import reviews
 from extapi.controlplane.access.rbac import GROUP
 from extapi.errors import BadRequest, Invalid
@@ -57,7 +57,7 @@ def review(
 ) -> dict[str, Any]:
     """The review as it comes back."""
     sent = {"metadata": metadata or {}, "spec": spec}
-    asked = Asked(BOB, "v1", namespace)
+    asked = RESTRequest(BOB, "v1", namespace)
     made: dict[str, Any] = finished(by(authorizer or Answering()).create(asked, sent))
     assert made["spec"] == spec
     return made
@@ -326,7 +326,7 @@ def test_the_rules_of_oneself(cluster: Cluster) -> None:
     cluster.bind("d", "nope", person("bob"), namespace="default")
     serving = reviews.SelfSubjectRulesReviews(cluster.rbac)
     sent = {"metadata": {}, "spec": {"namespace": "default"}}
-    assert finished(serving.create(Asked(BOB, "v1"), sent)) == {
+    assert finished(serving.create(RESTRequest(BOB, "v1"), sent)) == {
         "metadata": {},
         "spec": {},
         "status": {
@@ -337,10 +337,10 @@ def test_the_rules_of_oneself(cluster: Cluster) -> None:
             'role.rbac.authorization.k8s.io "nope" not found]',
         },
     }
-    nobody = finished(serving.create(Asked(User("eve"), "v1"), sent))
+    nobody = finished(serving.create(RESTRequest(User("eve"), "v1"), sent))
     assert nobody["status"] == {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
     with pytest.raises(BadRequest, match=r"^no namespace on request$"):
-        finished(serving.create(Asked(BOB, "v1"), {"metadata": {}}))
+        finished(serving.create(RESTRequest(BOB, "v1"), {"metadata": {}}))
 
 
 def test_who_one_is() -> None:
@@ -348,7 +348,7 @@ def test_who_one_is() -> None:
     clock.advance(1_700_000_000)
     user = User("bob", "7", ("a", "b"), {"k": ("v",)})
     sent = {"metadata": {"name": "q", "labels": {"a": "b"}}}
-    assert finished(reviews.SelfSubjectReviews(clock).create(Asked(user, "v1"), sent)) == {
+    assert finished(reviews.SelfSubjectReviews(clock).create(RESTRequest(user, "v1"), sent)) == {
         "metadata": {"creationTimestamp": "2023-11-14T22:13:20Z"},
         "status": {"userInfo": {"username": "bob", "uid": "7", "groups": ["a", "b"], "extra": {"k": ["v"]}}},
     }

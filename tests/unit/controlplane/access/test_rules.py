@@ -7,15 +7,15 @@ from time import process_time
 
 import pytest
 
-from extapi.authorization.base import Attributes
-from extapi.controlplane.access.rules import FULL_AUTHORITY, Rule, missing, printed, quoted, rules_of
+from extapi.authorization.authorizer import Attributes
+from extapi.controlplane.access.rules import FULL_AUTHORITY, AccessRule, missing, printed, quoted, rules_of
 
 
 def resource(verb: str, group: str, name: str, subresource: str = "", called: str = "") -> Attributes:
     return Attributes(verb, is_resource=True, group=group, resource=name, subresource=subresource, name=called)
 
 
-PODS = Rule(("get",), ("",), ("pods",))
+PODS = AccessRule(("get",), ("",), ("pods",))
 
 
 @pytest.mark.parametrize(
@@ -26,28 +26,28 @@ PODS = Rule(("get",), ("",), ("pods",))
         (PODS, resource("get", "apps", "pods"), False),
         (PODS, resource("get", "", "nodes"), False),
         (PODS, resource("get", "", "pods", "log"), False),
-        (Rule(("*",), ("*",), ("*",)), resource("frob", "x", "y", "z"), True),
-        (Rule(("*",), ("*",), ("pods/log",)), resource("get", "", "pods", "log"), True),
-        (Rule(("*",), ("*",), ("pods/log",)), resource("get", "", "pods"), False),
-        (Rule(("*",), ("*",), ("*/log",)), resource("get", "", "anything", "log"), True),
-        (Rule(("*",), ("*",), ("*/log",)), resource("get", "", "log"), False),
-        (Rule(("*",), ("*",), ("pods/*",)), resource("get", "", "pods", "log"), False),
-        (Rule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods", called="b"), True),
-        (Rule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods", called="c"), False),
-        (Rule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods"), False),
-        (Rule(("get",), non_resource_urls=("/x",)), Attributes("get", "/x"), True),
-        (Rule(("get",), non_resource_urls=("/x",)), Attributes("get", "/x/y"), False),
-        (Rule(("get",), non_resource_urls=("/x/*",)), Attributes("get", "/x/y/z"), True),
-        (Rule(("get",), non_resource_urls=("/x/*",)), Attributes("get", "/x"), False),
-        (Rule(("get",), non_resource_urls=("/x*",)), Attributes("get", "/xyz"), True),
-        (Rule(("get",), non_resource_urls=("*",)), Attributes("get", "/"), True),
-        (Rule(("get",), non_resource_urls=("/*/x",)), Attributes("get", "/a/x"), False),
-        (Rule(("post",), non_resource_urls=("*",)), Attributes("get", "/"), False),
-        (Rule(("*",), ("*",), ("*",)), Attributes("get", "/"), False),
-        (Rule(("*",), non_resource_urls=("*",)), resource("get", "", "pods"), False),
+        (AccessRule(("*",), ("*",), ("*",)), resource("frob", "x", "y", "z"), True),
+        (AccessRule(("*",), ("*",), ("pods/log",)), resource("get", "", "pods", "log"), True),
+        (AccessRule(("*",), ("*",), ("pods/log",)), resource("get", "", "pods"), False),
+        (AccessRule(("*",), ("*",), ("*/log",)), resource("get", "", "anything", "log"), True),
+        (AccessRule(("*",), ("*",), ("*/log",)), resource("get", "", "log"), False),
+        (AccessRule(("*",), ("*",), ("pods/*",)), resource("get", "", "pods", "log"), False),
+        (AccessRule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods", called="b"), True),
+        (AccessRule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods", called="c"), False),
+        (AccessRule(("get",), ("",), ("pods",), ("a", "b")), resource("get", "", "pods"), False),
+        (AccessRule(("get",), non_resource_urls=("/x",)), Attributes("get", "/x"), True),
+        (AccessRule(("get",), non_resource_urls=("/x",)), Attributes("get", "/x/y"), False),
+        (AccessRule(("get",), non_resource_urls=("/x/*",)), Attributes("get", "/x/y/z"), True),
+        (AccessRule(("get",), non_resource_urls=("/x/*",)), Attributes("get", "/x"), False),
+        (AccessRule(("get",), non_resource_urls=("/x*",)), Attributes("get", "/xyz"), True),
+        (AccessRule(("get",), non_resource_urls=("*",)), Attributes("get", "/"), True),
+        (AccessRule(("get",), non_resource_urls=("/*/x",)), Attributes("get", "/a/x"), False),
+        (AccessRule(("post",), non_resource_urls=("*",)), Attributes("get", "/"), False),
+        (AccessRule(("*",), ("*",), ("*",)), Attributes("get", "/"), False),
+        (AccessRule(("*",), non_resource_urls=("*",)), resource("get", "", "pods"), False),
     ],
 )
-def test_what_a_rule_allows(rule: Rule, asked: Attributes, allowed: bool) -> None:
+def test_what_a_rule_allows(rule: AccessRule, asked: Attributes, allowed: bool) -> None:
     assert rule.allows(asked) is allowed
 
 
@@ -57,31 +57,31 @@ def test_what_a_rule_allows(rule: Rule, asked: Attributes, allowed: bool) -> Non
         ([PODS], [PODS], ""),
         ([], [PODS], '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}'),
         # Several rules together cover what none does alone.
-        ([PODS, Rule(("list",), ("",), ("pods",))], [Rule(("get", "list"), ("",), ("pods",))], ""),
-        ([Rule(("*",), ("*",), ("*",))], [Rule(("get",), ("a", "b"), ("c", "d/e"), ("n",))], ""),
-        ([PODS], [Rule(("*",), ("",), ("pods",))], '{APIGroups:[""], Resources:["pods"], Verbs:["*"]}'),
-        ([Rule(("get",), ("",), ("*/log",))], [Rule(("get",), ("",), ("pods/log",))], ""),
+        ([PODS, AccessRule(("list",), ("",), ("pods",))], [AccessRule(("get", "list"), ("",), ("pods",))], ""),
+        ([AccessRule(("*",), ("*",), ("*",))], [AccessRule(("get",), ("a", "b"), ("c", "d/e"), ("n",))], ""),
+        ([PODS], [AccessRule(("*",), ("",), ("pods",))], '{APIGroups:[""], Resources:["pods"], Verbs:["*"]}'),
+        ([AccessRule(("get",), ("",), ("*/log",))], [AccessRule(("get",), ("",), ("pods/log",))], ""),
         (
-            [Rule(("get",), ("",), ("*/log",))],
-            [Rule(("get",), ("",), ("pods",))],
+            [AccessRule(("get",), ("",), ("*/log",))],
+            [AccessRule(("get",), ("",), ("pods",))],
             '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
         ),
         # Names: a rule for some covers no rule for all.
-        ([PODS], [Rule(("get",), ("",), ("pods",), ("a",))], ""),
+        ([PODS], [AccessRule(("get",), ("",), ("pods",), ("a",))], ""),
         (
-            [Rule(("get",), ("",), ("pods",), ("a",))],
+            [AccessRule(("get",), ("",), ("pods",), ("a",))],
             [PODS],
             '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
         ),
         (
-            [Rule(("get",), ("",), ("pods",), ("a",))],
-            [Rule(("get",), ("",), ("pods",), ("a", "b"))],
+            [AccessRule(("get",), ("",), ("pods",), ("a",))],
+            [AccessRule(("get",), ("",), ("pods",), ("a", "b"))],
             '{APIGroups:[""], Resources:["pods"], ResourceNames:["b"], Verbs:["get"]}',
         ),
         # What follows was printed by kube-apiserver for a user with pods and */log (get, list) and get on /x/*.
         (
-            [Rule(("get", "list"), ("",), ("pods", "*/log")), Rule(("get",), non_resource_urls=("/x/*",))],
-            [Rule(("get", "watch", "delete"), ("", "apps"), ("pods", "pods/log", "x/log"))],
+            [AccessRule(("get", "list"), ("",), ("pods", "*/log")), AccessRule(("get",), non_resource_urls=("/x/*",))],
+            [AccessRule(("get", "watch", "delete"), ("", "apps"), ("pods", "pods/log", "x/log"))],
             (
                 '{APIGroups:[""], Resources:["pods"], Verbs:["watch" "delete"]}\n'
                 '{APIGroups:[""], Resources:["pods/log"], Verbs:["watch" "delete"]}\n'
@@ -92,8 +92,8 @@ def test_what_a_rule_allows(rule: Rule, asked: Attributes, allowed: bool) -> Non
             ),
         ),
         (
-            [Rule(("get", "list"), ("",), ("pods", "*/log")), Rule(("get",), non_resource_urls=("/x/*",))],
-            [Rule(("get", "post"), non_resource_urls=("/x/y", "/z", "/x/*", "/x"))],
+            [AccessRule(("get", "list"), ("",), ("pods", "*/log")), AccessRule(("get",), non_resource_urls=("/x/*",))],
+            [AccessRule(("get", "post"), non_resource_urls=("/x/y", "/z", "/x/*", "/x"))],
             (
                 '{NonResourceURLs:["/x"], Verbs:["get"]}\n'
                 '{NonResourceURLs:["/x"], Verbs:["post"]}\n'
@@ -105,33 +105,33 @@ def test_what_a_rule_allows(rule: Rule, asked: Attributes, allowed: bool) -> Non
         ),
         (
             [PODS],
-            [Rule(("*",), ("*",), ("*",)), Rule(("get",), ("*",), ("*",))],
+            [AccessRule(("*",), ("*",), ("*",)), AccessRule(("get",), ("*",), ("*",))],
             '{APIGroups:["*"], Resources:["*"], Verbs:["*" "get"]}',
         ),
     ],
 )
-def test_what_rules_lack_of_others(owned: list[Rule], wanted: list[Rule], lacking: str) -> None:
+def test_what_rules_lack_of_others(owned: list[AccessRule], wanted: list[AccessRule], lacking: str) -> None:
     assert printed(missing(owned, wanted)) == lacking
 
 
 def test_full_authority_covers_everything() -> None:
-    wanted = [Rule(("a",), ("b",), ("c/d",), ("e",)), Rule(("get",), non_resource_urls=("/x/*",))]
+    wanted = [AccessRule(("a",), ("b",), ("c/d",), ("e",)), AccessRule(("get",), non_resource_urls=("/x/*",))]
     assert missing(FULL_AUTHORITY, [*wanted, *FULL_AUTHORITY]) == []
 
 
 def test_the_size_of_a_rule_is_the_number_of_its_parts() -> None:
     for rule in (
-        Rule(("a", "b"), ("c",), ("d", "e", "f"), ("g", "h")),
-        Rule(("a", "b"), ("c",), ("d", "e", "f")),
-        Rule(("a", "b"), non_resource_urls=("c", "d")),
-        Rule(("a",), (), ("b",)),
+        AccessRule(("a", "b"), ("c",), ("d", "e", "f"), ("g", "h")),
+        AccessRule(("a", "b"), ("c",), ("d", "e", "f")),
+        AccessRule(("a", "b"), non_resource_urls=("c", "d")),
+        AccessRule(("a",), (), ("b",)),
     ):
         assert rule.size() == len(list(rule.parts()))
 
 
 def test_comparing_has_a_limit() -> None:
-    owned = [Rule(("get",), ("",), (f"r{number}",)) for number in range(1000)]
-    wanted = [Rule(("list",), ("",), tuple(f"r{number}" for number in range(1001)))]
+    owned = [AccessRule(("get",), ("",), (f"r{number}",)) for number in range(1000)]
+    wanted = [AccessRule(("list",), ("",), tuple(f"r{number}" for number in range(1001)))]
     with pytest.raises(OverflowError):
         missing(owned, wanted)
     assert len(missing(owned[:900], wanted)) == 1001
@@ -145,8 +145,8 @@ def test_rules_of_a_role() -> None:
         ]
     }
     assert rules_of(role) == (
-        Rule(("get",), ("",), ("pods",), ("a",)),
-        Rule(("get",), non_resource_urls=("/x",)),
+        AccessRule(("get",), ("",), ("pods",), ("a",)),
+        AccessRule(("get",), non_resource_urls=("/x",)),
     )
     assert rules_of({"rules": None}) == ()
 
@@ -160,7 +160,7 @@ def test_texts_are_quoted_as_go_does() -> None:
 def test_long_rules_are_not_compared_word_by_word_for_minutes(field: str) -> None:
     """One rule may have as many words as a body of 3 MB: the server has to answer others meanwhile."""
     words = tuple(f"/{number}x*" for number in range(100_000))
-    rule = Rule(("get",), ("",), ("pods",))
+    rule = AccessRule(("get",), ("",), ("pods",))
     owned, wanted = (replace(rule, **{field: (last, *words)}) for last in ("a", "b"))
     began = process_time()
     with pytest.raises(OverflowError):
@@ -169,8 +169,8 @@ def test_long_rules_are_not_compared_word_by_word_for_minutes(field: str) -> Non
 
 
 def test_many_rules_are_not_compared_one_by_one_for_seconds() -> None:
-    owned = [Rule(("get",), ("",), (f"r{number}",)) for number in range(1000)]
-    wanted = [Rule(("list",), ("",), (f"r{number}",)) for number in range(30_000)]
+    owned = [AccessRule(("get",), ("",), (f"r{number}",)) for number in range(1000)]
+    wanted = [AccessRule(("list",), ("",), (f"r{number}",)) for number in range(30_000)]
     began = process_time()
     with pytest.raises(OverflowError):
         missing(owned, wanted)
@@ -178,5 +178,5 @@ def test_many_rules_are_not_compared_one_by_one_for_seconds() -> None:
 
 
 def test_who_may_do_everything_may_grant_large_roles() -> None:
-    wanted = [Rule(("get",), ("",), (f"r{number}",)) for number in range(20_000)]
+    wanted = [AccessRule(("get",), ("",), (f"r{number}",)) for number in range(20_000)]
     assert missing(FULL_AUTHORITY, wanted) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from typing import Any
 
@@ -14,59 +13,24 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from twisted.internet.task import Clock
 
 from extapi import User
-from extapi.authentication.base import AuthenticationError
+from extapi.authentication.authenticator import AuthenticationError
 from extapi.controlplane.access.tokens import Tokens, key_id
 from extapi.testing.memory import START
 from tests.unit.controlplane.access.conftest import ISSUER, Cluster, finished, key_pem
+from tests.unit.controlplane.access.tokencalls import (
+    ACCOUNTS,
+    SECRETS,
+    account,
+    bound,
+    packed,
+    parts,
+    request,
+    review,
+    secret,
+    token_of,
+)
 
-ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
-SECRETS = "/api/v1/namespaces/default/secrets"
 NOW = int(START)
-
-
-def account(cluster: Cluster, name: str = "s") -> str:
-    """Make one; its uid."""
-    made = cluster.send("POST", ACCOUNTS, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}})
-    return str(made.json()["metadata"]["uid"])
-
-
-def secret(cluster: Cluster, name: str = "sec", **metadata: Any) -> str:
-    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata}}
-    return str(cluster.send("POST", SECRETS, body).json()["metadata"]["uid"])
-
-
-def request(cluster: Cluster, spec: Any = None, metadata: Any = None, name: str = "s") -> tuple[int, Any]:
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec or {}}
-    answer = cluster.send("POST", f"{ACCOUNTS}/{name}/token", {**body, "metadata": metadata or {}})
-    return answer.status, answer.json()
-
-
-def token_of(cluster: Cluster, spec: Any = None) -> str:
-    status, made = request(cluster, spec)
-    assert status == 201
-    return str(made["status"]["token"])
-
-
-def bound(name: str = "sec", kind: str = "Secret", version: str = "v1", **more: str) -> dict[str, Any]:
-    return {"boundObjectRef": {"kind": kind, "apiVersion": version, "name": name, **more}}
-
-
-def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and claims."""
-    header, payload, _ = (base64.urlsafe_b64decode(part + "==") for part in token.split("."))
-    return json.loads(header), json.loads(payload)
-
-
-def packed(value: dict[str, Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
-
-
-def review(cluster: Cluster, token: str, **spec: Any) -> dict[str, Any]:
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token, **spec}}
-    answer = cluster.send("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)
-    assert answer.status == 201
-    status: dict[str, Any] = answer.json().get("status", {})
-    return status
 
 
 def user_of(cluster: Cluster, token: str) -> User | None:
@@ -114,16 +78,6 @@ def test_a_token_and_its_claims(cluster: Cluster) -> None:
     )
 
 
-def test_audiences_and_time_as_asked(cluster: Cluster) -> None:
-    account(cluster)
-    _, made = request(cluster, {"audiences": ["a", "b"], "expirationSeconds": 601}, {"name": "s", "labels": {"a": "b"}})
-    _, claims = parts(made["status"]["token"])
-    assert claims["aud"] == ["a", "b"]
-    assert claims["exp"] - claims["iat"] == 601
-    assert made["metadata"]["labels"] == {"a": "b"}
-    assert made["status"]["expirationTimestamp"] == "2023-11-14T22:23:21Z"
-
-
 def test_a_token_bound_to_a_secret(cluster: Cluster) -> None:
     account(cluster)
     uid = secret(cluster)
@@ -131,117 +85,6 @@ def test_a_token_bound_to_a_secret(cluster: Cluster) -> None:
         token = token_of(cluster, spec)
         assert parts(token)[1]["kubernetes.io"]["secret"] == {"name": "sec", "uid": uid}
         assert user_of(cluster, token) is not None
-
-
-@pytest.mark.parametrize(
-    ("spec", "metadata", "status", "text"),
-    [
-        (
-            {"expirationSeconds": 599},
-            {},
-            422,
-            (
-                'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: '
-                "may not specify a duration less than 10 minutes"
-            ),
-        ),
-        (
-            {"expirationSeconds": (1 << 32) + 1},
-            {},
-            422,
-            (
-                'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: '
-                "may not specify a duration larger than 2^32 seconds"
-            ),
-        ),
-        (bound("none"), {}, 404, 'secrets "none" not found'),
-        (bound(""), {}, 400, "Name parameter required."),
-        (
-            bound(uid="x"),
-            {},
-            409,
-            (
-                'Operation cannot be fulfilled on Secret "sec": the UID in the bound object reference (x) does not match the UID '
-                "in record. The object might have been deleted and then recreated"
-            ),
-        ),
-        (bound("none", "Pod"), {}, 404, 'pods "none" not found'),
-        (bound("none", "Node"), {}, 404, 'nodes "none" not found'),
-        (bound("c", "ConfigMap"), {}, 400, "cannot bind token to object of type /v1, Kind=ConfigMap"),
-        (bound("c", "Deployment", "apps/v1"), {}, 400, "cannot bind token to object of type apps/v1, Kind=Deployment"),
-        (bound("c", "Secret", "apps/v1"), {}, 400, "cannot bind token to object of type apps/v1, Kind=Secret"),
-        ({"boundObjectRef": {"name": "sec"}}, {}, 400, "cannot bind token to object of type /, Kind="),
-        (bound(".."), {}, 404, 'secrets ".." not found'),
-        (bound("../x"), {}, 404, 'secrets "../x" not found'),
-        (
-            {},
-            {"name": "other"},
-            422,
-            (
-                'TokenRequest.authentication.k8s.io "s" is invalid: metadata.name: Invalid value: "other": '
-                "must match the service account name if specified"
-            ),
-        ),
-    ],
-)
-def test_what_gets_no_token(cluster: Cluster, spec: Any, metadata: Any, status: int, text: str) -> None:
-    account(cluster)
-    secret(cluster)
-    got, made = request(cluster, spec, metadata)
-    assert (got, made["message"]) == (status, text)
-
-
-def test_the_longest_and_the_shortest_time(cluster: Cluster) -> None:
-    account(cluster)
-    assert [request(cluster, {"expirationSeconds": each})[0] for each in (600, 1 << 32)] == [201, 201]
-
-
-def test_a_request_for_another_account(cluster: Cluster) -> None:
-    uid = account(cluster)
-    assert request(cluster, name="missing")[1]["message"] == 'serviceaccounts "missing" not found'
-    assert request(cluster, metadata={"uid": uid})[0] == 201
-    status, made = request(cluster, metadata={"uid": "other"})
-    assert (status, made["message"]) == (
-        409,
-        (
-            'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "s": the UID in the token request (other) '
-            f"does not match the UID of the service account ({uid})"
-        ),
-    )
-
-
-def test_a_review_of_a_good_token(cluster: Cluster) -> None:
-    uid = account(cluster)
-    token = token_of(cluster)
-    user = {
-        "username": "system:serviceaccount:default:s",
-        "uid": uid,
-        "groups": ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"],
-        "extra": {"authentication.kubernetes.io/credential-id": [f"JTI={parts(token)[1]['jti']}"]},
-    }
-    assert review(cluster, token) == {"authenticated": True, "user": user, "audiences": [ISSUER]}
-    # What follows a space does not belong to the token, as in a header.
-    assert review(cluster, f"{token} x")["authenticated"] is True
-    other = token_of(cluster, {"audiences": ["a", "b"]})
-    assert review(cluster, other, audiences=["b", "a", "c"])["audiences"] == ["b", "a"]
-
-
-def test_a_review_of_a_bad_token(cluster: Cluster) -> None:
-    account(cluster)
-    token = token_of(cluster)
-    assert review(cluster, token, audiences=["x"]).get("error") == (
-        f'[invalid bearer token, token audiences ["{ISSUER}"] is invalid for the target audiences ["x"]]'
-    )
-    other = token_of(cluster, {"audiences": ["a", "b"]})
-    found = review(cluster, other)
-    assert found.get("error") == (
-        f'[invalid bearer token, token audiences ["a" "b"] is invalid for the target audiences ["{ISSUER}"]]'
-    )
-    assert not found.get("authenticated")
-    assert review(cluster, "x").get("error") == "invalid bearer token"
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": ""}}
-    answer = cluster.send("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)
-    assert (answer.status, answer.json()["message"]) == (400, "token is required for TokenReview in authentication")
 
 
 BROKEN = "go-jose/go-jose: error in cryptographic primitive"

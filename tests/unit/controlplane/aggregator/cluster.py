@@ -23,23 +23,22 @@ from zope.interface import implementer
 
 from extapi import Api, Group
 from extapi.api.user import User
+from extapi.authentication.authenticator import UnionAuthenticator
 from extapi.authentication.loopback import Loopback
-from extapi.authentication.settings import Settings
-from extapi.authentication.union import Union
-from extapi.client.base import Request
+from extapi.authentication.trust import TrustSettings
 from extapi.client.kube import Client, Obj, ResourceName
 from extapi.client.tls import UpstreamTls
+from extapi.client.transport import ClientRequest
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.kinds.apiregistration import API_SERVICE
 from extapi.controlplane.kinds.services import SERVICE
-from extapi.listener.call import Call
+from extapi.http.request import Request
 from extapi.listener.listener import Listener
 from extapi.listener.tls import ServingCertificate
-from extapi.server.generic import Server
-from extapi.server.version import version_info
+from extapi.privatereactor import drive
+from extapi.server.server import Server
 from extapi.storage.memory import MemoryBackend
 from extapi.testing.memory import AllowAll
-from extapi.testing.reactor import drive
 from tests.certificates import CLIENT, SERVER, Issued, authority
 
 T = TypeVar("T")
@@ -54,7 +53,7 @@ GROUP_VERSION = "/apis/shop.example.com/v1"
 class Everybody:
     """Who comes over the network is Jane."""
 
-    async def authenticate(self, call: Call) -> User | None:
+    async def authenticate(self, call: Request) -> User | None:
         del call
         return JANE
 
@@ -222,11 +221,10 @@ class Cluster:
             Api(Group("", SERVICE), Group("apiregistration.k8s.io", API_SERVICE)),
             MemoryBackend(reactor),
             reactor,
-            authenticator=Union([Loopback("secret"), Everybody()]),
-            settings=Settings(),
+            authenticator=UnionAuthenticator([Loopback("secret"), Everybody()]),
+            settings=TrustSettings(),
             authorizer=AllowAll(),
             secret="secret",
-            version=version_info(),
             builtin=[self.aggregator],
             front=self.aggregator.front,
         )
@@ -396,7 +394,7 @@ class Cluster:
         """An in-process GET."""
 
         async def answered() -> tuple[int, dict[str, str], bytes]:
-            reply = await self.server.transport().send(Request("GET", path, headers=headers))
+            reply = await self.server.transport().send(ClientRequest("GET", path, headers=headers))
             return reply.status, dict(reply.headers), await reply.read()
 
         return self.run(answered())

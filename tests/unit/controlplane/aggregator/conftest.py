@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from extapi.testing.reactor import private_reactor
+from extapi.privatereactor import private_reactor
 from tests.unit.controlplane.aggregator.cluster import Backend, Cluster
 
 

@@ -1,4 +1,4 @@
-"""Merged discovery: order, freshness, and how servers are asked (spec C7-C17, D11-D13, D17)."""
+"""Merged discovery: order, freshness, and how servers are asked (behaviour C7-C17, D11-D13, D17)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from extapi.controlplane.aggregator.discovery import Discovery, converted
-from extapi.controlplane.aggregator.services import APIService
+from extapi.controlplane.aggregator.discovery import MergedDiscovery, converted
+from extapi.controlplane.aggregator.services import APIServiceInfo
 from extapi.errors import NotFound
 from tests.unit.client.building import run
 from tests.unit.controlplane.aggregator.cluster import API_SERVICES, GROUP_VERSION, NAME, Backend, Cluster, Seen, answer
@@ -67,7 +67,7 @@ def test_groups_are_in_the_order_of_their_apiservices(cluster: Cluster) -> None:
     listed = json.loads(body)
     assert headers["content-type"] == "application/json"
     assert listed["kind"] == "APIGroupList"
-    assert listed["apiVersion"] == "v1"  # seen on kube-apiserver 1.36.3; servers behind it leave it out (spec C7)
+    assert listed["apiVersion"] == "v1"  # seen on kube-apiserver 1.36.3; servers behind it leave it out (behaviour C7)
     assert [group["name"] for group in listed["groups"]] == names
     high = listed["groups"][1]
     assert high == {
@@ -201,7 +201,7 @@ def test_a_server_that_speaks_only_by_version(cluster: Cluster, backend: Backend
 
 
 def test_a_subresource_without_a_parent_makes_one() -> None:
-    service = APIService("v1.g", "g", "v1", 1, 1, None)
+    service = APIServiceInfo("v1.g", "g", "v1", 1, 1, None)
     scale = {"name": "a/scale", "namespaced": False, "kind": "Scale", "group": "autoscaling", "version": "v1"}
     found = converted(service, {"resources": [scale, {"name": "b", "kind": "B", "shortNames": ["x"]}]})
     assert found["resources"] == [
@@ -265,7 +265,7 @@ def test_a_control_plane_without_the_core_group() -> None:
             raise NotFound.path()
         return b'{"items":[{"metadata":{"name":"g"},"versions":[{"version":"v1"}]}]}'
 
-    discovery = Discovery(local, list, {})
+    discovery = MergedDiscovery(local, list, {})
     assert not run(discovery.has_core())
     assert run(discovery.own()) == [("g", "v1")]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from extapi.api.user import User
-from extapi.client.base import TransportError
+from extapi.client.transport import TransportError
 from extapi.controlplane.aggregator.headers import identity, request_bytes
 
 

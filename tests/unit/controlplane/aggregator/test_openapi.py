@@ -1,4 +1,4 @@
-"""Merged OpenAPI documents: what is taken of other servers', and that a broken one hurts nobody (spec D14-D16)."""
+"""Merged OpenAPI documents: what is taken of other servers', and that a broken one hurts nobody (behaviour D14-D16)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from extapi.controlplane.aggregator.openapi import Swagger, merge, part_of
-from extapi.controlplane.aggregator.services import APIService
+from extapi.controlplane.aggregator.openapi import MergedSwagger, merge, part_of
+from extapi.controlplane.aggregator.services import APIServiceInfo
 from tests.unit.controlplane.aggregator.cluster import GROUP_VERSION, NAME, Backend, Cluster, Seen, answer
 
-SERVICE = APIService(NAME, "shop.example.com", "v1", 1000, 15, None)
+SERVICE = APIServiceInfo(NAME, "shop.example.com", "v1", 1000, 15, None)
 KEY = GROUP_VERSION.removeprefix("/")
 INDEX = {"paths": {KEY: {"serverRelativeURL": f"/openapi/v3/{KEY}?hash=ABC"}, "apis/other/v1": {}}}
 
@@ -145,7 +145,7 @@ def test_an_accept_that_nobody_can_meet(cluster: Cluster) -> None:
 
 def test_definitions_that_differ_get_another_name_and_those_that_do_not_are_one() -> None:
     one = part_of(swagger(Widget={"a": reference("Part")}, Part={"x": 1, "y": 2}), SERVICE)
-    merged = Swagger()
+    merged = MergedSwagger()
     for definitions, path in (
         ({"Widget": {"a": reference("Part")}, "Part": {"y": 2, "x": 1}}, "/p"),
         ({"Widget": {"a": reference("Part")}, "Part": {"x": 3}}, "/q"),
@@ -163,7 +163,7 @@ def test_definitions_that_differ_get_another_name_and_those_that_do_not_are_one(
 
 def test_what_differs_in_its_kinds_alone_is_the_same_definition() -> None:
     """DeleteOptions names the groups of its server (``deepEqualDefinitionsModuloGVKs`` of kube-openapi)."""
-    merged = Swagger()
+    merged = MergedSwagger()
     for group in ("", "shop.example.com"):
         options = {"type": "object", "x-kubernetes-group-version-kind": [{"group": group, "kind": "DeleteOptions"}]}
         merge(merged, json.dumps({"paths": {}, "definitions": {"DeleteOptions": options}}).encode())
@@ -180,7 +180,7 @@ def test_parameters_are_merged_as_definitions_are() -> None:
 
     own = part_of(part("a", "one"), SERVICE)
     assert (set(own.parameters), set(own.definitions)) == ({"pretty-x"}, {"Patch"})
-    merged = Swagger()
+    merged = MergedSwagger()
     for name, text in (("a", "one"), ("b", "one"), ("c", "two")):
         merge(merged, part(name, text))
     assert set(merged.parameters) == {"pretty-x", "pretty-x_v2", "unused-x"}

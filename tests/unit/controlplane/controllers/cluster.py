@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from extapi import Api, Group, Kind, Object, Version
-from extapi.api.native import Native
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.core import CONFIG_MAP, NAMESPACE, service_account
 from extapi.controlplane.kinds.rbac import CLUSTER_ROLE
 from extapi.testing import InMemoryServer, serve
@@ -39,7 +39,7 @@ WIDGETS = Group(
         "Gadget",
         versions={"v1": Version(Gadget)},
         storage="v1",
-        native=Native(without=frozenset({"deletecollection"})),
+        behaviour=built_in(without=frozenset({"deletecollection"})),
     ),
 )
 

@@ -10,7 +10,8 @@ import pytest
 
 from extapi.controlplane.controllers.namespaces import NamespaceController
 from extapi.errors import ServiceUnavailable
-from extapi.listener.call import Call, Handler, Response
+from extapi.http.request import Request
+from extapi.http.response import Handler, Response
 from extapi.testing import InMemoryServer
 from tests.unit.controlplane.controllers.cluster import MERGE, ROOT, cluster, create
 
@@ -96,7 +97,7 @@ class Stale:
         self.stale = True
 
     def front(self, handler: Handler) -> Handler:
-        async def answer(call: Call) -> Response:
+        async def answer(call: Request) -> Response:
             response = await handler(call)
             if call.info.path != "/apis" or not self.stale or not isinstance(response.body, bytes):
                 return response
@@ -172,7 +173,7 @@ class Odd:
         self.odd = True
 
     def front(self, handler: Handler) -> Handler:
-        async def answer(call: Call) -> Response:
+        async def answer(call: Request) -> Response:
             response = await handler(call)
             if call.info.path == self.path and call.method == "GET" and self.odd:
                 assert isinstance(response.body, bytes | list)
@@ -239,7 +240,7 @@ def test_a_namespace_waits_for_discovery_that_does_not_answer() -> None:
     away = [True]
 
     def front(handler: Handler) -> Handler:
-        async def answer(call: Call) -> Response:
+        async def answer(call: Request) -> Response:
             if call.info.path == "/apis" and away:
                 raise ServiceUnavailable("away")
             return await handler(call)

@@ -10,7 +10,8 @@ import pytest
 from extapi.controlplane.controllers.roles import RoleAggregationController, aggregated
 from extapi.controlplane.kinds import rbac as kinds
 from extapi.errors import BadRequest, NotFound
-from extapi.listener.call import Call, Handler, Response
+from extapi.http.request import Request
+from extapi.http.response import Handler, Response
 from tests.unit.controlplane.controllers.cluster import MERGE, cluster, create
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
@@ -110,7 +111,7 @@ def test_a_role_that_has_gone_meanwhile_is_no_more_work() -> None:
     asked: list[str] = []
 
     def front(handler: Handler) -> Handler:
-        async def answer(call: Call) -> Response:
+        async def answer(call: Request) -> Response:
             if call.method == "PATCH":
                 asked.append(call.info.path)
                 raise NotFound.named("clusterroles", "rbac.authorization.k8s.io", "sum")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from extapi.codec.protobuf import unwrap
-from extapi.controlplane.protobuf import EVENTS
+from extapi.controlplane.builtin.protobuf import unwrap
+from extapi.controlplane.kinds.messages import EVENTS
 from extapi.testing import InMemoryServer, serve
 from tests.unit.controlplane.kinds.served import stored_kinds
 

@@ -10,7 +10,7 @@ from extapi import NAMESPACED, Kind
 from extapi.controlplane.kinds import authentication, authorization
 from extapi.controlplane.kinds.parts import review
 from extapi.testing import serve
-from extapi.testing.memory import Answer, InMemoryServer
+from extapi.testing.memory import InMemoryServer, ServerResponse
 from tests.unit.controlplane.kinds.served import stored_kinds
 
 NAMESPACES = "/api/v1/namespaces"
@@ -35,7 +35,7 @@ def made(server: InMemoryServer, path: str, **obj: Any) -> dict[str, Any]:
     return found
 
 
-def message(answer: Answer) -> str:
+def message(answer: ServerResponse) -> str:
     return str(json.loads(answer.body)["message"])
 
 
@@ -90,7 +90,7 @@ def test_reviews_are_only_created_and_only_one_of_them_in_a_namespace() -> None:
         "selfsubjectaccessreviews": "Cluster",
         "selfsubjectrulesreviews": "Cluster",
     }
-    assert all(kind.serves is answers and not kind.status for kind in kinds)
+    assert all(kind.rest is answers and not kind.status for kind in kinds)
 
 
 def test_a_namespace_stays_until_it_is_finalized(server: InMemoryServer) -> None:

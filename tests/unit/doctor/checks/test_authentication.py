@@ -1,4 +1,4 @@
-"""What the ConfigMap means: spec A1-A18."""
+"""What the ConfigMap means: behaviour A1-A18."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from extapi.authentication.settings import HeaderNames, Settings, TrustRefused
+from extapi.authentication.trust import HeaderNames, TrustRefused, TrustSettings
 from extapi.doctor.finding import Severity
-from extapi.listener.call import RequestInfo
+from extapi.http.request import RequestInfo
 from extapi.server.health import Health, NamedCheck
 from tests.certificates import authority, bundle
 from tests.unit.client.building import call
@@ -94,7 +94,7 @@ UNAUTHORIZED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("refused", UNAUTHORIZED)
 def test_allowed_names_while_a_server_refuses_the_proxy(refused: dict[str, Any]) -> None:
-    """Whether the proxy has such a name, nobody can see from here (spec A17)."""
+    """Whether the proxy has such a name, nobody can see from here (behaviour A17)."""
     assert one(HEADERS).severity is Severity.OK
     finding = one(HEADERS, **having(requestheader_allowed_names='["nobody"]'), **refused)
     assert finding.severity is Severity.WARNING
@@ -111,7 +111,7 @@ def test_a_list_that_is_none() -> None:
 
 
 def test_the_same_authority_for_users_and_proxies() -> None:
-    """A warning while a common name stands between them, and a hole without one (spec A17)."""
+    """A warning while a common name stands between them, and a hole without one (behaviour A17)."""
     same = having(requestheader_client_ca_file=bundle(PROXY_CA, USERS_CA).decode())
     finding = one(SAME, **same)
     assert finding.severity is Severity.WARNING
@@ -146,7 +146,7 @@ def test_users_whose_authority_the_front_proxys_has_issued() -> None:
 
 def test_what_a_server_does_not_follow() -> None:
     """Only the server knows what was in force before."""
-    settings = Settings()
+    settings = TrustSettings()
     names = HeaderNames(("x-remote-user",), (), ("x-remote-group",), ("x-remote-extra-",), ("front-proxy-client",))
     settings.use_names(names)
     with pytest.raises(TrustRefused):

@@ -93,7 +93,7 @@ UNAUTHORIZED = registered(
 
 
 def test_a_proxy_that_is_not_trusted_is_compared_with_what_the_config_map_names() -> None:
-    """Spec A16, A17: its issuer, and its common name."""
+    """Behaviour A16, A17: its issuer, and its common name."""
     nobody = reading(config_map(requestheader_allowed_names='["nobody", "{else}"]'))
     finding = one(CHECK, config_map=nobody, **UNAUTHORIZED)
     assert "is the common name of --proxy-client-cert-file of kube-apiserver one of: nobody, {else}?" in finding.do

@@ -120,7 +120,7 @@ def test_an_expired_certificate_that_is_not_needed() -> None:
     finding = one(DATES, served=more)
     assert finding.severity is Severity.WARNING
     assert "presents CN=old" in finding.saw
-    assert "take it out of --tls-cert-file" in finding.do
+    assert "remove it from --tls-cert-file" in finding.do
     # Without a caBundle the system's roots decide, and nobody here knows them.
     assert one(DATES, served=more, **registered(caBundle=None)).severity is Severity.ERROR
     # The leaf itself is always needed, also beside another that is not.
@@ -143,7 +143,7 @@ def test_an_error_is_not_hidden_by_a_warning() -> None:
 @pytest.mark.parametrize(
     ("pem", "moment", "severity", "words"),
     [
-        (b"none", NOW, Severity.ERROR, "no certificates in PEM"),
+        (b"none", NOW, Severity.ERROR, "not PEM certificates"),
         (unreadable(CA), NOW, Severity.ERROR, "7 is not a valid X509 version"),
         (authority("old", expired=True).pem, NOW, Severity.ERROR, "every certificate of the caBundle has expired"),
         (bundle(authority("old", expired=True), CA), NOW, Severity.WARNING, "CN=old has expired"),
@@ -175,7 +175,7 @@ def test_who_is_reached_here_may_be_another() -> None:
     leaf = CA.leaf("printer", san=["printer"], eku=SERVER)
     finding = one(NAMES, served=served(leaf, given=False))
     assert finding.severity is Severity.UNKNOWN
-    assert "kube-apiserver says that all is well" in finding.wrong
+    assert "kube-apiserver finds nothing wrong" in finding.wrong
     failing = registered(condition={"status": "False", "reason": "FailedDiscoveryCheck"})
     assert one(NAMES, served=served(leaf, given=False), **failing).severity is Severity.ERROR
 
@@ -183,7 +183,7 @@ def test_who_is_reached_here_may_be_another() -> None:
 @pytest.mark.parametrize(
     ("tried", "why"),
     [
-        ([], "there is no address that could be reached from here"),
+        ([], "no address can be reached from here"),
         (
             [Served("10.1.0.3:8443", False, failure="nothing within 3 seconds")],
             "not reachable from here: 10.1.0.3:8443: nothing",
@@ -227,7 +227,7 @@ def test_no_time_was_left() -> None:
     ]
     finding = one(CHAIN, served={REFERENCE: tried})
     assert finding.severity is Severity.UNKNOWN
-    assert "the time of the whole run is over" in finding.wrong
+    assert "the time for the whole run is over" in finding.wrong
     assert "--timeout" in finding.do
 
 

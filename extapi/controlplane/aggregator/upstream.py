@@ -1,0 +1,196 @@
+"""An upstream server and the kept-alive HTTP/1.1 connections to it: requests as bytes, responses in pieces.
+
+Leaner than :mod:`extapi.client.http`, and able to upgrade a connection. Bounds the number of connections and the time
+to establish one; the deadline of a request is the caller's. Knows nothing of Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet import error as network
+from twisted.internet.defer import CancelledError
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
+from twisted.internet.protocol import Factory
+from twisted.protocols.tls import TLSMemoryBIOFactory
+
+from extapi import TransportError
+from extapi.client.tls import UpstreamTls
+from extapi.client.transport import ConnectionLost
+from extapi.controlplane.aggregator.upstreamconnection import UpstreamConnection
+from extapi.controlplane.aggregator.upstreamresponse import UpstreamResponse
+
+CONNECT, HANDSHAKE = 10.0, 10.0
+"""Seconds for TCP to connect, and for TLS after that."""
+IDLE, IDLE_SECONDS = 32, 30.0
+"""Idle connections to keep, and seconds to keep them; servers close theirs after 60 or more."""
+CONNECTIONS = 2000
+"""Connections per server; further requests fail."""
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOOPBACK = ("127.0.0.1", "::1")
+
+
+class Upstream:
+    """The server at ``host`` (a name or IP address) and ``port``, and the connections to it.
+
+    ``reactor`` provides IReactorTCP, IReactorTime and host name resolution.
+    """
+
+    def __init__(self, reactor: Any, host: str, port: int, tls: UpstreamTls) -> None:
+        self._reactor = reactor
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self._idle: list[UpstreamConnection] = []
+        self._open: set[UpstreamConnection] = set()
+        self._connecting = 0
+        self._sweep: Any = None
+        self._closed = False
+        self._retired = False
+
+    async def send(self, method: str, request: bytes, *, dedicated: bool = False) -> UpstreamResponse:
+        """Send a whole request, head and body, and wait for the head of the response.
+
+        If the server closed an idle connection just before it was used, the request is sent again on another one,
+        provided that its method is safe. Cancelling ends the connection.
+
+        Args:
+            method: The method in ``request``.
+            request: The bytes to send.
+            dedicated: Use a new connection and never reuse it; needed to upgrade.
+
+        Raises:
+            TransportError: No response arrived.
+        """
+        while self._idle and not dedicated:
+            try:
+                return await self._idle.pop().send(method, request)
+            except ConnectionLost:
+                if method not in _SAFE:
+                    raise
+        connection = await self._connect()
+        return await connection.send(method, request, dedicated=dedicated)
+
+    def close(self) -> None:
+        """End every connection."""
+        self._closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        for connection in list(self._open):
+            connection.abort()
+
+    def retire(self) -> None:
+        """Keep no connections any more: idle ones end now, the others after their response. Requests still work."""
+        self._retired = True
+        for connection in self._idle[:]:
+            connection.abort()
+
+    # -- for connections
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Any:
+        """Call in ``seconds`` seconds."""
+        return self._reactor.callLater(seconds, call)
+
+    def keep(self, connection: UpstreamConnection) -> None:
+        """Take back a connection that is free for another request."""
+        if self._closed or self._retired or len(self._idle) >= IDLE:
+            connection.abort()
+            return
+        connection.since = self._reactor.seconds()
+        self._idle.append(connection)
+        if self._sweep is None:
+            self._sweep = self._reactor.callLater(IDLE_SECONDS, self._swept)
+
+    def forget(self, connection: UpstreamConnection) -> None:
+        """Drop a connection that has ended."""
+        self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+    def describe(self, error: BaseException | None) -> str:
+        """Describe a network error, in the words of Go's net and tls packages where it has some."""
+        host = _LOOPBACK[0] if self.host == "localhost" else f"[{self.host}]" if ":" in self.host else self.host
+        where = f"{host}:{self.port}"
+        if isinstance(error, network.ConnectionRefusedError):
+            return f"dial tcp {where}: connect: connection refused"
+        if isinstance(error, network.DNSLookupError):
+            return f"dial tcp: lookup {self.host}: no such host"
+        if isinstance(error, network.TimeoutError):
+            return f"dial tcp {where}: i/o timeout"
+        if self.tls.problem:
+            return f"tls: failed to verify certificate: x509: {self.tls.problem}"
+        if type(error).__module__.startswith("OpenSSL") and error is not None and error.args and error.args[0]:
+            return f"tls: {error.args[0][-1][-1]}"
+        return " ".join(str(error).split())
+
+    async def _connect(self) -> UpstreamConnection:
+        if self._closed:
+            raise TransportError("closed")
+        if len(self._open) + self._connecting >= CONNECTIONS:
+            raise TransportError(f"more than {CONNECTIONS} connections to {self.host}:{self.port}")
+        self._connecting += 1
+        try:
+            connection = await self._dialled()
+        finally:
+            self._connecting -= 1
+        self._open.add(connection)
+        late = self._reactor.callLater(HANDSHAKE, self._late, connection)
+        try:
+            await connection.secured
+        except CancelledError:
+            connection.abort()
+            raise
+        finally:
+            if late.active():
+                late.cancel()
+        return connection
+
+    async def _dialled(self) -> UpstreamConnection:
+        factory: Any = Factory
+        made = factory.forProtocol(lambda: UpstreamConnection(self))
+        made.noisy = False
+        first: Exception | None = None
+        for endpoint in self._endpoints():
+            wrapped = TLSMemoryBIOFactory(self.tls, True, made, clock=self._reactor)  # type: ignore[arg-type]  # Twisted's annotation wants a wrapping factory
+            wrapped.noisy = False
+            try:
+                protocol = await endpoint.connect(wrapped)
+            except (network.ConnectError, network.DNSLookupError, network.TimeoutError, ValueError) as error:
+                first = first or error
+                continue
+            except network.ConnectingCancelledError as error:
+                raise CancelledError from error  # like any other Deferred; this one has its own error
+            connection: UpstreamConnection = protocol.wrappedProtocol
+            return connection
+        raise TransportError(self.describe(first)) from first
+
+    def _endpoints(self) -> list[Any]:
+        four: Any = TCP4ClientEndpoint
+        six: Any = TCP6ClientEndpoint
+        if self.host == "localhost":  # RFC 6761, section 6.3; asking the resolver takes a thread
+            return [
+                four(self._reactor, _LOOPBACK[0], self.port, CONNECT),
+                six(self._reactor, _LOOPBACK[1], self.port, CONNECT),
+            ]
+        if self.host.replace(".", "").isdigit():
+            return [four(self._reactor, self.host, self.port, CONNECT)]
+        if ":" in self.host:
+            return [six(self._reactor, self.host, self.port, CONNECT)]
+        named: Any = HostnameEndpoint
+        return [named(self._reactor, self.host, self.port, timeout=CONNECT)]
+
+    def _late(self, connection: UpstreamConnection) -> None:
+        if not connection.secured.called:
+            connection.secured.errback(TransportError("net/http: TLS handshake timeout"))
+        connection.abort()
+
+    def _swept(self) -> None:
+        self._sweep = None
+        now = self._reactor.seconds()
+        for connection in [each for each in self._idle if now - each.since >= IDLE_SECONDS]:
+            connection.abort()
+        if self._idle:
+            self._sweep = self._reactor.callLater(IDLE_SECONDS / 2, self._swept)

@@ -1,0 +1,97 @@
+"""One stored kind with all that reading and writing it takes, and the retry on conflict that updates and deletes share.
+
+Responsible for: what the backend says as API errors, and which object an attempt starts from. Must not know admission or
+validation. Source: ``k8s.io/apiserver/pkg/storage/etcd3/store.go`` GuaranteedUpdate.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeVar
+
+from extapi.api.timestamp import format_timestamp
+from extapi.api.types import Obj
+from extapi.clock import Clock
+from extapi.errors import ApiError, Conflict, NotFound, RequestTooLarge
+from extapi.registry.base import RequestScope
+from extapi.registry.served import ServedKind
+from extapi.storage.base import KeyValue, RevisionConflict
+from extapi.watch.cache import ResourceCache
+
+Outcome = TypeVar("Outcome")
+
+MAX_OBJECT = 6 * 1024 * 1024
+"""Bytes of an object in the store: twice those of a body, since escapes and defaults take some.
+
+The bound on bodies is not enough: each patch and conversion can make an object larger. etcd's bound is 1.5 MiB.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The storage of one kind: its cache, and what objects get from the server."""
+
+    kind: ServedKind
+    cache: ResourceCache
+    clock: Clock
+    random: Random
+    """For generated names."""
+
+    def timestamp(self) -> str:
+        """Now, as ``metav1.Time`` writes it: UTC, whole seconds, ``Z``."""
+        return format_timestamp(self.clock.seconds())
+
+    def new_uid(self) -> str:
+        """A UUID version 4."""
+        return str(uuid.uuid4())
+
+    def conflict(self, name: str, why: str = Conflict.MODIFIED) -> Conflict:
+        """The 409 of a lost race, or of a precondition that does not hold."""
+        return Conflict.on(self.kind.kind.plural, self.kind.group, name, why)
+
+    async def retried(
+        self, operation: str, scope: RequestScope, name: str, attempt: Callable[[KeyValue], Awaitable[Outcome]]
+    ) -> Outcome:
+        """The result of ``attempt`` on the live object, which is called again after each conflict (behaviour K3).
+
+        The first attempt is made on the cached object. If it fails, and the store has a newer one, it is repeated on that.
+
+        Raises:
+            NotFound: The object does not exist.
+            ApiError: The last attempt failed.
+        """
+        key = self.kind.layout.key(scope.namespace, name)
+        cached = self.cache.peek(scope.namespace, name)
+        fresh = cached is None
+        live = await self.cache.live(operation, key) if cached is None else KeyValue(key, cached.value, cached.revision)
+        while live is not None:
+            try:
+                return await attempt(live)
+            except RevisionConflict as conflict:
+                live, fresh = conflict.live, True
+            except ApiError:
+                newest = None if fresh else await self.cache.live(operation, key)
+                if fresh or (newest is not None and newest.revision == live.revision):
+                    raise
+                live, fresh = newest, True
+        raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
+
+    def check_size(self, value: bytes, before: bytes = b"") -> None:
+        """Check the size of an object; ``before``: the bytes that are stored now.
+
+        Raises:
+            RequestTooLarge: It has grown beyond :data:`MAX_OBJECT`.
+        """
+        if len(value) > max(MAX_OBJECT, len(before)):
+            raise RequestTooLarge(f"the object would take {len(value)} bytes, the limit is {MAX_OBJECT}")
+
+
+def with_revision(obj: Obj, revision: int) -> Obj:
+    """The object with its resourceVersion; 0: without, as in a dry run of a create."""
+    metadata: dict[str, Any] = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    if revision:
+        metadata["resourceVersion"] = str(revision)
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,57 @@
+"""A compiled schema: made once per version of a kind, then used on every object that is read or written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extapi.errors import FieldError
+from extapi.schema.default import defaulter, null_dropper
+from extapi.schema.embedded import coerce_embedded, holds_embedded
+from extapi.schema.prune import pruner
+from extapi.schema.structural import Structural
+from extapi.schema.validate import validator
+
+
+class Schema:
+    """The three operations of a structural schema, in the order of behaviour J19: prune, default, validate.
+
+    Immutable. It is for whole objects, and does not look at ``metadata``, ``apiVersion`` and ``kind``.
+    """
+
+    __slots__ = ("_embeds", "default", "drop_nulls", "prune", "structural", "validate_against")
+
+    def __init__(self, structural: Structural) -> None:
+        self.structural = structural
+        self._embeds = holds_embedded(structural)
+        self.prune = pruner(structural)
+        """Removes unknown fields in place; returns their sorted paths."""
+        self.default = defaulter(structural)
+        """Drops meaningless nulls and fills in defaults, in place."""
+        self.drop_nulls = null_dropper(structural)
+        """Drops meaningless nulls, in place."""
+        self.validate_against = validator(structural)
+
+    def prune_and_default(self, obj: dict[str, Any]) -> list[str]:
+        """Prune, then default, in place, as for every object that enters or leaves the store.
+
+        Returns:
+            The paths of unknown fields.
+        """
+        unknown = self.prune(obj)
+        self.default(obj)
+        return unknown
+
+    def coerce_embedded(self, obj: dict[str, Any]) -> list[str]:
+        """Coerce the metadata of embedded objects, in place. Only for what clients send.
+
+        Returns:
+            The paths of unknown fields in it.
+
+        Raises:
+            BadRequest: Something in it has the wrong type.
+        """
+        return coerce_embedded(obj, self.structural) if self._embeds else []
+
+    def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
+        """The errors of ``obj``; with ``old``, unchanged values are not checked."""
+        return self.validate_against(obj, old)

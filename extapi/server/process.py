@@ -1,0 +1,136 @@
+"""An extension server's process from start to stop: its cluster, its store, the server (behaviour H11, H12, H15)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import structlog
+from OpenSSL import SSL
+
+from extapi.admission.namespaces import NamespaceLifecycle
+from extapi.api.definition import Api
+from extapi.client.informer import Informer
+from extapi.client.kube import ResourceName
+from extapi.listener.state import Describe, Limits, OnFinished
+from extapi.listener.tls import ServingCertificate, self_signed
+from extapi.server.delegation import ClusterAccess, DelegatedAuth
+from extapi.server.health import NamedCheck
+from extapi.server.options import ServerOptions
+from extapi.server.server import Server
+from extapi.server.serving import Serving, name_authorities
+from extapi.storage.url import open_backend
+
+NAMESPACES = ResourceName("", "v1", "namespaces")
+_READYZ = frozenset({"readyz"})
+
+
+class ServerProcess:
+    """One server process: :meth:`run` starts it and returns after :meth:`stop`.
+
+    Args:
+        api: What to serve.
+        options: How.
+        reactor: The reactor.
+        access_log: Is called after each request.
+        describe: Describes an author's exception to the client; for development only.
+
+    Raises:
+        CertificateError: The serving certificate cannot be used.
+        CredentialsError: There are no usable credentials for the cluster.
+        DeclarationError: The API cannot be served.
+        UnusableFile: The file of the store cannot be used.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        options: ServerOptions,
+        reactor: Any,
+        access_log: OnFinished,
+        *,
+        describe: Describe | None = None,
+    ) -> None:
+        self._log = structlog.get_logger("extapi.server")
+        self._random = Random()  # noqa: S311 - for names and delays, nothing secret
+        tls = _serving_certificate(options, reactor)
+        self._cluster = ClusterAccess(reactor, options)
+        self._auth = DelegatedAuth(reactor, options, self._cluster, random=self._random)
+        name_authorities(tls, self._auth.settings)
+        core = self._cluster.client(None, "kubeconfig")
+        self._namespaces = Informer(core, NAMESPACES, clock=reactor, jitter=self._random.random)
+        server = Server(
+            api,
+            open_backend(options.storage, reactor),
+            reactor,
+            authenticator=self._auth.authenticator,
+            settings=self._auth.settings,
+            authorizer=self._auth.authorizer,
+            secret=self._auth.secret,
+            builtin=[
+                NamespaceLifecycle(cache=self._namespaces, live=lambda name: core.get(NAMESPACES, name), clock=reactor),
+            ],
+            checks=self._checks(),
+            log_health=self._log_health,
+            pool=reactor.getThreadPool(),
+            reads=options.reads,
+            writes=options.writes,
+            reauthorize=options.watch_reauthorize,
+            random=self._random,
+            describe=describe,
+            cluster=self._cluster.for_authors(),
+        )
+        self._serving = Serving(
+            server,
+            reactor,
+            tls=tls,
+            interface=options.bind_address,
+            port=options.secure_port,
+            limits=Limits(request=options.request_timeout),
+            access_log=access_log,
+            delay=options.shutdown_delay,
+            describe=describe,
+        )
+
+    async def run(self) -> int:
+        """Serve until stopped; the exit status.
+
+        Raises:
+            LookupFailed: The ConfigMap with the trust cannot be read.
+            BundleError: A CA bundle cannot be used, or would let users act as any user.
+            BindError: The address cannot be listened on.
+        """
+        await self._auth.start()
+        self._namespaces.start()
+        status = await self._serving.run()
+        self._auth.stop()
+        self._namespaces.stop()
+        await self._cluster.close()
+        return status
+
+    def stop(self) -> None:
+        """Begin to stop: readiness off, then no new connections, then requests in flight end, then watches and the store."""
+        self._serving.stop()
+
+    def _checks(self) -> list[NamedCheck]:
+        return [
+            NamedCheck(
+                "informer-sync",
+                lambda: None if self._namespaces.synced else "namespaces have not been listed yet",
+                _READYZ,
+            ),
+            NamedCheck("authentication-trust", lambda: None, _READYZ, self._auth.settings.note),
+        ]
+
+    def _log_health(self, endpoint: str, check: str, reason: str) -> None:
+        self._log.warning("health check failed", endpoint=endpoint, check=check, reason=reason)
+
+
+def _serving_certificate(options: ServerOptions, reactor: Any) -> ServingCertificate:
+    """The certificate that the flags name, or a self-signed one."""
+    certificate, key = options.tls_cert_file, options.tls_private_key_file
+    if certificate is None or key is None:
+        certificate, key = self_signed(options.cert_dir, datetime.fromtimestamp(reactor.seconds(), UTC))
+    minimum = SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION
+    return ServingCertificate(certificate, key, minimum=minimum)

@@ -1,0 +1,166 @@
+"""An API server without network and process: store, cache, registry, endpoints and chain put together.
+
+:mod:`extapi.server.serving` adds a listener; ``extapi.testing`` uses it in memory. Two servers in one process share
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from extapi.admission.chain import AdmissionChain
+from extapi.api.definition import Api
+from extapi.api.user import User
+from extapi.authentication.authenticator import Authenticator
+from extapi.authentication.loopback import APISERVER
+from extapi.authentication.trust import TrustSettings
+from extapi.authorization.authorizer import Authorizer
+from extapi.client.kube import Client
+from extapi.http.response import Handler
+from extapi.listener.state import Describe
+from extapi.registry.kinds import serve_kinds
+from extapi.registry.shared import SharedKind
+from extapi.registry.storedversions import check_stored_versions
+from extapi.server.chain import build_chain
+from extapi.server.compression import Compression
+from extapi.server.context import Context
+from extapi.server.controllers import Controllers
+from extapi.server.discovery import DiscoveryDocuments
+from extapi.server.health import Health, NamedCheck
+from extapi.server.installation import Installation
+from extapi.server.loopback import LoopbackTransport
+from extapi.server.openapi import OpenAPIDocuments
+from extapi.server.reauthorization import PERIOD, Reauthorization
+from extapi.server.router import Router
+from extapi.server.shutdown import Shutdown
+from extapi.storage.base import Backend
+from extapi.storage.compaction import Compactor
+from extapi.storage.probe import ProbedBackend
+from extapi.watch.cacher import Cacher
+
+
+class Server:
+    """One API on one store.
+
+    Args:
+        api: What to serve.
+        backend: Where objects are stored.
+        reactor: The reactor.
+        authenticator: Finds the user of a request.
+        settings: The trust that ``authenticator`` reads; its changes have open watches judged again.
+        authorizer: Decides what the user may do.
+        secret: What ``authenticator`` accepts from in-process clients.
+        builtin: Admission plugins before the author's, and other objects to be started with them.
+        checks: Further health checks.
+        store_check: The name of the store's health check.
+        front: Wraps the router, for paths that something else handles, such as an aggregator.
+        log_health: Is called with endpoint, check and reason when a health check fails.
+        pool: A thread pool, for compression.
+        reads: The most read requests in flight; 0 for no bound.
+        writes: The most write requests in flight; 0 for no bound.
+        reauthorize: Seconds after which an open watch is judged again; 0 for only when trust changes.
+        random: For names and delays.
+        cluster: What authors' code gets as ``context.cluster``.
+        describe: Describes an author's exception to the client; for development only.
+
+    Raises:
+        DeclarationError: The API cannot be served.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        backend: Backend,
+        reactor: Any,
+        *,
+        authenticator: Authenticator,
+        settings: TrustSettings,
+        authorizer: Authorizer,
+        secret: str,
+        builtin: Sequence[Any] = (),
+        checks: Sequence[NamedCheck] = (),
+        store_check: str = "storage",
+        front: Callable[[Handler], Handler] | None = None,
+        log_health: Callable[[str, str, str], None] = lambda *_: None,
+        pool: Any = None,
+        reads: int = 400,
+        writes: int = 200,
+        reauthorize: float = PERIOD,
+        random: Random | None = None,
+        cluster: Client | None = None,
+        describe: Describe | None = None,
+    ) -> None:
+        self._backend = backend = ProbedBackend(backend, reactor)
+        self._reactor = reactor
+        self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
+        self._cacher = Cacher(backend, reactor)
+        self._compactor = Compactor(backend, reactor)
+        self._kinds = serve_kinds(api)
+        self._admission = AdmissionChain([*builtin, *api.admission])
+        self.shutdown = Shutdown()
+        self._reauthorization = Reauthorization(reactor, settings, reauthorize)
+        installation = Installation(self._cacher, reactor, self._random)
+        for kind in self._kinds:
+            installation.add(kind)
+        router = Router(
+            endpoints=installation.endpoints,
+            discovery=DiscoveryDocuments(api.groups, installation.endpoints),
+            openapi=OpenAPIDocuments(api.groups, self._kinds, installation.endpoints),
+            health=Health([*self._checks(store_check), *checks], log_health),
+            chain=self._admission,
+            clock=reactor,
+        )
+        self.handler: Handler = build_chain(
+            front(router) if front is not None else router,
+            authenticator=authenticator,
+            settings=settings,
+            authorizer=authorizer,
+            reauthorization=self._reauthorization,
+            shutdown=self.shutdown,
+            compression=Compression(reactor, pool),
+            reads=reads,
+            writes=writes,
+            describe=describe,
+        )
+        self._transport = LoopbackTransport(self.handler, reactor, secret)
+        self.context = Context(self._transport, reactor, self._random, cluster)
+        """What plugins and controllers get."""
+        self._controllers = Controllers(api.controllers, self.context)
+
+    def transport(self, user: User = APISERVER) -> LoopbackTransport:
+        """A transport that carries in-process requests through the whole chain, as ``user``."""
+        return self._transport.acting_as(user)
+
+    async def start(self) -> None:
+        """Fill the cache, then start plugins and controllers.
+
+        Raises:
+            UnknownStoredVersion: The store has objects in a version that the API does not know.
+            Exception: What the store or a plugin raises.
+        """
+        for kind in self._kinds:
+            if not kind.virtual and not isinstance(kind, SharedKind):
+                await check_stored_versions(self._backend, kind)
+        await self._cacher.start()
+        self._compactor.start()
+        await self._admission.start(self.context)
+        self._controllers.start()
+
+    async def stop(self) -> None:
+        """Stop controllers and watches, then close the store."""
+        self._controllers.stop()
+        self._reauthorization.stop()
+        await self._compactor.stop()
+        await self._cacher.stop()
+        await self._backend.close()
+
+    def _checks(self, store: str) -> list[NamedCheck]:
+        ready = frozenset({"readyz"})
+        return [
+            NamedCheck(store, lambda: None if self._cacher.ready else "the cache does not follow the store"),
+            # Not liveness: a restart does not help against a full disk.
+            NamedCheck("storage-writes", self._backend.check, ready),
+            NamedCheck("shutdown", self.shutdown.check, ready),
+        ]

@@ -1,0 +1,59 @@
+"""The arguments of a verb: the request, its resource, and what a write needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from extapi.admission.chain import AdmissionChain
+from extapi.api.behaviour import Serializer
+from extapi.api.types import Obj
+from extapi.api.user import ANONYMOUS, User
+from extapi.clock import Clock
+from extapi.codec.deletion import DeleteOptions
+from extapi.codec.options import WriteOptions
+from extapi.http.request import Request
+from extapi.registry.base import Admission, RequestScope, Resource
+
+R_co = TypeVar("R_co", bound=Resource, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRequest(Generic[R_co]):
+    """One request on one resource."""
+
+    http: Request
+    resource: R_co
+    scope: RequestScope
+    name: str
+    chain: AdmissionChain
+    clock: Clock
+
+    @property
+    def api_version(self) -> str:
+        """The ``apiVersion`` of bodies and answers."""
+        return self.resource.api_version(self.scope)
+
+    @property
+    def protobuf(self) -> Serializer | None:
+        """Reads and writes the resource in protobuf; None: only its metadata is written in it."""
+        return self.resource.behaviour.protobuf
+
+    def admission(self, kind: str, options: WriteOptions | DeleteOptions) -> Admission:
+        """What admission plugins need to know; ``kind``: of the options, such as CreateOptions."""
+        shown: Obj = {"apiVersion": "meta.k8s.io/v1", "kind": kind}
+        if options.dry_run:
+            shown["dryRun"] = ["All"]
+        if isinstance(options, DeleteOptions):
+            if options.propagation_policy is not None:
+                shown["propagationPolicy"] = options.propagation_policy
+        elif options.field_manager:
+            shown["fieldManager"] = options.field_manager
+        return Admission(
+            self.chain,
+            self.http.user or User(ANONYMOUS),
+            options.dry_run,
+            shown,
+            self.http.warnings.append,
+            self.resource.subresource,
+        )

@@ -1,0 +1,48 @@
+"""The files together: every reference leads to an object, and no file holds a secret."""
+
+from __future__ import annotations
+
+import yaml
+
+from extapi.manifests.files import kustomization, render
+from extapi.manifests.settings import make_settings
+from extapi.pizza import api as pizza
+from tests.unit.manifests.rendering import pod_of, rendered
+
+
+def test_nothing_has_two_names_for_one_thing() -> None:
+    """Each reference leads to an object that is there."""
+    objects = rendered(name="shop", namespace="mall")
+    account = objects["service-account"]["metadata"]
+    assert (
+        (account["name"], account["namespace"])
+        == ("shop", "mall")
+        == ("shop", objects["namespace"]["metadata"]["name"])
+    )
+    for binding in ("auth-delegator", "authentication-reader", "server-role-binding"):
+        assert objects[binding]["subjects"] == [{"kind": "ServiceAccount", "name": "shop", "namespace": "mall"}]
+    assert objects["server-role-binding"]["roleRef"]["name"] == objects["server-role"]["metadata"]["name"]
+    pod = pod_of(objects)
+    assert pod["serviceAccountName"] == "shop"
+    labels = objects["deployment"]["spec"]["template"]["metadata"]["labels"]
+    for selector in (objects["deployment"]["spec"]["selector"]["matchLabels"], objects["service"]["spec"]["selector"]):
+        assert selector.items() <= labels.items()
+    (container,) = pod["containers"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == set(volumes)
+    assert volumes["data"]["persistentVolumeClaim"]["claimName"] == objects["volume-claim"]["metadata"]["name"]
+    assert objects["service"]["spec"]["ports"][0]["targetPort"] == container["ports"][0]["name"]
+    for version in ("v1beta1", "v1alpha1"):
+        where = objects[f"apiservice-{version}"]["spec"]["service"]
+        service = objects["service"]
+        assert where == {"name": "shop", "namespace": "mall", "port": service["spec"]["ports"][0]["port"]}
+
+
+def test_the_secret_is_made_of_files_that_git_ignores() -> None:
+    settings = make_settings(pizza, "some.module:api")
+    (generator,) = yaml.safe_load(kustomization(settings, render(settings, pizza), "x"))["secretGenerator"]
+    secret = pod_of(rendered())["volumes"][0]["secret"]["secretName"]
+    assert (generator["name"], generator["namespace"], generator["type"]) == (secret, "restaurant", "kubernetes.io/tls")
+    assert generator["files"] == ["certs/tls.crt", "certs/tls.key"]
+    # A new certificate is read by the running server; it is no reason for a new pod.
+    assert generator["options"]["disableNameSuffixHash"] is True

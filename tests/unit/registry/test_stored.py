@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import msgspec
+from twisted.internet.defer import Deferred
+
+from extapi.client.transport import ClientRequest, ClientResponse
+from extapi.codec.strictjson import encode
+from extapi.registry.stored import TURN
+from tests.unit.verbs.sample import WIDGETS, Shop
+
+
+def fill(shop: Shop, count: int) -> None:
+    """Put ``count`` copies of one widget into the store, past the server."""
+    shop.create("w")
+    key = next(
+        entry.key
+        for entry in shop.server.run(shop.server.backend.page(b"/registry/", at=None, after=b"", limit=0)).entries
+        if entry.key.endswith(b"/w")
+    )
+    stored = shop.server.run(shop.server.backend.get(key))
+    assert stored is not None
+    obj = msgspec.json.decode(stored.value)
+    for number in range(count):
+        copy = encode({**obj, "metadata": {**obj["metadata"], "name": f"w{number:05}"}})
+        shop.server.run(shop.server.backend.commit(f"{key.decode()}{number:05}".encode(), copy, expected=0))
+
+
+def test_a_long_list_lets_others_have_their_turn(shop_served: Shop) -> None:
+    fill(shop_served, 2 * TURN)
+    answers: list[ClientResponse] = []
+    listing = Deferred.fromCoroutine(shop_served.server.server.transport().send(ClientRequest("GET", WIDGETS)))
+    listing.addCallback(answers.append)
+    assert answers == []
+    # Somebody else, in between; and a write that comes after the list has been taken is not in it.
+    shop_served.create("zz")
+    shop_served.advance(0.001)
+    shop_served.advance(0.001)
+    (answer,) = answers
+    listed = msgspec.json.decode(shop_served.server.run(answer.read()))
+    names = [item["metadata"]["name"] for item in listed["items"]]
+    assert names == ["w", *(f"w{number:05}" for number in range(2 * TURN))]

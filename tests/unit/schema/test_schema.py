@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import Any
+
+from extapi.schema.schema import Schema
+from extapi.schema.structural import from_openapi
+
+SCHEMA = Schema(
+    from_openapi(
+        {
+            "type": "object",
+            "properties": {
+                "spec": {
+                    "type": "object",
+                    "default": {},
+                    "properties": {"n": {"type": "integer", "default": 1, "maximum": 2}},
+                }
+            },
+        }
+    )
+)
+
+
+def test_what_is_unknown_goes_before_defaults_are_filled_in() -> None:
+    obj: dict[str, Any] = {"spec": None, "typo": 1}
+    assert SCHEMA.prune_and_default(obj) == ["typo"]
+    assert obj == {"spec": {"n": 1}}
+
+
+def test_validation_knows_the_old_object() -> None:
+    assert [error.path for error in SCHEMA.validate({"spec": {"n": 3}})] == ["spec.n"]
+    assert SCHEMA.validate({"spec": {"n": 3}}, {"spec": {"n": 3}}) == []
+
+
+def test_one_schema_serves_many_objects_without_mixing_them() -> None:
+    first: dict[str, Any] = {}
+    second: dict[str, Any] = {}
+    SCHEMA.prune_and_default(first)
+    SCHEMA.prune_and_default(second)
+    first["spec"]["n"] = 5
+    assert second == {"spec": {"n": 1}}
+    assert SCHEMA.validate(second) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from extapi import Api, Column, Group, Kind, Version
+from tests.differential.twin import PROBE
 from tests.kubernetes.twin_schema import COLUMNS, KIND, OURS, SCHEMA, VERSION
 
 gadgets = Api(
@@ -36,3 +37,6 @@ away = Api(
     )
 )
 """A kind whose server is stopped and started again."""
+
+probes = Api(Group("probes.example.com", PROBE))
+"""A kind that preserves whatever is sent, in a group that no other test serves."""

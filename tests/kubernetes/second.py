@@ -32,6 +32,7 @@ class SecondServer:
         self.log = directory / "extension-server.log"
         self._flags = flags
         self._processes = Processes(directory)
+        self._registered: list[str] = []
 
     def start(self) -> None:
         """Start it; returns when it is ready."""
@@ -51,11 +52,18 @@ class SecondServer:
         self._processes.stop(seconds=40)
 
     def register(self) -> None:
-        """One APIService a version. Without the label of ``extapi dev``, whose registration would remove them."""
+        """One APIService per version, without the label of ``extapi dev``, whose registration would remove them.
+
+        Raises:
+            AssertionError: one is registered already; this server would take over a group that another test uses.
+        """
         bundle = base64.b64encode(self._control_plane.certificates.certificate("serving-ca").read_bytes()).decode()
         for group in self.groups:
             for version in group.versions:
                 name = f"{version}.{group.group}"
+                problem = self._control_plane.client.problem(f"{APISERVICES}/{name}")
+                assert problem is not None, f"{name} is registered already"
+                self._registered.append(name)
                 self._control_plane.client.apply(f"{APISERVICES}/{name}", self._api_service(name, bundle))
 
     def _api_service(self, name: str, bundle: str) -> dict[str, Any]:
@@ -80,9 +88,8 @@ class SecondServer:
 
     def unregister(self) -> None:
         """Take the APIServices away: while one is not available, no namespace can be deleted."""
-        for group in self.groups:
-            for version in group.versions:
-                self._control_plane.client.delete(f"{APISERVICES}/{version}.{group.group}")
+        while self._registered:
+            self._control_plane.client.delete(f"{APISERVICES}/{self._registered.pop()}")
 
 
 @contextlib.contextmanager

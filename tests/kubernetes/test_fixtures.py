@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.fixtures import matrix, planes, scope
+from tests.kubernetes.second import APISERVICES, SecondServer
 
 
 def names(*needs: str) -> list[tuple[str, bool]]:
@@ -45,3 +48,16 @@ def test_the_tests_of_a_file_on_one_control_plane_stay_in_one_process() -> None:
     assert scope("tests/a.py::test_one[builtin-[x]]") == "tests/a.py[builtin]"
     assert scope("tests/a.py::test_one[kubectl]") == scope("tests/a.py::TestIt::test_one") == "tests/a.py"
     assert scope("tests/b.py::test_one[kube]") != scope("tests/a.py::test_one[kube]")
+
+
+def test_a_second_server_takes_over_no_group_that_another_serves(
+    control_plane: ControlPlane, extension_server: ExtensionServer, tmp_path: Path
+) -> None:
+    """The tests of the other would fail, or not, depending on the order of all tests."""
+    version = "v1beta1.restaurant.programming-kubernetes.info"
+    registered = control_plane.client.request("GET", f"{APISERVICES}/{version}")
+    server = SecondServer(control_plane, "extapi.pizza:api", tmp_path, "memory:")
+    with pytest.raises(AssertionError, match=r"is registered already"):
+        server.register()
+    server.unregister()
+    assert control_plane.client.request("GET", f"{APISERVICES}/{version}") == registered

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.twin import OURS
 from tests.kubernetes import second
+from tests.kubernetes.apis import probes as api
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
 from tests.kubernetes.second import SecondServer
 from tests.waiting import until
@@ -18,7 +18,8 @@ from tests.waiting import until
 FAR = "1" + "0" * 400
 """No float64 holds it, so that no client written in Go decodes it."""
 PLACEHOLDER = "123454321"
-PROBES = f"probes.{OURS}"
+GROUP = api.groups[0].name
+PROBES = f"probes.{GROUP}"
 VALUES = {
     f"out-{number}": value
     for number, value in enumerate(
@@ -37,13 +38,13 @@ def probes(
     control_plane: ControlPlane, extension_server: ExtensionServer, tmp_path: Path, store: Path
 ) -> Iterator[SecondServer]:
     """A server of a kind that preserves whatever is sent."""
-    with second.running(control_plane, "tests.differential.twin:api", tmp_path, f"sqlite:///{store}") as server:
+    with second.running(control_plane, "tests.kubernetes.apis:probes", tmp_path, f"sqlite:///{store}") as server:
         yield server
 
 
 def body(name: str, value: str) -> str:
     spec = f'{{"size":1,"free":{{"x":{value}}}}}'
-    return f'{{"apiVersion":"{OURS}/v1","kind":"Probe","metadata":{{"name":"{name}"}},"spec":{spec}}}'
+    return f'{{"apiVersion":"{GROUP}/v1","kind":"Probe","metadata":{{"name":"{name}"}},"spec":{spec}}}'
 
 
 def read_and_deleted(kubectl: Kubectl, namespace: str) -> list[str]:
@@ -65,7 +66,7 @@ def read_and_deleted(kubectl: Kubectl, namespace: str) -> list[str]:
 def test_a_number_that_is_sent_is_refused_or_can_be_read(
     control_plane: ControlPlane, probes: SecondServer, kubectl: Kubectl, namespace: str
 ) -> None:
-    path = f"/apis/{OURS}/v1/namespaces/{namespace}/probes"
+    path = f"/apis/{GROUP}/v1/namespaces/{namespace}/probes"
     made = {}
     for name, value in {"good": "1", **VALUES}.items():
         sent = kubectl.run("create", "--raw", path, "-f", "-", stdin=body(name, value))

@@ -23,7 +23,7 @@ _PLUGIN: Final[Mapping[str, Sequence[str]]] = {"mutate": ("review",), "validate"
 """The methods of an admission plugin, with their arguments."""
 _CONTROLLER: Final[Mapping[str, Sequence[str]]] = {"run": ("context",)}
 """The methods of a controller, with their arguments."""
-_TYPE_NAMES: Final[Mapping[str, str]] = {"str": "a string", "Scope": "NAMESPACED or CLUSTER"}
+_TYPE_NAMES: Final[Mapping[str, str]] = {"str": "a string", "bool": "True or False", "Scope": "NAMESPACED or CLUSTER"}
 _AWAITABLE = ("Awaitable", "Coroutine", "Deferred", "Future")
 _NEAR = 0.75
 """Above this similarity (``difflib``), one name passes for a misspelling of the other."""

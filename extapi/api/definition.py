@@ -71,6 +71,8 @@ class Version:
     converted."""
     selectable: Sequence[str] | None = None
     """Overrides the kind's selectable fields."""
+    status: bool | None = None
+    """Overrides :attr:`Kind.status`. In a version without the subresource, writes of the object change status too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +184,8 @@ class Kind:
             yield from each(version.selectable or (), str, f"{where}: selectable")
             yield from function(version.to_hub, f"{where}: to_hub")
             yield from function(version.from_hub, f"{where}: from_hub")
+            if version.status is not None:
+                yield from instance(version.status, bool, f"{where}: status")
         for name, subresource in self.subresources.items():
             yield from type_or_schema(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
 
@@ -227,7 +231,7 @@ class Kind:
                 yield f"{where}: subresource {name} is a part of a stored object, and a kind with rest has none; write rest="
             if not _LABEL.fullmatch(name):
                 yield f"{where}: subresource {name!r} is not a lower-case DNS label"
-            if name == "status" and self.status:
+            if name == "status" and any(map(self.status_of, self.versions)):
                 yield f"{where}: subresource status occurs twice; a kind that declares its own needs status=False"
             if bool(subresource.field) == (subresource.rest is not None):
                 yield f"{where}: subresource {name} needs either field or rest"
@@ -246,6 +250,11 @@ class Kind:
         """The selectable fields of a version: its own, else the kind's."""
         own = self.versions[version].selectable
         return self.selectable if own is None else own
+
+    def status_of(self, version: str) -> bool:
+        """Whether a version has the ``status`` subresource."""
+        own = self.versions[version].status
+        return self.status if own is None else own
 
     def served_versions(self) -> list[str]:
         """The names of the versions that clients may use, in the order of their declaration."""

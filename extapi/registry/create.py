@@ -59,7 +59,7 @@ async def _create(store: Store, scope: RequestScope, obj: Obj, admit: Admission)
         _fill_system_metadata(new, uid, created)
         if counted:
             new["metadata"]["generation"] = 1
-        if kind.kind.status:
+        if kind.versions[scope.version].status:
             new.pop("status", None)
 
     keep(obj)

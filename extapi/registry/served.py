@@ -31,7 +31,17 @@ from extapi.storage.keys import KeyLayout
 class ServedVersion:
     """One version of a kind, with its schema, which has been checked, and its columns."""
 
-    __slots__ = ("api_version", "columns", "name", "representation", "schema", "selectable", "structural", "warning")
+    __slots__ = (
+        "api_version",
+        "columns",
+        "name",
+        "representation",
+        "schema",
+        "selectable",
+        "status",
+        "structural",
+        "warning",
+    )
 
     def __init__(self, kind: Kind, group: str, name: str, structural: Structural) -> None:
         self.name = name
@@ -42,6 +52,8 @@ class ServedVersion:
         self.schema = Schema(structural)
         self.selectable = Selectable(kind, name)
         self.columns = Columns(kind.columns_of(name))
+        self.status = kind.status_of(name)
+        """Whether there is a status subresource, so that other writes leave status alone."""
         self.warning = _deprecation(kind, group, name)
 
 

@@ -46,13 +46,13 @@ async def _attempt(
     write = Write(kind, scope, admit)
     obj = await change(old)
 
-    storing = kind.kind.behaviour.storing
+    storing, has_status = kind.kind.behaviour.storing, kind.versions[version].status
 
     def keep(new: Obj) -> None:
         if part:
             _carry_part(part, new, old, metadata=storing.subresource_metadata)
         else:
-            _carry_over(kind.kind.status, new, old)
+            _carry_over(has_status, new, old)
 
     if (obj["kind"], obj.get("apiVersion")) != (old["kind"], old["apiVersion"]):
         _check_revision(store, name, obj, live.revision)
@@ -62,7 +62,7 @@ async def _attempt(
     obj = await write.mutated(Operation.UPDATE, obj, old, keep)
     _check_revision(store, name, obj, live.revision)
     counted = part != "status" and storing.generation
-    if counted and _spec_changed(obj, old, has_status=kind.kind.status):
+    if counted and _spec_changed(obj, old, has_status=has_status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     await write.checked(Operation.UPDATE, obj, old)
     obj["metadata"].pop("resourceVersion")

@@ -5,6 +5,7 @@ Knows stored kinds and virtual ones. Must not know requests.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -41,10 +42,16 @@ class Installation:
             store = Store(kind, cache, self._reactor, self._random)
             main = StoredResource(store)
         self._install(kind, main, without=kind.kind.behaviour.routing.without)
-        if store is not None and kind.kind.status:
-            self._install(kind, StatusResource(store))
+        if store is not None:
+            self._install_parts(kind, store)
         for name, subresource in kind.kind.subresources.items():
             self._install(kind, _subresource(kind, store, name, subresource), without=subresource.without)
+
+    def _install_parts(self, kind: ServedKind, store: Store) -> None:
+        """Add status in the versions that have it."""
+        with_status = [name for name in kind.kind.served_versions() if kind.versions[name].status]
+        if with_status:
+            self._install(kind, StatusResource(store), with_status)
 
     def _cache(self, kind: ServedKind) -> ResourceCache:
         """The cache of a kind's objects. A kind that is stored as another one shares its cache, and is added after it."""
@@ -55,8 +62,15 @@ class Installation:
             found.share([version.representation for version in kind.versions.values()], kind)
         return found
 
-    def _install(self, kind: ServedKind, resource: Resource, *, without: frozenset[str] = frozenset()) -> None:
-        for name in kind.kind.served_versions():
+    def _install(
+        self,
+        kind: ServedKind,
+        resource: Resource,
+        versions: Sequence[str] = (),
+        *,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        for name in versions or kind.kind.served_versions():
             where = (kind.group, name, kind.kind.plural, resource.subresource)
             self.endpoints[where] = endpoint(resource, name, kind.versions[name].warning, without=without)
 

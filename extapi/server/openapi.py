@@ -81,7 +81,7 @@ def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -
         singular=declared.singular,
         scope=declared.scope,
         verbs=endpoints[kind.group, version.name, declared.plural, ""].verbs,
-        status=declared.status and not kind.virtual,
+        status=version.status and not kind.virtual,
         subresources=[
             _subresource(kind, name, endpoints[kind.group, version.name, declared.plural, name])
             for name in declared.subresources

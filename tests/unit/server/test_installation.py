@@ -123,3 +123,27 @@ def test_a_warning_advises_only_what_is_served() -> None:
     with serve(Api(Group(GROUP, lamps("v1", v1=False, v2=False)))) as server:
         answer = server.request("GET", LAMPS.format("v1beta1"))
         assert answer.headers["warning"] == f'299 - "{GROUP}/v1beta1 Lamp is deprecated"'
+
+
+ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def test_a_version_may_lack_status() -> None:
+    """Then it writes it with the rest, and counts it (customresource/strategy.go)."""
+    versions = {"v1": Version(ANY), "v1beta1": Version(ANY, status=False)}
+    with serve(Api(Group(GROUP, Kind("Lamp", storage="v1", versions=versions)))) as server:
+        one, old = (f"{LAMPS.format(version)}/a" for version in versions)
+        merge = {"Content-Type": "application/merge-patch+json"}
+        made = server.request("POST", LAMPS.format("v1beta1"), body={**lamp("v1beta1"), "status": {"on": 1}})
+        assert made.json()["status"] == {"on": 1}
+        assert server.request("PATCH", one, {}, merge, {"status": {"on": 2}}).json()["status"] == {"on": 1}
+        changed = server.request("PATCH", old, {}, merge, {"status": {"on": 3}}).json()
+        assert (changed["status"], changed["metadata"]["generation"]) == ({"on": 3}, 2)
+        changed = server.request("PATCH", f"{one}/status", {}, merge, {"status": {"on": 4}}).json()
+        assert (changed["status"], changed["metadata"]["generation"]) == ({"on": 4}, 2)
+        assert server.request("GET", f"{old}/status").status == 404
+        for version, names in (("v1", ["lamps", "lamps/status"]), ("v1beta1", ["lamps"])):
+            resources = server.request("GET", f"/apis/{GROUP}/{version}").json()["resources"]
+            assert [resource["name"] for resource in resources] == names
+            paths = server.request("GET", f"/openapi/v3/apis/{GROUP}/{version}").json()["paths"]
+            assert any(path.endswith("/status") for path in paths) == (version == "v1")

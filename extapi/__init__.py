@@ -52,6 +52,7 @@ from extapi.api.markers import (
 from extapi.api.policyrule import PolicyRule
 from extapi.api.protocols import Creater, Deleter, Getter, Lister, RESTRequest, Updater
 from extapi.api.quantity import Quantity
+from extapi.api.scale import Scale
 from extapi.api.strategy import Strategy
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.api.user import User
@@ -151,6 +152,7 @@ __all__ = [
     "Required",
     "Review",
     "Rule",
+    "Scale",
     "SecretRef",
     "ServiceUnavailable",
     "Startable",

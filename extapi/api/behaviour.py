@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from extapi.api.metadata_rules import NameRule
 from extapi.api.names import object_name
 from extapi.api.types import Obj
-from extapi.errors import FieldError, MethodNotAllowed, NotFound
+from extapi.errors import BadRequest, FieldError, MethodNotAllowed, NotFound
 
 COMMON_FIELDS: Final = ("metadata.name", "metadata.namespace")
 """The fields that field selectors can name for every namespaced kind."""
@@ -88,6 +88,8 @@ class Routing:
     """Verbs that the kind lacks though its storage has them, such as deletecollection of namespaces."""
     discovery_order: Sequence[str] = DISCOVERY_ORDER
     """All verbs, in the order in which discovery lists those of a resource."""
+    first_subresources: Sequence[str] = ("status", "scale")
+    """The subresources that discovery lists first; the others follow by name."""
     scope_before_method: bool = True
     """A path with a namespace too many or too few is 404 whatever the method; else 405 comes first."""
     create_by_name: bool = True
@@ -123,6 +125,10 @@ class Decoding:
         """Why a body of this type is refused at once; the empty string: it is not."""
         del kind, api_version, wanted, group_version
         return ""
+
+    def refusal(self, error: BadRequest) -> BadRequest:
+        """The error for a body that cannot be decoded, or is refused as it is."""
+        return error
 
     def wrong_patched_type(self, kind: str, api_version: str, wanted: str, group_version: str) -> str:
         """The same for the object that a patch has led to."""

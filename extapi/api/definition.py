@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from extapi.api.arguments import (
     controllers as controller_problems,
@@ -29,6 +29,7 @@ from extapi.api.column import AGE, Column
 from extapi.api.declaration import refuse
 from extapi.api.policyrule import PolicyRule
 from extapi.api.protocols import Plugin, RESTStorage, Runner
+from extapi.api.scale import Scale, path_problems
 from extapi.api.strategy import Strategy
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
@@ -73,6 +74,8 @@ class Version:
     """Overrides the kind's selectable fields."""
     status: bool | None = None
     """Overrides :attr:`Kind.status`. In a version without the subresource, writes of the object change status too."""
+    scale: Scale | Literal[False] | None = None
+    """Overrides :attr:`Kind.scale`; False: this version has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +134,8 @@ class Kind:
     status: bool = True
     """Whether to serve the ``status`` subresource. Then writes of the object never change status, and writes of status
     nothing else."""
+    scale: Scale | None = None
+    """Where the ``scale`` subresource finds the numbers of replicas; None: there is no such subresource."""
     strategy: Strategy = field(default_factory=Strategy)
     """The kind's rules in Python."""
     selectable: Sequence[str] = ()
@@ -170,6 +175,8 @@ class Kind:
         yield from each(self.columns, Column, f"{where}: columns")
         yield from instance(self.scope, Scope, f"{where}: scope")
         yield from instance(self.strategy, Strategy, f"{where}: strategy")
+        if self.scale is not None:
+            yield from instance(self.scale, Scale, f"{where}: scale")
         if self.hub is not None:
             yield from subclass(self.hub, Object, f"{where}: hub")
         yield from values(self.versions, Version, f"{where}: versions")
@@ -186,6 +193,8 @@ class Kind:
             yield from function(version.from_hub, f"{where}: from_hub")
             if version.status is not None:
                 yield from instance(version.status, bool, f"{where}: status")
+            if version.scale is not None and version.scale is not False:
+                yield from instance(version.scale, Scale, f"{where}: scale")
         for name, subresource in self.subresources.items():
             yield from type_or_schema(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
 
@@ -224,6 +233,20 @@ class Kind:
                 yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, outside metadata"
         if self.rest is not None:
             yield from rest_storage(self.rest, f"{where}: rest")
+        yield from self._scale_problems()
+        yield from self._subresource_problems()
+
+    def _scale_problems(self) -> Iterable[str]:
+        where = f"kind {self.name}"
+        scales = {where: self.scale} | {f"{where}: version {name}": each.scale for name, each in self.versions.items()}
+        for place, scale in scales.items():
+            if scale:
+                yield from (f"{place}: scale: {problem}" for problem in path_problems(scale))
+        if self.rest is not None and any(scales.values()):
+            yield f"{where}: scale is for stored objects; a kind with rest declares a subresource scale with rest="
+
+    def _subresource_problems(self) -> Iterable[str]:
+        where = f"kind {self.name}"
         for name, subresource in self.subresources.items():
             if subresource.rest is not None:
                 yield from rest_storage(subresource.rest, f"{where}: subresource {name}: rest")
@@ -233,6 +256,8 @@ class Kind:
                 yield f"{where}: subresource {name!r} is not a lower-case DNS label"
             if name == "status" and any(map(self.status_of, self.versions)):
                 yield f"{where}: subresource status occurs twice; a kind that declares its own needs status=False"
+            if name == "scale" and any(map(self.scale_of, self.versions)):
+                yield f"{where}: subresource scale occurs twice; declare either scale= or your own"
             if bool(subresource.field) == (subresource.rest is not None):
                 yield f"{where}: subresource {name} needs either field or rest"
             if subresource.field in {"apiVersion", "kind", "metadata"}:
@@ -255,6 +280,11 @@ class Kind:
         """Whether a version has the ``status`` subresource."""
         own = self.versions[version].status
         return self.status if own is None else own
+
+    def scale_of(self, version: str) -> Scale | None:
+        """The ``scale`` subresource of a version, if it has one."""
+        own = self.versions[version].scale
+        return self.scale if own is None else own or None
 
     def served_versions(self) -> list[str]:
         """The names of the versions that clients may use, in the order of their declaration."""

@@ -1,6 +1,6 @@
 """Checks of a kind's declaration against the schemas of its versions.
 
-Finds columns and subresources for which a version has no field, and versions that lose each other's data. A version with a
+Finds columns, scales and subresources for which a version has no field, and versions that lose each other's data. A version with a
 ready schema is judged as one of a CRD, where kube-apiserver refuses neither.
 """
 
@@ -15,6 +15,7 @@ from extapi.api.definition import Kind
 from extapi.api.types import Object
 from extapi.codec.jsonpath import JSONPathError
 from extapi.conversion.difference import Difference
+from extapi.registry.scalepaths import scale_problems
 from extapi.registry.schemapaths import column_problem, missing
 from extapi.registry.selectable import selectable_problems
 from extapi.schema.check import check
@@ -39,6 +40,8 @@ def compiled(kind: Kind) -> dict[str, Structural]:
     schemas = {name: structural for name, structural in made.items() if structural is not None}
     for name, structural in schemas.items():
         problems.add(*_columns(kind, name, structural), *selectable_problems(kind, name, structural))
+        if _typed(kind, name):
+            problems.add(*scale_problems(kind, name, structural))
     problems.add(*_parts(kind, schemas), *_differences(kind, schemas))
     problems.check()
     return schemas

@@ -22,6 +22,7 @@ from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import BadRequest, FieldError, InternalError, Invalid
 from extapi.registry.declared import compiled
+from extapi.registry.scalepaths import ScalePaths
 from extapi.registry.selectable import Selectable
 from extapi.schema.schema import Schema
 from extapi.schema.structural import Structural
@@ -36,6 +37,7 @@ class ServedVersion:
         "columns",
         "name",
         "representation",
+        "scale",
         "schema",
         "selectable",
         "status",
@@ -54,6 +56,8 @@ class ServedVersion:
         self.columns = Columns(kind.columns_of(name))
         self.status = kind.status_of(name)
         """Whether there is a status subresource, so that other writes leave status alone."""
+        scale = kind.scale_of(name)
+        self.scale = None if scale is None else ScalePaths(scale)
         self.warning = _deprecation(kind, group, name)
 
 
@@ -244,9 +248,14 @@ class ServedKind:
         """The raw cells of an object in the version's table."""
         return self.versions[version].columns.raw_cells(obj)
 
-    def rules(self, obj: Obj, old: Obj | None, version: str) -> list[FieldError]:
-        """All errors by the schema of the version; those that ``old`` has too pass (behaviour J26)."""
-        return self.versions[version].schema.validate(obj, old)
+    def rules(self, obj: Obj, old: Obj | None, version: str, part: str = "") -> list[FieldError]:
+        """All errors by the schema of the version; those that ``old`` has too pass (behaviour J26).
+
+        And those of its scale, in a write of ``part`` (behaviour J29).
+        """
+        served = self.versions[version]
+        errors = served.schema.validate(obj, old)
+        return errors if served.scale is None else [*errors, *served.scale.errors(obj, part)]
 
     def knows(self, obj: Obj) -> bool:
         """Whether the object is of this kind, in any of its versions."""

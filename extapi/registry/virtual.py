@@ -67,8 +67,8 @@ class _Virtual:
     def _request(self, scope: RequestScope, name: str, user: User | None, *, dry_run: bool = False) -> RESTRequest:
         return RESTRequest(user or User(ANONYMOUS), scope.version, scope.namespace, name, dry_run)
 
-    def _write(self, scope: RequestScope, name: str, admit: Admission) -> _Write:
-        return _Write(
+    def _write(self, scope: RequestScope, name: str, admit: Admission) -> PathWrite:
+        return PathWrite(
             self._kind, RequestScope(self._version_of(scope), scope.namespace), admit, (self.group, self.plural, name)
         )
 
@@ -242,8 +242,11 @@ def subresource_kind(kind: ServedKind, sub: Subresource) -> ServedKind:
     return ServedKind(own, sub.group or kind.group)
 
 
-class _Write(Write):
-    """A write of a virtual resource. The rules of metadata are left to the author: a review has no name."""
+class PathWrite(Write):
+    """A write of what a path names, which is not an object of ``kind`` in the store: ``path`` is its group, resource and name.
+
+    The rules of metadata are left to the author: a review has no name.
+    """
 
     def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission, path: tuple[str, str, str]) -> None:
         super().__init__(kind, scope, admit)

@@ -152,7 +152,7 @@ class Write:
     def check_schema(self, obj: Obj, old: Obj | None) -> None:
         """See :class:`extapi.admission.base.CheckedConverter`. Metadata's errors are reported too; values of ``old`` pass (behaviour J26)."""
         if self._validated is not obj:
-            self._schema_errors = self._kind.rules(obj, old, self._scope.version)
+            self._schema_errors = self._kind.rules(obj, old, self._scope.version, self._admit.subresource)
             self._validated = obj
         if self._schema_errors:
             raise self._invalid(obj, self._metadata_errors(obj, old) + self._schema_errors)

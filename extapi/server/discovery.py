@@ -92,7 +92,7 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
         if kind.rest is None and kind.versions[kind.storage].served:
             entry["storageVersionHash"] = _storage_version_hash(group, kind)
         resources.append(entry)
-        for name, endpoint in _subresources(group.name, version, kind.plural, endpoints):
+        for name, endpoint in _subresources(group.name, version, kind, endpoints):
             other = endpoint.type[:2] != (group.name, version)
             resources.append(
                 {
@@ -109,11 +109,11 @@ def _resource_list(group: Group, version: str, endpoints: Endpoints) -> dict[str
     return {**typed, "groupVersion": group_version(group.name, version), "resources": resources}
 
 
-def _subresources(group: str, version: str, plural: str, endpoints: Endpoints) -> list[tuple[str, Endpoint]]:
-    return sorted(
-        ((key[3], endpoint) for key, endpoint in endpoints.items() if key[:3] == (group, version, plural) and key[3]),
-        key=lambda item: item[0],
-    )
+def _subresources(group: str, version: str, kind: Kind, endpoints: Endpoints) -> list[tuple[str, Endpoint]]:
+    of = (group, version, kind.plural)
+    found = {key[3]: endpoint for key, endpoint in endpoints.items() if key[:3] == of and key[3]}
+    first = [name for name in kind.behaviour.routing.first_subresources if name in found]
+    return [(name, found[name]) for name in [*first, *sorted(found.keys() - set(first))]]
 
 
 def _group_discovery(group: Group, endpoints: Endpoints) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _resource_discovery(group: Group, version: str, kind: Kind, endpoints: Endpo
         entry["categories"] = list(kind.categories)
     subresources = [
         {"subresource": name, "responseKind": endpoint.type._asdict(), "verbs": _verbs(kind, endpoint)}
-        for name, endpoint in _subresources(group.name, version, kind.plural, endpoints)
+        for name, endpoint in _subresources(group.name, version, kind, endpoints)
     ]
     if subresources:
         entry["subresources"] = subresources

@@ -1,4 +1,4 @@
-"""Which endpoints an API has: per kind and version, the resource itself, its status and its other subresources.
+"""Which endpoints an API has: per kind and version, the resource itself, its status and scale, and its other subresources.
 
 Knows stored kinds and virtual ones. Must not know requests.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 from extapi.api.definition import Subresource
 from extapi.registry.base import Resource
+from extapi.registry.scale import ScaleResource
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
 from extapi.registry.stored import PartResource, StatusResource, StoredResource
@@ -48,10 +49,14 @@ class Installation:
             self._install(kind, _subresource(kind, store, name, subresource), without=subresource.without)
 
     def _install_parts(self, kind: ServedKind, store: Store) -> None:
-        """Add status in the versions that have it."""
-        with_status = [name for name in kind.kind.served_versions() if kind.versions[name].status]
+        """Add status and scale in the versions that have them."""
+        served = kind.kind.served_versions()
+        with_status = [name for name in served if kind.versions[name].status]
+        with_scale = [name for name in served if kind.versions[name].scale is not None]
         if with_status:
             self._install(kind, StatusResource(store), with_status)
+        if with_scale:
+            self._install(kind, ScaleResource(store), with_scale)
 
     def _cache(self, kind: ServedKind) -> ResourceCache:
         """The cache of a kind's objects. A kind that is stored as another one shares its cache, and is added after it."""

@@ -12,6 +12,7 @@ from extapi.http.response import Response
 from extapi.registry.served import ServedKind, ServedVersion
 from extapi.registry.virtual import subresource_kind
 from extapi.schema.openapi.document import openapi_v2, openapi_v3
+from extapi.schema.openapi.meta import AUTOSCALING
 from extapi.schema.openapi.model import PATCH_TYPES, ResourceModel, SubresourceModel, TypeModel
 from extapi.server.documents import Document, SwaggerDocument
 from extapi.server.endpoints import Endpoint, Endpoints
@@ -83,14 +84,26 @@ def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -
         verbs=endpoints[kind.group, version.name, declared.plural, ""].verbs,
         status=version.status and not kind.virtual,
         subresources=[
-            _subresource(kind, name, endpoints[kind.group, version.name, declared.plural, name])
-            for name in declared.subresources
+            *_scale(kind, version, endpoints),
+            *(
+                _subresource(kind, name, endpoints[kind.group, version.name, declared.plural, name])
+                for name in declared.subresources
+            ),
         ],
         structural=version.structural,
         selectable=version.selectable.names if behaviour.openapi.selectable_fields else (),
         patch_types=(*PATCH_TYPES, *behaviour.patch_types),
         returns_deleted=behaviour.answering.returns_deleted,
     )
+
+
+def _scale(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -> list[SubresourceModel]:
+    """The scale subresource; kube-apiserver names the custom resource's kind in its operations."""
+    if version.scale is None:
+        return []
+    of = TypeModel(group=kind.group, version=version.name, kind=kind.kind.name, schema=f"{AUTOSCALING}Scale")
+    verbs = endpoints[kind.group, version.name, kind.kind.plural, "scale"].verbs
+    return [SubresourceModel(path="scale", verbs=verbs, type=of)]
 
 
 def _subresource(kind: ServedKind, name: str, endpoint: Endpoint) -> SubresourceModel:

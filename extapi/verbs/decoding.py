@@ -34,6 +34,13 @@ def decoded(request: ResourceRequest[Resource], body: bytes, body_format: Format
     Raises:
         BadRequest: The body cannot be decoded, or has unknown fields with ``fieldValidation=Strict`` (behaviour E10, E21).
     """
+    try:
+        return _decoded(request, body, body_format, validation)
+    except BadRequest as error:
+        raise request.resource.behaviour.decoding.refusal(error) from None
+
+
+def _decoded(request: ResourceRequest[Resource], body: bytes, body_format: Format, validation: Validation) -> Obj:
     resource = request.resource
     kind, group_version = resource.kind, request.api_version
     rules, serializer = resource.behaviour.decoding, request.protobuf

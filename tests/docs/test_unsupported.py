@@ -53,7 +53,7 @@ def test_managed_fields(server: InMemoryServer) -> None:
     assert "managedFields" not in server.request("POST", PATH, body=thing).json()["metadata"]
 
 
-@pytest.mark.parametrize("path", [f"{PATH}/a/scale", f"{PATH}/a/log", "/metrics", "/logs", "/debug/pprof"])
+@pytest.mark.parametrize("path", [f"{PATH}/a/log", "/metrics", "/logs", "/debug/pprof"])
 def test_paths(server: InMemoryServer, path: str) -> None:
     assert server.request("GET", path).status == 404
 

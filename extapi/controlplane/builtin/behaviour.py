@@ -39,6 +39,7 @@ class BuiltInRouting(Routing):
     """A route for each path and method, as go-restful has them."""
 
     discovery_order: Sequence[str] = tuple(sorted(Routing.discovery_order))
+    first_subresources: Sequence[str] = ()
     scope_before_method: bool = False
     create_by_name: bool = False
 

@@ -50,7 +50,7 @@ class Dialect(Protocol):
         ...
 
     def meta_schemas(self) -> dict[str, Any]:
-        """The schemas of ``meta/v1``."""
+        """The schemas of ``meta/v1``, and that of a Scale."""
         ...
 
 
@@ -105,7 +105,7 @@ def _paths(dialect: Dialect, resources: Iterable[ResourceModel]) -> dict[str, An
 
 
 def _schemas(dialect: Dialect, resources: Iterable[ResourceModel], paths: Mapping[str, Any]) -> dict[str, Any]:
-    """The schemas of kinds, of their lists and of their subresources, and those of meta/v1 that anything refers to."""
+    """The schemas of kinds, of their lists and of their subresources, and those of Kubernetes that anything refers to."""
     kinds = _sorted(found for model in resources for found in _schemas_of(dialect, model))
     meta = dialect.meta_schemas()
     used: set[str] = set()

@@ -22,11 +22,13 @@ class TypeModel:
     kind: str
     rules: OpenAPIRules = CUSTOM_RESOURCE.openapi
     """How the documents name and describe its schemas and operations."""
+    schema: str = ""
+    """The name of its schema, where that is not the kind's: operations on ``scale`` name the kind, and send a Scale."""
 
     @property
     def name(self) -> str:
         """The name of the kind's schema: ``com.example.stable.v1.CronTab``, ``io.k8s.api.core.v1.Namespace``."""
-        return self.rules.model_name(self.group, self.version, self.kind)
+        return self.schema or self.rules.model_name(self.group, self.version, self.kind)
 
     @property
     def gvk(self) -> dict[str, str]:

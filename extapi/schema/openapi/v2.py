@@ -98,7 +98,7 @@ def reference(name: str, description: str = "") -> dict[str, Any]:
 
 
 def meta_schemas() -> dict[str, Any]:
-    """The schemas of meta/v1."""
+    """The schemas of meta/v1, and that of a Scale."""
     return {name: _meta(schema) for name, schema in meta_schemas_v3().items()}
 
 

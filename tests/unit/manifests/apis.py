@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi import CLUSTER, Api, Group, Kind, Subresource, Version
+from extapi import CLUSTER, Api, Group, Kind, Scale, Subresource, Version
 from extapi.controlplane.builtin.behaviour import built_in
 
 ANY = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -43,7 +43,15 @@ library = Api(
         ),
         Kind("Reader", storage="v1", status=False, versions={"v1": Version(ANY)}),
     ),
-    Group("archive.example.com", Kind("Chest", storage="v1", versions={"v1": Version(ANY)})),
+    Group(
+        "archive.example.com",
+        Kind(
+            "Chest",
+            storage="v1",
+            versions={"v1": Version(ANY)},
+            scale=Scale(spec_replicas_path=".spec.n", status_replicas_path=".status.n"),
+        ),
+    ),
 )
 """Two groups, several versions, subresources."""
 

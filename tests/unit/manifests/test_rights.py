@@ -52,11 +52,13 @@ def test_users_get_what_discovery_lists() -> None:
         ("view", books, "books/place"): {"get"},
         ("view", "archive.example.com", "chests"): every,
         ("view", "archive.example.com", "chests/status"): {"get"},
+        ("view", "archive.example.com", "chests/scale"): {"get"},
         ("edit", books, "books"): write,
         ("edit", books, "readers"): write,
         ("edit", books, "books/loan"): {"update", "patch"},
         ("edit", books, "books/place"): {"update", "patch"},
         ("edit", "archive.example.com", "chests"): write,
+        ("edit", "archive.example.com", "chests/scale"): {"update", "patch"},
     }
 
 

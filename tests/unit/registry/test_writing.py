@@ -334,9 +334,9 @@ def test_the_schema_is_asked_once_if_nothing_changed(monkeypatch: pytest.MonkeyP
     asked: list[Any] = []
     rules = ServedKind.rules
 
-    def counted(self: ServedKind, obj: Any, old: Any, version: str) -> Any:
+    def counted(self: ServedKind, obj: Any, old: Any, version: str, part: str = "") -> Any:
         asked.append((obj["spec"]["size"], old is not None))
-        return rules(self, obj, old, version)
+        return rules(self, obj, old, version, part)
 
     monkeypatch.setattr(ServedKind, "rules", counted)
     with serving(*ALL) as served:

@@ -1,4 +1,4 @@
-"""Versions that are declared and not served: as a CRD's version with ``served: false``.
+"""Versions that are declared and not served, as a CRD's version with ``served: false``; and their own subresources.
 
 Expected is what ``apiextensions-apiserver`` does (customresource_discovery_controller.go, customresource_handler.go); the
 differential twins ask a running one the same.
@@ -14,7 +14,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from extapi import Api, Group, Kind, Object, Struct, Version
+from extapi import Api, Group, Kind, Object, Scale, Struct, Version
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import InMemoryServer, serve
 
@@ -147,3 +147,70 @@ def test_a_version_may_lack_status() -> None:
             assert [resource["name"] for resource in resources] == names
             paths = server.request("GET", f"/openapi/v3/apis/{GROUP}/{version}").json()["paths"]
             assert any(path.endswith("/status") for path in paths) == (version == "v1")
+
+
+SCALE = Scale(spec_replicas_path=".spec.n", status_replicas_path=".status.n")
+PARTS = Kind(
+    "Lamp",
+    storage="v1",
+    versions={
+        "v1": Version(ANY),
+        "v1beta1": Version(ANY, status=False),
+        "v1alpha1": Version(ANY, scale=False),
+        "v1alpha2": Version(ANY, status=False, scale=False),
+    },
+    scale=SCALE,
+)
+HAS = {"v1": ["status", "scale"], "v1beta1": ["scale"], "v1alpha1": ["status"], "v1alpha2": []}
+
+
+@pytest.fixture
+def parts() -> Iterator[InMemoryServer]:
+    with serve(Api(Group(GROUP, PARTS))) as server:
+        yield server
+
+
+def test_discovery_lists_the_subresources_of_each_version(parts: InMemoryServer) -> None:
+    """In the order of ``customresource_discovery_controller.go``."""
+    status = {
+        "name": "lamps/status",
+        "singularName": "",
+        "namespaced": True,
+        "kind": "Lamp",
+        "verbs": ["get", "patch", "update"],
+    }
+    scale = {**status, "name": "lamps/scale", "group": "autoscaling", "version": "v1", "kind": "Scale"}
+    for version, has in HAS.items():
+        resources = parts.request("GET", f"/apis/{GROUP}/{version}").json()["resources"]
+        assert resources[1:] == [{"status": status, "scale": scale}[name] for name in has]
+    accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+    (item,) = parts.request("GET", "/apis", {}, accept).json()["items"]
+    for version in item["versions"]:
+        (resource,) = version["resources"]
+        kinds = {
+            "status": {"group": GROUP, "version": version["version"], "kind": "Lamp"},
+            "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+        }
+        assert resource.get("subresources", []) == [
+            {"subresource": name, "responseKind": kinds[name], "verbs": ["get", "patch", "update"]}
+            for name in HAS[version["version"]]
+        ]
+
+
+def test_openapi_has_the_subresources_of_each_version(parts: InMemoryServer) -> None:
+    for version, has in HAS.items():
+        document = parts.request("GET", f"/openapi/v3/apis/{GROUP}/{version}").json()
+        one = f"{LAMPS.format(version).replace('default', '{namespace}')}/{{name}}"
+        assert {path.removeprefix(f"{one}/") for path in document["paths"] if path.startswith(f"{one}/")} == set(has)
+        scales = {f"io.k8s.api.autoscaling.v1.{name}" for name in ("Scale", "ScaleSpec", "ScaleStatus")}
+        assert scales & document["components"]["schemas"].keys() == (scales if "scale" in has else set())
+        if "scale" in has:
+            put = document["paths"][f"{one}/scale"]["put"]
+            assert put["operationId"] == f"replaceLampsExampleComV{version[1:]}NamespacedLampScale"
+            assert put["x-kubernetes-group-version-kind"] == {"group": GROUP, "version": version, "kind": "Lamp"}
+            sent = put["requestBody"]["content"]["application/json"]["schema"]
+            assert sent == {"$ref": "#/components/schemas/io.k8s.api.autoscaling.v1.Scale"}
+    swagger = parts.request("GET", "/openapi/v2").json()
+    spec = swagger["definitions"]["io.k8s.api.autoscaling.v1.Scale"]["properties"]["spec"]
+    assert spec["$ref"] == "#/definitions/io.k8s.api.autoscaling.v1.ScaleSpec"
+    assert set(spec) == {"$ref", "description"}

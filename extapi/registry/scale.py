@@ -1,0 +1,206 @@
+"""The ``scale`` subresource of a stored kind (behaviour E74).
+
+It shows a part of the object as an ``autoscaling/v1`` Scale. A write changes the wanted number of replicas and is otherwise
+a write of the object: same rules, and the generation counts. Admission plugins are asked about the Scale.
+
+Source: ``apiextensions-apiserver/pkg/registry/customresource/etcd.go`` ScaleREST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+
+from extapi.admission.base import Operation, Review
+from extapi.admission.chain import AdmissionChain
+from extapi.api.behaviour import Decoding
+from extapi.api.column import AGE, Column
+from extapi.api.definition import Kind, Version
+from extapi.api.markers import Format
+from extapi.api.types import Obj, Object, Struct
+from extapi.codec.body import not_registered
+from extapi.codec.scale import API_VERSION, GROUP, INT32, KIND, VERSION, coerce_scale
+from extapi.codec.strictjson import encode_status
+from extapi.codec.tables import Columns
+from extapi.errors import BadRequest, InternalError
+from extapi.registry.base import Admission, ObjectResult, RequestScope, UpdateFunction
+from extapi.registry.results import DecodedResult
+from extapi.registry.scalepaths import ScalePaths
+from extapi.registry.served import ServedKind
+from extapi.registry.store import Store
+from extapi.registry.stored import StoredObject
+from extapi.registry.virtual import PathWrite
+
+_UNSET: Final = INT32[0]
+"""The number that a patch finds where the object has none; an update that leaves it is refused."""
+_COLUMNS: Final = (
+    Column("Desired", ".spec.replicas", "integer", description="Number of desired replicas"),
+    Column("Available", ".status.replicas", "integer", description="Number of actual replicas"),
+    AGE,
+)
+"""Source: ``apiextensions-apiserver/pkg/apiserver/helpers.go`` getScaleColumnsForVersion."""
+
+
+class ScaleSpec(Struct):
+    """The wanted state."""
+
+    replicas: Annotated[int, Format("int32")] = 0
+
+
+class ScaleStatus(Struct):
+    """The present state."""
+
+    replicas: Annotated[int, Format("int32")] = 0
+    selector: str = ""
+
+
+class ScaleObject(Object):
+    """What plugins see of a write to ``scale``."""
+
+    spec: ScaleSpec = ScaleSpec()
+    status: ScaleStatus = ScaleStatus()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleDecoding(Decoding):
+    """A Scale need not say what it is.
+
+    Every error of decoding has one text: the codec knows Scales, and the code that words its errors only custom resources.
+    """
+
+    def typed(self, value: Any, kind: str, group_version: str) -> Any:
+        """See :class:`extapi.api.behaviour.Decoding`."""
+        value = {} if value is None else value
+        if isinstance(value, dict):
+            typed = {"apiVersion": value.get("apiVersion") or group_version, "kind": value.get("kind") or kind}
+            return {**value, **typed}
+        return value
+
+    def wrong_type(self, kind: str, api_version: str, wanted: str, group_version: str) -> str:
+        """See :class:`extapi.api.behaviour.Decoding`."""
+        return self.wrong_patched_type(kind, api_version, wanted, group_version)
+
+    def wrong_patched_type(self, kind: str, api_version: str, wanted: str, group_version: str) -> str:
+        """See :class:`extapi.api.behaviour.Decoding`."""
+        return "" if (kind, api_version) == (wanted, group_version) else not_registered(kind, api_version)
+
+    def refusal(self, error: BadRequest) -> BadRequest:
+        """See :class:`extapi.api.behaviour.Decoding`."""
+        del error
+        return BadRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
+
+
+class ScaleResource(StoredObject):
+    """The scale subresource of a stored kind, in the versions that have one."""
+
+    subresource = "scale"
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        declared = store.kind.kind
+        self._scale = ServedKind(
+            Kind(
+                KIND,
+                versions={VERSION: Version(ScaleObject)},
+                storage=VERSION,
+                scope=declared.scope,
+                plural=declared.plural,
+                columns=_COLUMNS,
+                status=False,
+            ),
+            GROUP,
+        )
+        self.kind = KIND
+        self.list_kind = f"{KIND}List"
+        self.behaviour = replace(declared.behaviour, decoding=ScaleDecoding(), protobuf=None, patch_types={})
+
+    def api_version(self, scope: RequestScope) -> str:
+        """See :class:`extapi.registry.base.Resource`."""
+        del scope
+        return API_VERSION
+
+    def coerce_and_default(self, scope: RequestScope, obj: Obj) -> list[str]:
+        """See :class:`extapi.registry.base.Resource`."""
+        del scope
+        try:
+            return coerce_scale(obj)
+        except BadRequest as error:
+            raise BadRequest(f'{KIND} in version "{VERSION}" cannot be handled as a {KIND}: {error}') from None
+
+    def columns(self, scope: RequestScope) -> Columns:
+        """See :class:`extapi.registry.base.Resource`."""
+        del scope
+        return self._scale.versions[VERSION].columns
+
+    async def get(self, scope: RequestScope, name: str, resource_version: str = "") -> ObjectResult:
+        """See :class:`extapi.registry.base.ResourceGetter`."""
+        found = await super().get(scope, name, resource_version)
+        paths, obj = self._paths(scope), found.decoded()
+        shown = self._shown(paths.scale(obj), found.revision)
+        if not paths.has_replicas(obj):
+            raise InternalError.because(f'the spec replicas field "{paths.spec_path}" does not exist')
+        return shown
+
+    async def update(self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission) -> ObjectResult:
+        """See :class:`extapi.registry.base.ResourceUpdater`."""
+        paths = self._paths(scope)
+
+        def write() -> PathWrite:
+            whose = RequestScope(VERSION, scope.namespace)
+            return PathWrite(self._scale, whose, admit, (self.group, self.plural, name))
+
+        async def rescaled(old: Obj) -> Obj:
+            before = paths.scale(old)
+            if not paths.has_replicas(old):
+                before["spec"] = {"replicas": _UNSET}
+            attempt = write()
+            after = await attempt.mutated(Operation.UPDATE, await change(before), before, _keep)
+            attempt.check_schema(after, before)
+            replicas = after.get("spec", {}).get("replicas", 0)
+            if replicas == _UNSET:
+                raise BadRequest(f'the spec replicas field "{paths.spec_path}" cannot be empty')
+            new = paths.scaled(old, replicas)
+            given = after["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
+            return {**new, "metadata": {**old["metadata"], "resourceVersion": given}}
+
+        async def validate(review: Review) -> None:
+            if review.obj is not None and review.old is not None:
+                await write().checked(Operation.UPDATE, paths.scale(review.obj), paths.scale(review.old))
+
+        of_object = replace(admit, chain=_ScaleChain(validate), subresource="")
+        stored = await super().update(scope, name, rescaled, admit=of_object)
+        return self._shown(paths.scale(stored.decoded()), stored.revision)
+
+    def _paths(self, scope: RequestScope) -> ScalePaths:
+        paths = self._store.kind.versions[scope.version].scale
+        if paths is None:
+            raise InternalError.because(f"{self.plural} have no scale in {scope.version}")
+        return paths
+
+    def _shown(self, scale: Obj, revision: int) -> ScaleResult:
+        return ScaleResult(self._scale, VERSION, scale, revision)
+
+
+class ScaleResult(DecodedResult):
+    """A Scale, whose members keep the order of Go's."""
+
+    def encoded(self) -> bytes:
+        """See :class:`extapi.registry.base.ObjectResult`."""
+        return encode_status(self.decoded())
+
+
+class _ScaleChain(AdmissionChain):
+    """The admission of the object's write: validators see its Scale; the mutators have seen it before."""
+
+    def __init__(self, validate: Callable[[Review], Awaitable[None]]) -> None:
+        super().__init__(())
+        self._validate = validate
+
+    async def validate(self, review: Review) -> None:
+        """See :class:`extapi.admission.chain.AdmissionChain`."""
+        await self._validate(review)
+
+
+def _keep(_: Obj) -> None:
+    """Restore nothing of what plugins change: only the number is used."""

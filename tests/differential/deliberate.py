@@ -382,6 +382,37 @@ DELIBERATE: tuple[Deliberate, ...] = (
         code=200,
     ),
     Deliberate(
+        MANAGED,
+        (
+            "part: scale PUT no change",
+            "part: scale PATCH no change",
+            "part: scale PATCH json of nothing",
+            "part: scale PATCH labels",
+            "part: scale PATCH another uid",
+            "part: scale PATCH status",
+            "part: status with a subresource only",
+        ),
+        ("content.metadata.resourceVersion",),
+        code=200,
+    ),
+    Deliberate(
+        ACCEPTED,
+        ("part: scale GET text", "part: scale PUT form text", "part: scale PATCH strategic", "part: scale PATCH apply"),
+        REFUSAL,
+    ),
+    Deliberate(REVISION, ("part: scale GET revision garbage",), REFUSAL, code=400),
+    Deliberate(
+        "an integer may be written with a fraction of 0 or an exponent, as elsewhere",
+        ("part: scale PUT float", "part: scale PUT exponent"),
+        ("",),
+        code=200,
+    ),
+    Deliberate(
+        "a patch may not take an object's kind away, as elsewhere",
+        ("part: scale PATCH json without kind",),
+        ("",),
+    ),
+    Deliberate(
         STATUS,
         (
             "update: status list",

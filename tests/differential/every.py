@@ -11,6 +11,7 @@ from tests.differential import (
     patching,
     reading,
     routing,
+    scaling,
     schemas,
     updating,
     versions,
@@ -29,6 +30,7 @@ MODULES = {
     "version": versions,
     "watch": watching,
     "number": numbers,
+    "part": scaling,
     "dial": dial,
     "mistake": mistakes,
 }

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.differential.conftest import Plane
-from tests.differential.twin import OURS, PROBE, THEIRS
+from tests.differential.twin import KINDS, OURS, THEIRS
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane
 from tests.waiting import until
@@ -34,6 +34,8 @@ DELIBERATE = {
     LOGIN: ("components.securitySchemes",),
 }
 """Reasons, and paths in documents; where only one of both has something, or both say different things."""
+
+VERSIONS = sorted({version for kind in KINDS for version in kind.served_versions()})
 
 Callers = tuple[Caller, Caller]
 
@@ -103,7 +105,7 @@ def without_apply(document: Any) -> Any:
     return document
 
 
-@pytest.mark.parametrize("version", PROBE.versions)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_openapi_v3_is_that_of_a_custom_resource(callers: Callers, version: str) -> None:
     ours, theirs = (
         neutral(caller("GET", f"/openapi/v3/apis/{group}/{version}").json, group)
@@ -142,7 +144,7 @@ def part(document: Any, like: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("version", ["", *(f"/{version}" for version in PROBE.versions)])
+@pytest.mark.parametrize("version", ["", *(f"/{version}" for version in VERSIONS)])
 def test_discovery_is_that_of_custom_resources(callers: Callers, version: str) -> None:
     """The order of verbs included; custom resources stand in no order."""
     ours, theirs = (callers[1]("GET", f"/apis/{group}{version}").json for group in (OURS, THEIRS))

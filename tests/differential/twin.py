@@ -39,6 +39,7 @@ from extapi import (
 from extapi.api.definition import NAMESPACED
 from extapi.schema.compile import compile_type
 from tests.differential.dial import DIAL
+from tests.differential.scaling import FLOCK
 
 OURS = "ours.differential.test"
 THEIRS = "kube.differential.test"
@@ -163,7 +164,7 @@ KNOB = Kind(
         "v1beta1": Version(knob({"high": 2, "step": 20})),
     },
 )
-KINDS = (PROBE, BEACON, DIAL, KNOB)
+KINDS = (PROBE, BEACON, DIAL, KNOB, FLOCK)
 
 api = Api(Group(OURS, *KINDS))
 
@@ -201,10 +202,20 @@ def _version(kind: Kind, name: str) -> dict[str, Any]:
         "storage": name == kind.storage,
         "deprecated": bool(version.deprecated),
         "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}} if kind.status else {},
+        "subresources": _subresources(kind, name),
         "additionalPrinterColumns": [_column(column) for column in columns],
         "selectableFields": [{"jsonPath": path} for path in kind.selectable_of(name)],
     }
+
+
+def _subresources(kind: Kind, version: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"status": {}} if kind.status_of(version) else {}
+    scale = kind.scale_of(version)
+    if scale is not None:
+        selector = {"labelSelectorPath": scale.label_selector_path} if scale.label_selector_path else {}
+        paths = {"specReplicasPath": scale.spec_replicas_path, "statusReplicasPath": scale.status_replicas_path}
+        found["scale"] = {**paths, **selector}
+    return found
 
 
 def _column(column: Column) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extapi import Api, Column, Group, Kind, Version
+from extapi import Api, Column, Group, Kind, Scale, Version
 from tests.differential.twin import PROBE
 from tests.kubernetes.twin_schema import COLUMNS, KIND, OURS, SCHEMA, VERSION
 
@@ -15,6 +15,7 @@ gadgets = Api(
             categories=["things"],
             storage=VERSION,
             versions={VERSION: Version(SCHEMA)},
+            scale=Scale(spec_replicas_path=".spec.size", status_replicas_path=".status.size"),
             columns=[
                 Column(
                     column["name"],

@@ -33,7 +33,7 @@ def neutral(text: str) -> str:
     text = re.sub(r"\b\d+(ms|s|m)\b", "<age>", text)
     text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
     text = re.sub(r"(too old resource version: )(\d+|<revision>) \(\d+\)", r"\1<revision>", text)
-    text = re.sub(r"(current: |record \()\d+", r"\1<revision>", text)
+    text = re.sub(r"(current: |record \(|to be 1, was )\d+", r"\1<revision>", text)
     text = re.sub(r'("continue":|continue:) "?\w{8,}"?', r"\1 <token>", text)
     text = re.sub(r'("continue":)"\w{8,}"', r'\1"<token>"', text)
     # A patched object quoted whole in an error: ours has no managed fields yet, and its members are in another order.
@@ -110,7 +110,8 @@ COMMANDS = {
     "patch of an unknown field": "patch R one --type=merge -p {'spec':{'depth':1}}",
     "patch with a duplicate part": "patch R one --type=merge -p {'spec':{'parts':[{'name':'a'},{'name':'a'}]}}",
     "patch of status": "patch R one --subresource=status --type=merge -p {'status':{'ready':true}} -o yaml",
-    "patch of no subresource": "patch R one --subresource=scale --type=merge -p {'spec':{'replicas':1}}",
+    "patch of scale": "patch R one --subresource=scale --type=merge -p {'spec':{'replicas':1}} -o yaml",
+    "patch of no subresource": "patch R one --subresource=resize --type=merge -p {'spec':{'replicas':1}}",
     "patch of a name": "patch R one --type=merge -p {'metadata':{'name':'x'}}",
     "patch of a uid": "patch R one --type=merge -p {'metadata':{'uid':'x'}}",
     "patch of an old revision": "patch R one --type=merge -p {'metadata':{'resourceVersion':'1'}}",
@@ -120,6 +121,22 @@ COMMANDS = {
     "json patch of nonsense": "patch R one --type=json -p [{'op':'jump','path':'/spec'}]",
     "strategic patch": "patch R one -p {'spec':{}}",
     "scale": "scale R one --replicas=2",
+    "scale to yaml": "scale R one --replicas=2 -o yaml",
+    "scale to what it is": "scale R one --replicas=3",
+    "scale of two": "scale R one two --replicas=4",
+    "scale of all": "scale R --all --replicas=4",
+    "scale of the expected": "scale R one --current-replicas=3 --replicas=4",
+    "scale of the unexpected": "scale R one --current-replicas=2 --replicas=4",
+    "scale out of bounds": "scale R one --replicas=0",
+    "scale beyond bounds": "scale R one --replicas=101",
+    "scale of nothing": "scale R nope --replicas=2",
+    "scale of an old revision": "scale R one --resource-version=1 --replicas=4",
+    "scale dry": "scale R one --replicas=2 --dry-run=server -o yaml",
+    "scale as nobody": "scale R one --replicas=2 --as=nobody",
+    "get scale": "get R one --subresource=scale",
+    "get scale wide": "get R one --subresource=scale -o wide",
+    "get scale yaml": "get R one --subresource=scale -o yaml",
+    "get scale json": "get R one --subresource=scale -o json",
     "delete": "delete R one",
     "delete missing": "delete R nope",
     "delete all": "delete R --all",
@@ -152,7 +169,7 @@ COMMANDS = {
     "rollout": "rollout status R/one",
     "logs": "logs R/one",
     "expose": "expose R one --port=80",
-    "autoscale": "autoscale R one --max=2",
+    "autoscale": "autoscale R one --max=2 --name=GROUP",
     "events": "events --for R/one",
 }
 WRITES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -63,7 +63,10 @@ SCHEMA: dict[str, Any] = {
                 },
             },
         },
-        "status": {"type": "object", "properties": {"ready": {"type": "boolean"}, "seen": {"type": "string"}}},
+        "status": {
+            "type": "object",
+            "properties": {"ready": {"type": "boolean"}, "seen": {"type": "string"}, "size": {"type": "integer"}},
+        },
     },
 }
 
@@ -88,7 +91,10 @@ CRD: dict[str, Any] = {
                 "served": True,
                 "storage": True,
                 "schema": {"openAPIV3Schema": SCHEMA},
-                "subresources": {"status": {}},
+                "subresources": {
+                    "status": {},
+                    "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"},
+                },
                 "additionalPrinterColumns": COLUMNS,
             }
         ],

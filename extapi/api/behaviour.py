@@ -265,6 +265,9 @@ class Behaviour:
     """Reads and writes whole objects in protobuf; None: only metadata is written in it, and other requests are 406 and 415."""
     patch_types: Mapping[str, PatchType] = field(default_factory=dict)
     """Patches beside JSON patches and merge patches, by media type."""
+    converter: Any = None
+    """The :class:`extapi.conversion.converter.Converter` of a kind whose versions differ and that has no hub; it may wait.
+    None: an author's functions convert, or only ``apiVersion`` differs."""
     storing: Storing = Storing()
     selecting: Selecting = Selecting()
     answering: Answering = Answering()

@@ -144,6 +144,8 @@ class HubConverter:
         if from_version == to_version:
             return obj
         if self.kind.hub is None:
+            if self.kind.behaviour.converter is not None:
+                raise self._failed(to_version, "its converter may have to wait, which is impossible here")
             return {**obj, "apiVersion": self.api_version(to_version)}
         result = self.from_hub(self.to_hub(obj, from_version), to_version)
         if "metadata" in obj:

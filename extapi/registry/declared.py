@@ -42,7 +42,7 @@ def compiled(kind: Kind) -> dict[str, Structural]:
         problems.add(*_columns(kind, name, structural), *selectable_problems(kind, name, structural))
         if _typed(kind, name):
             problems.add(*scale_problems(kind, name, structural))
-    problems.add(*_parts(kind, schemas), *_differences(kind, schemas))
+    problems.add(*_parts(kind, schemas), *_differences(kind, schemas), *_waiting(kind))
     problems.check()
     return schemas
 
@@ -106,6 +106,16 @@ def _differences(kind: Kind, schemas: Mapping[str, Structural]) -> Iterator[str]
                 f"breaks what the other says: {shown}. Write hub= with to_hub and from_hub of each version, or give both the "
                 "same fields"
             )
+
+
+def _waiting(kind: Kind) -> Iterator[str]:
+    """What a kind cannot have if its converter may wait: types, since an author's code would have to wait for them."""
+    if kind.behaviour.converter is None:
+        return
+    if kind.rest is not None:
+        yield f"kind {kind.name}: has REST storage, so a converter would convert nothing"
+    if kind.hub is not None or any(_typed(kind, version) for version in kind.versions):
+        yield f"kind {kind.name}: has a converter and types; give each version a schema, and the kind no hub"
 
 
 def _typed(kind: Kind, version: str) -> bool:

@@ -6,6 +6,7 @@ writing are in ``create``, ``update`` and ``delete``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -20,10 +21,11 @@ from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper, split_resource_version
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter, Unfit
-from extapi.errors import BadRequest, FieldError, InternalError, Invalid
+from extapi.errors import ApiError, BadRequest, FieldError, InternalError, Invalid
 from extapi.registry.declared import compiled
 from extapi.registry.scalepaths import ScalePaths
 from extapi.registry.selectable import Selectable
+from extapi.registry.waiting import WaitingConversion
 from extapi.schema.schema import Schema
 from extapi.schema.structural import Structural
 from extapi.storage.keys import KeyLayout
@@ -82,6 +84,11 @@ class ServedKind:
         schemas = compiled(kind)
         self.versions = {name: ServedVersion(kind, group, name, schemas[name]) for name in kind.versions}
         self.converter = HubConverter(kind, group)
+        waiting = kind.behaviour.converter
+        self._waiting = None if waiting is None else WaitingConversion(kind.name, waiting, self._finish_converted)
+        self.waits = waiting is not None
+        """Whether conversion may wait. Then :meth:`read`, :meth:`to_storage` and :meth:`project_many` convert; the methods
+        that do not wait take objects in the right version only."""
         strategy = type(kind.strategy)
         self.prepares = strategy.prepare is not Strategy.prepare
         self.validates = strategy.validate is not Strategy.validate
@@ -229,6 +236,49 @@ class ServedKind:
             self._normalize_converted(obj, version)
         return obj
 
+    def needs_conversion(self, value: bytes, version: str) -> bool:
+        """Whether a reader of ``version`` has to wait until a stored object is converted."""
+        return self.waits and self.stored_in(value) != version
+
+    async def read(self, value: bytes, version: str) -> Obj:
+        """As :meth:`from_stored`. Only a kind that :attr:`waits` can wait here.
+
+        Raises:
+            ApiError: The conversion failed.
+        """
+        if self._waiting is None or not self.needs_conversion(value, version):
+            return self.from_stored(value, version)
+        return await self._waiting.one(self._opened(value), version, self.versions[version].api_version)
+
+    async def to_storage(self, obj: Obj, version: str) -> bytes:
+        """As :meth:`to_stored`. Only a kind that :attr:`waits` can wait here.
+
+        Raises:
+            ApiError: The conversion failed.
+        """
+        storage = self.kind.storage
+        if self._waiting is None or version == storage:
+            return self.to_stored(obj, version)
+        stored = await self._waiting.one(obj, storage, self.versions[storage].api_version)
+        return self.to_bytes(stored, version)
+
+    async def project_many(self, values: Sequence[bytes], version: str) -> list[tuple[bytes, bytes] | ApiError]:
+        """As :meth:`project`, of many objects at once; each that fails has an error of its own."""
+        assert self._waiting is not None  # noqa: S101 -- only a kind that waits is asked, which a type checker cannot see
+        api_version = self.versions[version].api_version
+        made = await self._waiting.stored(values, self._opened, version, api_version)
+        return [each if isinstance(each, ApiError) else self._waiting.attempt(_parts, each) for each in made]
+
+    def _opened(self, value: bytes) -> Obj:
+        """A stored object, pruned and defaulted in the version in which it is stored."""
+        obj: Obj = decode_stored(value)
+        self.prune_and_default(obj, _version_of(obj))
+        return obj
+
+    def _finish_converted(self, obj: Obj, version: str) -> None:
+        self.check(obj, f"the conversion to {version}")
+        self._normalize_converted(obj, version)
+
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
         """The object in ``version`` as JSON, in two parts around its resourceVersion, as the cache keeps it.
 
@@ -278,6 +328,10 @@ class ServedKind:
         ]
         if errors:
             raise Invalid.of(kind, api_version.rpartition("/")[0], name, errors)
+
+
+def _parts(obj: Obj) -> tuple[bytes, bytes]:
+    return split_resource_version(encode(obj))
 
 
 def _version_of(obj: Obj) -> str:

@@ -68,6 +68,7 @@ class StoredObject:
         self.namespaced = kind.namespaced
         self._selectable = {version: selectable(kind.kind, version) for version in kind.versions}
         self.behaviour = kind.kind.behaviour
+        self._waits = kind.waits
 
     def api_version(self, scope: RequestScope) -> str:
         """See :class:`extapi.registry.base.Resource`."""
@@ -99,6 +100,8 @@ class StoredObject:
         cached = cache.get(scope.namespace, name)
         if cached is None:
             raise NotFound.named(self.plural, self.group, name)
+        if self._waits:
+            await cache.prepare((cached,), self._representation(scope))
         return CachedResult(cached, self._representation(scope))
 
     def _representation(self, scope: RequestScope) -> str:
@@ -148,8 +151,13 @@ class StoredResource(StoredObject):
         elif wanted:
             await cache.at_least(wanted)
         limit = 0 if query.resource_version == "0" else query.limit
-        page = cache.page(scope.namespace, b"", limit, self._selection(scope, query))
-        return await self._listing(scope, page, cache.revision)
+        revision, selection = cache.revision, self._selection(scope, query)
+        page = (
+            await cache.prepared_page(scope.namespace, b"", limit, selection)
+            if self._waits
+            else cache.page(scope.namespace, b"", limit, selection)
+        )
+        return await self._listing(scope, page, revision)
 
     async def watch(self, scope: RequestScope, query: WatchQuery, encoding: WatchEncoding) -> Streaming:
         """See :class:`extapi.registry.base.Resource`."""
@@ -172,9 +180,11 @@ class StoredResource(StoredObject):
         """The next page of a list. A negative revision in the token stands for the present (behaviour E29)."""
         after = self._base(scope) + token.start.encode()
         if token.revision < 0:
-            await self._store.cache.fresh()
-            page = self._store.cache.page(scope.namespace, after, query.limit, self._selection(scope, query))
-            return await self._listing(scope, page, self._store.cache.revision)
+            revision = await self._store.cache.fresh()
+            page = await self._store.cache.prepared_page(
+                scope.namespace, after, query.limit, self._selection(scope, query)
+            )
+            return await self._listing(scope, page, revision)
         try:
             return await self._snapshot(scope, query, token.revision, after=after)
         except Expired:
@@ -198,6 +208,8 @@ class StoredResource(StoredObject):
         return self._store.kind.layout.namespace_prefix(scope.namespace)
 
     async def _listing(self, scope: RequestScope, page: ObjectPage, revision: int) -> ListResult:
+        if self._waits:
+            await self._store.cache.prepare(page.objects, self._representation(scope))
         await self._serialize(page.objects, self._representation(scope))
         items = CachedResults(page.objects, self._representation(scope))
         continue_ = ""

@@ -66,13 +66,13 @@ class TableEncoder(JSONErrorEncoder):
     distinct_first = True
 
     def __init__(self, representation: str, api_version: str, kind: str, tables: TableTransform) -> None:
-        self._representation = representation
+        self.representation = representation
         self._type = {"kind": kind, "apiVersion": api_version}
         self._tables = tables
 
     def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
         """See :class:`extapi.watch.encoding.EventEncoder`."""
-        serialized = cached.serialized(self._representation)
+        serialized = cached.serialized(self.representation)
 
         def decoded() -> Obj:
             obj: Obj = msgspec.json.decode(serialized.with_revision(revision))
@@ -92,14 +92,14 @@ class MetadataEncoder(JSONErrorEncoder):
     distinct_first = False
 
     def __init__(self, representation: str, transform: MetadataTransform) -> None:
-        self._representation = representation
+        self.representation = representation
         self._transform = transform
 
     def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
         """See :class:`extapi.watch.encoding.EventEncoder`."""
         del first
         return self._event(
-            event_type, msgspec.json.decode(cached.serialized(self._representation).with_revision(revision))
+            event_type, msgspec.json.decode(cached.serialized(self.representation).with_revision(revision))
         )
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
@@ -132,14 +132,14 @@ class ProtobufEncoder(_ProtobufErrors):
     distinct_first = False
 
     def __init__(self, representation: str, api_version: str, kind: str, serializer: Serializer) -> None:
-        self._representation = representation
+        self.representation = representation
         self._type = {"kind": kind, "apiVersion": api_version}
         self._serializer = serializer
 
     def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
         """See :class:`extapi.watch.encoding.EventEncoder`."""
         del first
-        obj = msgspec.json.decode(cached.serialized(self._representation).with_revision(revision))
+        obj = msgspec.json.decode(cached.serialized(self.representation).with_revision(revision))
         return event_frame(event_type, self._serializer.encode(obj))
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:

@@ -5,7 +5,7 @@ Events of one turn of the reactor leave together, in one write per watcher.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from twisted.logger import Logger
@@ -42,6 +42,19 @@ class EventStream:
             group = self._groups[selection] = WatcherGroup(self._encoder, selection.predicate(self._source))
         return group
 
+    def add(self, watcher: CacheWatcher, selection: Selection, *, unstarted: bool) -> WatcherGroup:
+        """Add a watcher to the group of its selection; see :meth:`Broadcaster.subscribe`."""
+        group = self.group(selection)
+        group.add(watcher, unstarted=unstarted)
+        return group
+
+    def when_delivered(self, call: Callable[[], None]) -> None:
+        """Call ``call`` once all changes until now have been delivered: at once, unless conversion waits."""
+        call()
+
+    def close(self) -> None:
+        """Deliver nothing more."""
+
     def remove(self, watcher: CacheWatcher, selection: Selection) -> None:
         """Remove a watcher from the group of its selection, and the group if it was the last one."""
         group = self._groups.get(selection)
@@ -70,11 +83,20 @@ class EventStream:
 
 
 class Broadcaster:
-    """All watchers of one resource."""
+    """All watchers of one resource.
 
-    def __init__(self, source: CacheSource, clock: Clock) -> None:
+    ``new_stream`` makes the stream of an encoding.
+    """
+
+    def __init__(
+        self,
+        source: CacheSource,
+        clock: Clock,
+        new_stream: Callable[[EventEncoder, CacheSource], EventStream] = EventStream,
+    ) -> None:
         self._source = source
         self._clock = clock
+        self._new_stream = new_stream
         self._streams: dict[Hashable, EventStream] = {}
         """By encoding."""
         self._watchers: dict[CacheWatcher, None] = {}
@@ -125,10 +147,14 @@ class Broadcaster:
         """
         stream = self._streams.get(encoding)
         if stream is None:
-            stream = self._streams[encoding] = EventStream(encoder, self._source)
-        group = stream.group(selection)
-        group.add(watcher, unstarted=unstarted)
-        return group
+            stream = self._streams[encoding] = self._new_stream(encoder, self._source)
+        return stream.add(watcher, selection, unstarted=unstarted)
+
+    def when_delivered(self, encoding: Hashable, call: Callable[[], None]) -> None:
+        """Call ``call`` once the watchers of an encoding have been sent all changes until now; see :meth:`flush`."""
+        stream = self._streams.get(encoding)
+        if stream is not None:
+            stream.when_delivered(call)
 
     def remove(self, watcher: CacheWatcher, encoding: Hashable, selection: Selection) -> None:
         """Remove a watcher, whether it has subscribed or not."""
@@ -138,6 +164,7 @@ class Broadcaster:
             stream.remove(watcher, selection)
             if not stream:
                 del self._streams[encoding]
+                stream.close()
 
     def end(self, *, closed: bool = False) -> None:
         """Deliver pending changes, then end every watch cleanly; ``closed``: end later watches at once, too."""

@@ -6,17 +6,14 @@ always is, reads do not wait for the store. Must not know requests: parameters a
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Final
 
 from sortedcontainers import SortedDict
 
 from extapi.clock import Clock
-from extapi.codec.strictjson import split_resource_version
 from extapi.errors import ServerTimeout
 from extapi.http.response import Streaming
 from extapi.storage.base import Backend, KeyValue, LogEvent, Unavailable
@@ -24,20 +21,17 @@ from extapi.storage.keys import successor
 from extapi.watch.broadcaster import Broadcaster
 from extapi.watch.cachedobject import CachedObject, CacheSource, Projector
 from extapi.watch.cachewatcher import WatchLimits
+from extapi.watch.conversioncalls import ConversionCalls, ConversionLimits
 from extapi.watch.encoding import EventEncoder
-from extapi.watch.events import ADDED, WatchEvent, to_watch_event
+from extapi.watch.events import ADDED, CacheEvent, WatchEvent, to_watch_event
+from extapi.watch.expected import ExpectedCommits
 from extapi.watch.history import EventHistory, HistorySettings
 from extapi.watch.position import Position
+from extapi.watch.preparation import Preparation
+from extapi.watch.preparedstream import StreamTypes
 from extapi.watch.selection import Predicate, Selection
-from extapi.watch.snapshot import ObjectPage, read_page
-from extapi.watch.stream import Backlog, WatchOptions, WatchStream
-
-Parts = tuple[bytes, bytes]
-"""An encoded object without resourceVersion, split where it belongs."""
-
-_EXPECTED: Final = 256
-_EXPECTED_BYTES: Final = 16 * 1024 * 1024
-"""How many expected commits are remembered, and bytes of them; one that never arrives is pushed out by later ones."""
+from extapi.watch.snapshot import ObjectPage, Prepare, read_page, select_page
+from extapi.watch.stream import Backlog, WatchOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +40,7 @@ class CacheSettings:
 
     history: HistorySettings = field(default_factory=HistorySettings)
     limits: WatchLimits = field(default_factory=WatchLimits)
+    conversion: ConversionLimits = field(default_factory=ConversionLimits)
 
 
 class ResourceCache:
@@ -61,11 +56,16 @@ class ResourceCache:
         self._position = position
         self._clock = clock
         self._limits = settings.limits
+        self.calls = ConversionCalls(clock, settings.conversion)
+        """For conversions that may wait, those of writes included."""
+        self._preparation = Preparation(source, self.calls, settings.conversion)
         self._objects: SortedDict[bytes, CachedObject] = SortedDict()
         self._history = EventHistory(clock, settings.history)
-        self._broadcaster = Broadcaster(source, clock)
-        self._expected: OrderedDict[bytes, Mapping[str, Parts]] = OrderedDict()
-        self._expected_bytes = 0
+        self._streams = StreamTypes(source, self._preparation, settings.conversion)
+        self._broadcaster = Broadcaster(source, clock, self._streams.event_stream)
+        self._expected = ExpectedCommits(source)
+        self.expect = self._expected.add
+        """Announces a commit: see :meth:`~extapi.watch.expected.ExpectedCommits.add`. One that fails is forgotten."""
 
     def share(self, versions: Iterable[str], projector: Projector) -> None:
         """Serve the objects in further versions, those of another kind that is stored here; ``projector`` makes them."""
@@ -89,8 +89,8 @@ class ResourceCache:
         else:
             previous = self._objects.get(key)
             cached = self._objects[key] = self._object(key, change.value, change.revision)
-            if self._expected:
-                self._add_expected(cached)
+            if self._expected.commits:
+                self._expected.arrive(cached)
         event = self._history.add(change.revision, cached, previous)
         self._broadcaster.publish(event)
 
@@ -100,35 +100,6 @@ class ResourceCache:
 
     def _object(self, key: bytes, value: bytes, revision: int) -> CachedObject:
         return CachedObject(key, revision, value, self._source.labels(value), self._source)
-
-    # -- what writers know before the log
-
-    def expect(self, value: bytes, serialized: str | Mapping[str, Parts]) -> None:
-        """Announce a commit of ``value``, so that the object need not be converted and encoded again when it arrives.
-
-        Bounded; an announced commit that fails is forgotten in time.
-
-        Args:
-            value: The bytes to be stored.
-            serialized: By version, the results of :meth:`Projector.project`; or only the version in which the object is
-                encoded exactly as it is stored.
-        """
-        if isinstance(serialized, str):
-            serialized = {serialized: split_resource_version(value)}
-        if self._expected.pop(value, None) is None:
-            self._expected_bytes += len(value)
-        self._expected[value] = serialized
-        while len(self._expected) > _EXPECTED or self._expected_bytes > _EXPECTED_BYTES:
-            gone, _ = self._expected.popitem(last=False)
-            self._expected_bytes -= len(gone)
-
-    def _add_expected(self, cached: CachedObject) -> None:
-        value = cached.value
-        serialized = self._expected.pop(value, None)
-        if serialized is not None:
-            self._expected_bytes -= len(value)
-            for version, parts in serialized.items():
-                cached.add(self._source.serialize(value, version, cached.revision, parts))
 
     # -- reading
 
@@ -223,6 +194,39 @@ class ResourceCache:
         more = bool(limit) and len(found) == limit and self._count_after(prefix, found[-1].key) > 0
         return ObjectPage(found, more, None)
 
+    async def prepare(self, objects: Sequence[CachedObject], version: str) -> None:
+        """Wait until all objects can be read in ``version``: needed before every read, if conversion may wait.
+
+        Raises:
+            ApiError: One of them cannot be converted, or not in time.
+        """
+        await self._preparation.require(objects, version)
+
+    async def prepared_page(
+        self, namespace: str | None, after: bytes | str, limit: int, selection: Selection
+    ) -> ObjectPage:
+        """As :meth:`page`, if conversion may wait: fields that are selected by are prepared first; for errors see :meth:`prepare`."""
+        prepare = self._preparer(selection)
+        if prepare is None:
+            return self.page(namespace, after, limit, selection)
+        objects = self._candidates(namespace, after.encode() if isinstance(after, str) else after, selection)
+        return await select_page(objects, limit=limit, predicate=self._range(namespace, selection)[1], prepare=prepare)
+
+    def _candidates(self, namespace: str | None, after: bytes, selection: Selection) -> Sequence[CachedObject]:
+        """The objects that a selection could select, whatever their fields."""
+        unselective = selection.without_fields()
+        name = selection.name
+        if name is not None and (namespace or not self._layout.namespaced):
+            self._position.check_ready()
+            return self._single(namespace or "", name, after, unselective.predicate(self._source)).objects
+        return self.page(namespace, after, 0, unselective).objects
+
+    def _preparer(self, selection: Selection) -> Prepare | None:
+        """Prepares objects for the predicate of a selection; None if it needs nothing prepared."""
+        if selection.reads_fields and self._source.representation(selection.version).waits:
+            return partial(self.prepare, version=selection.version)
+        return None
+
     def _range(self, namespace: str | None, selection: Selection) -> tuple[bytes, Predicate | None]:
         """The prefix of the keys in question, and the predicate for the objects under it."""
         prefix = self._layout.namespace_prefix(namespace or "")
@@ -254,15 +258,16 @@ class ResourceCache:
             Future: The store does not have the revision yet.
             ServerTimeout: The store cannot be read now (behaviour K18).
         """
-        position = self._position
+        position, prepare = self._position, self._preparer(selection)
         if position.ready and self._history.changed <= revision <= position.revision:
+            if prepare is not None:
+                return await self.prepared_page(namespace, after, limit, selection)
             return self.page(namespace, after, limit, selection)
         after = after.encode() if isinstance(after, str) else after
         prefix, predicate = self._range(namespace, selection)
+        read = partial(read_page, self._backend, self._source, prefix, at=revision, after=after)
         try:
-            return await read_page(
-                self._backend, self._source, prefix, at=revision, after=after, limit=limit, predicate=predicate
-            )
+            return await read(limit=limit, predicate=predicate, prepare=prepare)
         except Unavailable as error:
             raise self._timeout("list") from error
 
@@ -301,8 +306,12 @@ class ResourceCache:
         """
         try:
             return await self._backend.commit(key, value, expected=expected)
-        except Unavailable as error:
-            raise self._timeout(operation) from error
+        except Exception as error:
+            if value is not None:
+                self._expected.forget(value)
+            if isinstance(error, Unavailable):
+                raise self._timeout(operation) from error
+            raise
 
     def _timeout(self, operation: str) -> ServerTimeout:
         return ServerTimeout.on(self._layout.resource, self._layout.group, operation)
@@ -340,7 +349,8 @@ class ResourceCache:
         """
         self._position.check_ready()
         options = WatchOptions(since, initial, bookmarks, initial_end_bookmark, deadline_seconds)
-        return WatchStream(
+        waits = self._source.representation(encoder.representation).waits
+        return self._streams.watch_type(encoder, selection)(
             clock=self._clock,
             position=self._position,
             broadcaster=self._broadcaster,
@@ -349,7 +359,7 @@ class ResourceCache:
             encoder=encoder,
             options=options,
             limits=self._limits,
-            backlog=partial(self._backlog, selection, options),
+            backlog=partial(self._unprepared_backlog if waits else self._backlog, selection, options),
         )
 
     def _backlog(self, selection: Selection, options: WatchOptions) -> Backlog:
@@ -371,3 +381,15 @@ class ResourceCache:
         missed = self._history.after(options.since)
         events = [event for change in missed if (event := to_watch_event(predicate, change)) is not None]
         return Backlog(events, not events, revision)
+
+    def _unprepared_backlog(self, selection: Selection, options: WatchOptions) -> Backlog:
+        """As :meth:`_backlog`, if conversion may wait: all that could be selected, once its fields can be read."""
+        self._position.check_ready()
+        self._broadcaster.flush()
+        changes: Iterable[CacheEvent] = ()
+        if options.initial:
+            objects = self._candidates(selection.namespace, b"", selection)
+            changes = (CacheEvent(cached.revision, cached, None, 0) for cached in objects)
+        elif options.since:
+            changes = self._history.after(options.since)
+        return Backlog((), empty=True, revision=self._position.revision, changes=changes)

@@ -6,7 +6,8 @@ failed conversion to the readers of that object in that version. Must not know w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -20,10 +21,25 @@ _MAX_LABEL_SETS: Final = 10_000
 """How many label sets are shared; beyond that, sharing starts over."""
 
 
+Parts = tuple[bytes, bytes]
+"""An encoded object without resourceVersion, split where it belongs."""
+
+
 class Projector(Protocol):
     """Converts stored bytes to what readers of a version see; implemented in ``registry/``."""
 
-    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+    waits: bool
+    """Whether a conversion may have to wait. Then only objects that need none are projected one by one."""
+
+    def needs_conversion(self, value: bytes, version: str) -> bool:
+        """Whether the stored object has to be projected by :meth:`project_many`."""
+        ...
+
+    async def project_many(self, values: Sequence[bytes], version: str) -> Sequence[Parts | ApiError]:
+        """As :meth:`project`, of many objects at once; for each its result or its error."""
+        ...
+
+    def project(self, value: bytes, version: str) -> Parts:
         """The stored object in ``version``, encoded without resourceVersion and split where it belongs.
 
         See :func:`extapi.codec.strictjson.split_resource_version`.
@@ -45,11 +61,31 @@ class Projector(Protocol):
 class Representation:
     """A version and how the cache makes it; shared by all objects serialized in that version."""
 
-    __slots__ = ("projector", "version")
+    __slots__ = ("_failures", "projector", "version", "waits")
 
     def __init__(self, version: str, projector: Projector) -> None:
         self.version = version
         self.projector = projector
+        self.waits = projector.waits
+        """Whether objects have to be prepared before they are read: see :mod:`extapi.watch.preparation`."""
+        self._failures: Mapping[int, ApiError] = {}
+
+    @contextmanager
+    def failing(self, failures: Mapping[int, ApiError]) -> Iterator[None]:
+        """Show readers, until the end of the block, why the objects of these revisions could not be prepared."""
+        self._failures = failures
+        try:
+            yield
+        finally:
+            self._failures = {}
+
+    def why_lacking(self, revision: int) -> ApiError:
+        """Why an object cannot be read that has to be prepared."""
+        return self._failures.get(revision) or NotPrepared.because(f"the object is not there in {self.version} yet")
+
+
+class NotPrepared(InternalError):
+    """An object that has to be prepared was read before it was: a mistake, unless the reader asks what to prepare."""
 
 
 class SerializedObject(msgspec.Struct, gc=False):
@@ -87,7 +123,7 @@ class SerializedObject(msgspec.Struct, gc=False):
         if revision == self.revision and self.error is None:
             return self.data
         if self.error is not None:
-            raise _copy(self.error)
+            raise copy_error(self.error)
         return join(self.data[: self.offset], self.data[self.offset + self.length :], revision)
 
     def raw_cells(self) -> tuple[Any, ...]:
@@ -97,7 +133,7 @@ class SerializedObject(msgspec.Struct, gc=False):
             ApiError: The conversion failed.
         """
         if self.error is not None:
-            raise _copy(self.error)
+            raise copy_error(self.error)
         if self.columns is None:
             self.columns = self.representation.projector.cells(self.without_revision, self.representation.version)
         return self.columns
@@ -109,13 +145,13 @@ class SerializedObject(msgspec.Struct, gc=False):
             ApiError: The conversion failed.
         """
         if self.error is not None:
-            raise _copy(self.error)
+            raise copy_error(self.error)
         if self.selectable is None:
             self.selectable = self.representation.projector.fields(self.without_revision, self.representation.version)
         return self.selectable
 
 
-def _copy(error: ApiError) -> ApiError:
+def copy_error(error: ApiError) -> ApiError:
     """A copy to raise: an exception that is stored and raised again and again would keep every frame it passed."""
     copy = type(error).__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)
@@ -164,9 +200,7 @@ class CacheSource:
             return {}
         return found
 
-    def serialize(
-        self, value: bytes, version: str, revision: int, parts: tuple[bytes, bytes] | None = None
-    ) -> SerializedObject:
+    def serialize(self, value: bytes, version: str, revision: int, parts: Parts | None = None) -> SerializedObject:
         """Serialize stored bytes in a version.
 
         Never raises: the error is kept in :attr:`SerializedObject.error`. An exception that is no ``ApiError`` is logged
@@ -180,9 +214,11 @@ class CacheSource:
         """
         representation = self.representation(version)
         try:
+            if representation.waits and parts is None and representation.projector.needs_conversion(value, version):
+                raise representation.why_lacking(revision)  # noqa: TRY301 -- kept as other errors are
             head, tail = representation.projector.project(value, version) if parts is None else parts
         except ApiError as error:
-            return SerializedObject(representation, revision, b"", 0, 0, is_stored=False, error=_copy(error))
+            return SerializedObject(representation, revision, b"", 0, 0, is_stored=False, error=copy_error(error))
         except Exception:  # noqa: BLE001 -- one object that breaks a converter must not stop the others
             self._log.failure("an object could not be converted to {version}", version=version)
             broken = InternalError.because("the stored object could not be converted")
@@ -217,6 +253,16 @@ class CachedObject(msgspec.Struct, gc=False):
         return self.stored or b""
 
     @property
+    def size(self) -> int:
+        """How many bytes are stored."""
+        serialized = self.first
+        while self.stored is None and serialized is not None:
+            if serialized.is_stored:
+                return len(serialized.data) - serialized.length
+            serialized = serialized.next
+        return len(self.stored or b"")
+
+    @property
     def namespace(self) -> str:
         """The namespace; empty if the resource is cluster-scoped."""
         return self.source.layout.namespace(self.key)
@@ -226,15 +272,26 @@ class CachedObject(msgspec.Struct, gc=False):
         """The name."""
         return self.source.layout.name(self.key)
 
+    def find(self, version: str) -> SerializedObject | None:
+        """The object in ``version``, if it has been made."""
+        serialized = self.first
+        while serialized is not None and serialized.representation.version != version:
+            serialized = serialized.next
+        return serialized
+
     def serialized(self, version: str) -> SerializedObject:
-        """The object in ``version``, made on first request. Never raises: see :attr:`SerializedObject.error`."""
+        """The object in ``version``, made on first request. Never raises: see :attr:`SerializedObject.error`.
+
+        If conversion may have to wait, the object must have been prepared, and an error is not kept.
+        """
         serialized = self.first
         while serialized is not None:
             if serialized.representation.version == version:
                 return serialized
             serialized = serialized.next
         serialized = self.source.serialize(self.value, version, self.revision)
-        self.add(serialized)
+        if serialized.error is None or not serialized.representation.waits:
+            self.add(serialized)
         return serialized
 
     def add(self, serialized: SerializedObject) -> None:

@@ -96,12 +96,17 @@ class CacheWatcher:
 
     async def send_initial(self, initial: Iterable[Chunk]) -> None:
         """Write the initial events as fast as the client reads them, then what has arrived meanwhile; then go live."""
-        for count, chunk in enumerate(chain(initial, self._take_buffered()), 1):
+        await self.send(chain(initial, self._take_buffered()))
+        if not self.ended:
+            self._buffer = None
+
+    async def send(self, chunks: Iterable[Chunk]) -> None:
+        """Write a part of the initial events as fast as the client reads it; live events go on waiting."""
+        for count, chunk in enumerate(chunks, 1):
             if self.ended:
                 return
             self._sink.write(chunk)
             await self._pause(count)
-        self._buffer = None
 
     def _take_buffered(self) -> Iterator[Chunk]:
         while self._buffer:

@@ -26,6 +26,8 @@ _log = Logger()
 class EventEncoder(Protocol):
     """Encodes watch events in one media type and one version."""
 
+    representation: str
+    """The version in which it reads objects."""
     distinct_first: bool
     """Whether the first event of a watch is encoded differently: a table has its column definitions there."""
 
@@ -66,12 +68,12 @@ class ObjectEncoder(JSONErrorEncoder):
     distinct_first = False
 
     def __init__(self, version: str, api_version: str, kind: str) -> None:
-        self._version = version
+        self.representation = version
         self._type = {"kind": kind, "apiVersion": api_version}
 
     def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:  # noqa: ARG002 -- all alike
         """See :class:`EventEncoder`."""
-        return frame(event_type, cached.serialized(self._version).with_revision(revision))
+        return frame(event_type, cached.serialized(self.representation).with_revision(revision))
 
     def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:  # noqa: ARG002 -- all alike
         """See :class:`EventEncoder`."""

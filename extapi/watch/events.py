@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from extapi.watch.cachedobject import CachedObject
+from extapi.errors import ApiError
+from extapi.watch.cachedobject import CachedObject, NotPrepared
 from extapi.watch.selection import Predicate
 
 ADDED: Final = "ADDED"
@@ -27,6 +28,10 @@ class CacheEvent(msgspec.Struct, gc=False):
     """The object before the change; None if it was created."""
     seconds: float
     """The time at which the cache received the event."""
+
+    def objects(self) -> tuple[CachedObject, ...]:
+        """The object after the change and before it, as far as there are any."""
+        return tuple(cached for cached in (self.object, self.previous) if cached is not None)
 
 
 class WatchEvent(NamedTuple):
@@ -52,3 +57,14 @@ def to_watch_event(predicate: Predicate | None, event: CacheEvent) -> WatchEvent
     if matched and previous is not None:
         return WatchEvent(DELETED, previous, event.revision)
     return None
+
+
+def objects_read(predicate: Predicate | None, event: CacheEvent) -> tuple[CachedObject, ...]:
+    """The objects that have to be prepared, if conversion may wait, before watchers with ``predicate`` get the event."""
+    try:
+        watched = to_watch_event(predicate, event)
+    except NotPrepared:
+        return event.objects()
+    except ApiError:
+        return ()  # delivery will meet the same error
+    return () if watched is None else (watched.object,)

@@ -87,4 +87,4 @@ class EventHistory:
 
 def _size(event: CacheEvent) -> int:
     """The bytes that only the event may hold: the previous object. The new one is in the cache until it is replaced."""
-    return len(event.previous.value) if event.previous is not None else 0
+    return event.previous.size if event.previous is not None else 0

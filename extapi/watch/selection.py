@@ -7,7 +7,7 @@ the same selectors share one predicate and one sequence of events.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from extapi.api.selectors import FieldSelectorQuery, LabelSelectorQuery, parse_field_selector, parse_label_selector
 from extapi.watch.cachedobject import CachedObject, CacheSource
@@ -39,6 +39,15 @@ class Selection:
     def name(self) -> str | None:
         """The name, if the field selector selects exactly one."""
         return self.fields.exact("metadata.name")
+
+    @property
+    def reads_fields(self) -> bool:
+        """Whether the predicate reads fields of an object's version, so that this has to be prepared if conversion waits."""
+        return any(requirement.key not in _COMMON for requirement in self.fields.requirements)
+
+    def without_fields(self) -> Selection:
+        """The selection by namespace and labels alone."""
+        return replace(self, fields=_EVERY_FIELD)
 
     def predicate(self, source: CacheSource, *, within_namespace: bool = False) -> Predicate | None:
         """The predicate for objects of ``source``.

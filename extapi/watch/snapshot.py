@@ -5,7 +5,7 @@ Knows the store and cached objects, but not the cache, which is newer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple
 
 from extapi.storage.base import Backend
@@ -13,6 +13,10 @@ from extapi.watch.cachedobject import CachedObject, CacheSource
 from extapi.watch.selection import Predicate
 
 _LARGEST_PAGE: Final = 10_000
+
+
+Prepare = Callable[[Sequence[CachedObject]], Awaitable[None]]
+"""Waits until objects can be read in the version that a selection needs."""
 
 
 class ObjectPage(NamedTuple):
@@ -34,6 +38,7 @@ async def read_page(
     after: bytes,
     limit: int,
     predicate: Predicate | None,
+    prepare: Prepare | None = None,
 ) -> ObjectPage:
     """Selected objects under ``prefix`` as they were at revision ``at``.
 
@@ -45,6 +50,7 @@ async def read_page(
         after: Only keys greater than this.
         limit: The number of objects; 0 for all.
         predicate: Selects objects; None selects all.
+        prepare: Prepares objects for the predicate; None if that is not needed.
 
     Raises:
         Compacted: ``at`` is older than the oldest revision in the store.
@@ -55,8 +61,12 @@ async def read_page(
     size = limit
     while True:
         page = await backend.page(prefix, at=at, after=after, limit=size)
-        for number, (key, value, revision) in enumerate(page.entries, 1):
-            cached = CachedObject(key, revision, value, source.labels(value), source)
+        objects = [
+            CachedObject(key, revision, value, source.labels(value), source) for key, value, revision in page.entries
+        ]
+        if prepare is not None:
+            await prepare(objects)
+        for number, cached in enumerate(objects, 1):
             if predicate is None or predicate(cached):
                 found.append(cached)
                 if predicate is not None and len(found) == limit:
@@ -68,3 +78,29 @@ async def read_page(
             return ObjectPage(found, more=False, remaining=None)
         after = page.entries[-1].key
         size = min(size * 2, _LARGEST_PAGE)
+
+
+async def select_page(
+    objects: Sequence[CachedObject], *, limit: int, predicate: Predicate | None, prepare: Prepare
+) -> ObjectPage:
+    """The selected ones of ``objects``, prepared for the predicate a few at a time.
+
+    Args:
+        objects: The objects in key order.
+        limit: The number of objects; 0 for all.
+        predicate: Selects objects; None selects all.
+        prepare: Prepares objects for the predicate.
+    """
+    found: list[CachedObject] = []
+    size, start = limit or _LARGEST_PAGE, 0
+    while start < len(objects):
+        part = objects[start : start + size]
+        await prepare(part)
+        for number, cached in enumerate(part, start + 1):
+            if predicate is None or predicate(cached):
+                found.append(cached)
+                if len(found) == limit:
+                    return ObjectPage(found, number < len(objects), None)
+        start += size
+        size = min(size * 2, _LARGEST_PAGE)
+    return ObjectPage(found, more=False, remaining=None)

@@ -5,7 +5,7 @@ This module has the order of behaviour F3 to F12; the live events come from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +17,7 @@ from extapi.http.response import Chunk, Sink
 from extapi.watch.broadcaster import Broadcaster
 from extapi.watch.cachewatcher import CacheWatcher, WatchLimits
 from extapi.watch.encoding import EventEncoder, encode_event, to_chunks
-from extapi.watch.events import WatchEvent
+from extapi.watch.events import CacheEvent, WatchEvent
 from extapi.watch.position import Position
 from extapi.watch.selection import Selection
 from extapi.watch.watchergroup import WatcherGroup
@@ -51,6 +51,8 @@ class Backlog(NamedTuple):
     empty: bool
     revision: int
     """The events contain everything up to this revision."""
+    changes: Iterable[CacheEvent] = ()
+    """What the events are to be made of once it is prepared, if conversion may wait; ``events`` is empty then."""
 
 
 class WatchStream:
@@ -135,12 +137,16 @@ class WatchStream:
             self._selection,
             unstarted=backlog.empty and not self._options.initial_end_bookmark,
         )
-        await watcher.send_initial(to_chunks(self._encode(watcher, backlog)))
+        await self._send_initial(watcher, group, backlog)
         if watcher.failure is None:
             self._schedule_bookmark(watcher, group)
             await watcher.wait(Deferred())
         if watcher.failure is not None:
             raise watcher.failure
+
+    def _send_initial(self, watcher: CacheWatcher, group: WatcherGroup, backlog: Backlog) -> Awaitable[None]:
+        del group
+        return watcher.send_initial(to_chunks(self._encode(watcher, backlog)))
 
     def _encode(self, watcher: CacheWatcher, backlog: Backlog) -> Iterator[bytes]:
         """Encode the backlog as it is read. An object that cannot be converted ends the watch after those before it."""
@@ -173,8 +179,13 @@ class WatchStream:
     def _bookmark(self, watcher: CacheWatcher, group: WatcherGroup) -> None:
         """Send a bookmark, after all events up to its revision."""
         self._broadcaster.flush()
-        if not watcher.ended:
-            group.bookmark(watcher, self._position.revision)
+        revision = self._position.revision
+
+        def send() -> None:
+            if not watcher.ended:
+                group.bookmark(watcher, revision)
+
+        self._broadcaster.when_delivered(self._encoding, send)
         if not watcher.ended:
             self._schedule_bookmark(watcher, group)
 

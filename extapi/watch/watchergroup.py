@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 
 from extapi.errors import ApiError
 from extapi.http.response import Chunk
+from extapi.watch.cachedobject import CachedObject
 from extapi.watch.cachewatcher import CacheWatcher
 from extapi.watch.encoding import EventEncoder, encode_event, to_chunks
-from extapi.watch.events import CacheEvent, WatchEvent, to_watch_event
+from extapi.watch.events import CacheEvent, WatchEvent, objects_read, to_watch_event
 from extapi.watch.selection import Predicate
 
 
 class WatcherGroup:
     """The watchers of one encoding and one selection."""
 
-    __slots__ = ("_encoder", "_predicate", "_unstarted", "_watchers")
+    __slots__ = ("_encoder", "_joining", "_predicate", "_unstarted", "_watchers")
 
     def __init__(self, encoder: EventEncoder, predicate: Predicate | None) -> None:
         self._encoder = encoder
@@ -24,8 +25,11 @@ class WatcherGroup:
         self._unstarted: dict[CacheWatcher, None] = {}
         """Watchers that have not been sent an event, if the encoder writes the first event differently."""
 
+        self._joining: dict[CacheWatcher, bool] = {}
+        """Watchers that join when the events before them are delivered, and whether they have not been sent an event."""
+
     def __len__(self) -> int:
-        return len(self._watchers) + len(self._unstarted)
+        return len(self._watchers) + len(self._unstarted) + len(self._joining)
 
     def add(self, watcher: CacheWatcher, *, unstarted: bool) -> None:
         """Send the watcher all events from now on; ``unstarted``: it has not been sent an event yet."""
@@ -36,13 +40,34 @@ class WatcherGroup:
         """Send the watcher no more events; does nothing if it is not in the group."""
         self._watchers.pop(watcher, None)
         self._unstarted.pop(watcher, None)
+        self._joining.pop(watcher, None)
+
+    def reserve(self, watcher: CacheWatcher, *, unstarted: bool) -> None:
+        """Keep the place of a watcher that is to join later; see :meth:`add`."""
+        self._joining[watcher] = unstarted
+
+    def join(self, watcher: CacheWatcher) -> None:
+        """Send the watcher all events from now on, unless it has been removed since its place was kept."""
+        unstarted = self._joining.pop(watcher, None)
+        if unstarted is not None:
+            self.add(watcher, unstarted=unstarted)
+
+    def start(self, watcher: CacheWatcher) -> None:
+        """The watcher has been sent its first event."""
+        if watcher in self._joining:
+            self._joining[watcher] = False
+        elif watcher in self._unstarted:
+            del self._unstarted[watcher]
+            self._watchers[watcher] = None
+
+    def reads(self, change: CacheEvent) -> Sequence[CachedObject]:
+        """The objects that have to be prepared before :meth:`deliver`, if conversion may wait."""
+        return objects_read(self._predicate, change) if self._watchers or self._unstarted else ()
 
     def bookmark(self, watcher: CacheWatcher, revision: int) -> None:
         """Send one watcher a bookmark."""
         first = watcher in self._unstarted
-        if first:
-            del self._unstarted[watcher]
-            self._watchers[watcher] = None
+        self.start(watcher)
         watcher.deliver([Chunk(self._encoder.bookmark(revision, initial_end=False, first=first))])
 
     def deliver(self, changes: Sequence[CacheEvent], encode: Callable[[WatchEvent], bytes]) -> None:
@@ -73,6 +98,11 @@ class WatcherGroup:
         """End all watchers with an ERROR event."""
         for watcher in (*self._watchers, *self._unstarted):
             watcher.fail(error)
+
+    def end(self) -> None:
+        """End all watchers cleanly, those that are to join included."""
+        for watcher in (*self._watchers, *self._unstarted, *self._joining):
+            watcher.end()
 
     def _send(self, opening: WatchEvent, parts: list[bytes]) -> None:
         """Send encoded events; ``opening`` is the first of them, which unstarted watchers get in its own encoding."""

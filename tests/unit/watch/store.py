@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from extapi.api.selectors import parse_field_selector, parse_label_selector
 from extapi.codec.strictjson import decode, encode, split_resource_version
-from extapi.errors import InternalError
+from extapi.errors import ApiError, InternalError
 from extapi.http.response import Chunk
 from extapi.storage.keys import KeyLayout
 from extapi.storage.memory import MemoryBackend
@@ -46,7 +46,19 @@ def pizza(name: str, namespace: str = "a", *, labels: dict[str, str] | None = No
     return encode({"apiVersion": "food.example/v1", "kind": "Pizza", "metadata": metadata, "spec": {"size": size}})
 
 
-class Pizzas:
+class AtOnce:
+    """A projector whose conversion does not wait."""
+
+    waits = False
+
+    def needs_conversion(self, value: bytes, version: str) -> bool:
+        return False
+
+    async def project_many(self, values: Sequence[bytes], version: str) -> Sequence[tuple[bytes, bytes] | ApiError]:
+        raise AssertionError("nothing waits")
+
+
+class Pizzas(AtOnce):
     """The projector: v1 is what is stored, in v2 the size is a text. Pizzas of size 13 cannot be shown in v2."""
 
     def __init__(self) -> None:

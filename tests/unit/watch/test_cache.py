@@ -7,7 +7,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.errors import ServerTimeout, Timeout
-from extapi.storage.base import Compacted, Future
+from extapi.storage.base import Compacted, Future, RevisionConflict
 from extapi.watch.selection import Selection
 from extapi.watch.snapshot import ObjectPage
 from tests.unit.watch.store import PREFIX, Kitchen, caught, now, over, pizza, select
@@ -244,14 +244,18 @@ def test_an_expectation_is_used_once(kitchen: Kitchen) -> None:
     assert cached is not None
     cached.serialized("v1")
     assert kitchen.projector.projected == ["v1"]
-    assert kitchen.cache._expected_bytes == 0
+    assert kitchen.cache._expected.size == 0
 
 
-def test_expectations_of_commits_that_never_come_are_bounded(kitchen: Kitchen) -> None:
-    for number in range(1000):
-        kitchen.cache.expect(pizza(f"p{number}"), "v1")
-    assert len(kitchen.cache._expected) == 256
-    for number in range(20):
-        kitchen.cache.expect(pizza("big", labels={"x": f"{number:02}" + "y" * 1024 * 1024}), "v1")
-    assert len(kitchen.cache._expected) == 15
-    assert kitchen.cache._expected_bytes == sum(map(len, kitchen.cache._expected)) <= 16 * 1024 * 1024
+@pytest.mark.parametrize("failure", [RevisionConflict, ServerTimeout])
+def test_a_commit_that_fails_is_no_longer_expected(kitchen: Kitchen, failure: type[Exception]) -> None:
+    """Its bytes would stay until many others have failed."""
+    kitchen.put("one")
+    value = pizza("one", size=2)
+    kitchen.cache.expect(value, "v1")
+    if failure is ServerTimeout:
+        now(kitchen.backend.close())
+    with pytest.raises(failure):
+        now(kitchen.cache.commit("update", PREFIX + b"a/one", value, expected=kitchen.first + 9))
+    assert kitchen.cache._expected.commits == {}
+    assert kitchen.cache._expected.size == 0

@@ -9,7 +9,7 @@ import pytest
 from extapi.errors import InternalError, Invalid, NotFound, Unauthorized
 from extapi.storage.keys import KeyLayout
 from extapi.watch.cachedobject import CachedObject, CacheSource
-from tests.unit.watch.store import LAYOUT, PREFIX, Pizzas, pizza
+from tests.unit.watch.store import LAYOUT, PREFIX, AtOnce, Pizzas, pizza
 
 
 def cached(
@@ -19,7 +19,7 @@ def cached(
     return CachedObject(key, 7, value, source.labels(value), source)
 
 
-class Broken:
+class Broken(AtOnce):
     """A projector that fails as it is told."""
 
     def __init__(self, error: Exception) -> None:

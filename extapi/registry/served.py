@@ -238,7 +238,7 @@ class ServedKind:
 
     def needs_conversion(self, value: bytes, version: str) -> bool:
         """Whether a reader of ``version`` has to wait until a stored object is converted."""
-        return self.waits and self.stored_in(value) != version
+        return self.waits and _peek(value).apiVersion != self.versions[version].api_version
 
     async def read(self, value: bytes, version: str) -> Obj:
         """As :meth:`from_stored`. Only a kind that :attr:`waits` can wait here.
@@ -328,6 +328,13 @@ class ServedKind:
         ]
         if errors:
             raise Invalid.of(kind, api_version.rpartition("/")[0], name, errors)
+
+
+class _Typed(msgspec.Struct):
+    apiVersion: str  # noqa: N815 -- the member's name
+
+
+_peek = msgspec.json.Decoder(_Typed).decode
 
 
 def _parts(obj: Obj) -> tuple[bytes, bytes]:

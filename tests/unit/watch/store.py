@@ -170,11 +170,13 @@ def caught(waiting: Deferred[Any]) -> list[BaseException]:
 class Kitchen:
     """Everything together."""
 
-    def __init__(self, *, settings: CacheSettings | None = None, start: bool = True) -> None:
+    def __init__(
+        self, *, settings: CacheSettings | None = None, start: bool = True, projector: Pizzas | None = None
+    ) -> None:
         self.clock = Clock()
         self.clock.advance(1000)
         self.backend = MemoryBackend(self.clock)
-        self.projector = Pizzas()
+        self.projector = projector or Pizzas()
         self.settings = settings
         self.first = now(self.backend.revision())
         self.open(start=start)

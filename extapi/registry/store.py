@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
@@ -78,6 +79,30 @@ class Store:
                     raise
                 live, fresh = newest, True
         raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
+
+    async def read(self, value: bytes, version: str) -> Obj:
+        """As :meth:`ServedKind.from_stored`; waits if the kind's conversion does, within the bounds of all conversions.
+
+        Raises:
+            Unfit: Its fields do not fit their types.
+            ApiError: The conversion failed, or takes too long.
+        """
+        kind = self.kind
+        if not kind.needs_conversion(value, version):
+            return kind.from_stored(value, version)
+        return await self.cache.calls.call(version, partial(kind.read, value, version))
+
+    async def to_storage(self, obj: Obj, version: str) -> bytes:
+        """As :meth:`ServedKind.to_stored`; waits if the kind's conversion does, within the bounds of all conversions.
+
+        Raises:
+            Unfit: The object's fields do not fit their types.
+            ApiError: The conversion failed, or takes too long.
+        """
+        kind = self.kind
+        if not kind.waits or version == kind.kind.storage:
+            return kind.to_stored(obj, version)
+        return await self.cache.calls.call(kind.kind.storage, partial(kind.to_storage, obj, version))
 
     def check_size(self, value: bytes, before: bytes = b"") -> None:
         """Check the size of an object; ``before``: the bytes that are stored now.

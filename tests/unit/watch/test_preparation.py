@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
@@ -145,6 +146,32 @@ def test_what_nobody_waits_for_any_more_is_cancelled(bakery: Bakery) -> None:
     again = bakery.ask("one")
     bakery.projector.calls[2].finish()
     assert over(again)
+
+
+def test_a_call_that_ends_long_after_it_was_given_up_disturbs_nobody(bakery: Bakery) -> None:
+    late: Deferred[None] = Deferred()
+    convert = bakery.projector.project_many
+
+    async def stubborn(values: Sequence[bytes], version: str) -> Sequence[Any]:
+        try:
+            return await convert(values, version)
+        except CancelledError:
+            await late
+            return [bakery.projector._converted(version, value) for value in values]
+
+    bakery.projector.project_many = stubborn  # type: ignore[method-assign]
+    leaving = bakery.ask("one")
+    errors = caught(leaving)
+    leaving.cancel()
+    assert isinstance(errors[0], CancelledError)
+    staying = bakery.ask("one")
+    assert len(bakery.projector.calls) == 2
+    bakery.projector.calls[1].finish()
+    assert over(staying)
+    late.callback(None)
+    (cached,) = bakery.cached("one")
+    assert cached.first is not None
+    assert cached.first.next is None, "the object is there twice"
 
 
 def test_what_was_not_prepared_cannot_be_read_and_is_not_remembered(bakery: Bakery) -> None:

@@ -13,6 +13,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from extapi.api.selectors import parse_field_selector
 from extapi.errors import InternalError
 from extapi.watch.cache import CacheSettings
+from extapi.watch.cachedobject import NotPrepared
 from extapi.watch.conversioncalls import ConversionLimits
 from extapi.watch.encoding import ObjectEncoder
 from extapi.watch.selection import Selection
@@ -291,6 +292,8 @@ def test_a_failure_is_told_to_those_who_waited_and_not_kept(bakery: Bakery) -> N
     (event,) = sink.take()
     assert (event["type"], event["object"]["message"]) == ("ERROR", "not now")
     assert over(done)
+    (cached,) = bakery.cached("one")
+    assert isinstance(cached.serialized("v2").error, NotPrepared)
     again, _ = watch(bakery, initial=True)
     bakery.answer()
     assert names(again) == [("ADDED", "one")]
@@ -382,6 +385,21 @@ def test_a_place_that_is_kept_survives_the_others_of_its_group(bakery: Bakery) -
     bakery.answer()
     assert names(joining) == [("ADDED", "two")]
     assert other.chunks == []
+
+
+def test_what_comes_before_the_first_watcher_of_a_group_is_not_converted(bakery: Bakery) -> None:
+    leaving, _ = watch(bakery)
+    bakery.put("one")
+    bakery.tick()
+    bakery.put("two")
+    bakery.tick()
+    joining, _ = watch(bakery)
+    leaving.close()
+    bakery.put("three")
+    bakery.tick()
+    bakery.answer()
+    assert [call.names for call in bakery.projector.calls] == [["one"], ["three"]]
+    assert names(joining) == [("ADDED", "three")]
 
 
 def test_a_slow_client_is_cut_off_as_ever(bakery: Bakery) -> None:

@@ -100,7 +100,7 @@ class StoredObject:
         cached = cache.get(scope.namespace, name)
         if cached is None:
             raise NotFound.named(self.plural, self.group, name)
-        if self._waits:
+        if self._waits and cached.find(self._representation(scope)) is None:
             await cache.prepare((cached,), self._representation(scope))
         return CachedResult(cached, self._representation(scope))
 

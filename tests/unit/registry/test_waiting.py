@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,7 +19,7 @@ from extapi.api.declaration import DeclarationError
 from extapi.client.transport import ClientRequest, ClientResponse
 from extapi.errors import ApiError, InternalError
 from extapi.testing import InMemoryServer, ServerResponse, serve
-from tests.unit.verbs.sample import failure
+from tests.unit.verbs.sample import ALPHAS, WIDGETS, Shop, failure, widget
 
 GROUP = "bakery.example.com"
 V1 = f"/apis/{GROUP}/v1/namespaces/default/loaves"
@@ -111,18 +114,16 @@ class Bakery:
         assert made.status == 201, made
         return made.json()
 
-    def ask(self, path: str, query: str = "", headers: dict[str, str] | None = None) -> Waiting:
-        return Waiting(self.server, f"{path}?{query}" if query else path, headers or {})
+    def ask(self, path: str) -> Waiting:
+        return Waiting(self.server, path)
 
 
 class Waiting:
     """A request that is under way."""
 
-    def __init__(self, server: InMemoryServer, path: str, headers: dict[str, str]) -> None:
+    def __init__(self, server: InMemoryServer, path: str) -> None:
         self.server = server
-        self.deferred = Deferred.fromCoroutine(
-            server.server.transport().send(ClientRequest("GET", path, list(headers.items())))
-        )
+        self.deferred = Deferred.fromCoroutine(server.server.transport().send(ClientRequest("GET", path)))
         self.answers: list[ClientResponse] = []
         self.errors: list[Any] = []
         self.deferred.addCallbacks(self.answers.append, self.errors.append)
@@ -267,6 +268,59 @@ def test_a_watch_of_tables_has_the_cells_of_the_version(bakery: Bakery) -> None:
     assert [obj["rows"][0]["cells"] for _, obj in watched.events] == [["a", "7"], ["b", "7"]]
     assert [bool(obj["columnDefinitions"]) for _, obj in watched.events] == [True, False]
     watched.close()
+
+
+# -- what it costs
+
+_OF_WAITING = {
+    "converter.py",
+    "waiting.py",
+    "conversioncalls.py",
+    "preparation.py",
+    "eventqueue.py",
+    "preparedstream.py",
+}
+
+
+def entered(run: Callable[[], Any]) -> set[str]:
+    """The modules of waiting conversions whose functions a call runs."""
+    found: set[str] = set()
+
+    def seen(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and "extapi" in frame.f_code.co_filename:
+            found.add(Path(frame.f_code.co_filename).name)
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return found & _OF_WAITING
+
+
+def test_kinds_that_convert_by_plain_functions_take_no_step_of_it(shop_served: Shop) -> None:
+    shop_served.create("w")
+    watched = shop_served.watch(WIDGETS)
+
+    def work() -> None:
+        for path in (WIDGETS, ALPHAS):
+            version = "v1" if path is WIDGETS else "v1alpha1"
+            assert shop_served.request("POST", path, body=widget(f"x-{version}", version=version)).status == 201
+            assert shop_served.request("GET", f"{path}/w").status == 200
+            assert shop_served.request("GET", path, {"fieldSelector": "metadata.name!=x"}).status == 200
+            shop_served.advance(0.001)
+
+    assert entered(work) == set()
+    assert [obj["metadata"]["name"] for _, obj in watched.events] == ["w", "x-v1", "x-v1alpha1"]
+    watched.close()
+
+
+def test_a_get_of_what_is_prepared_takes_no_step_of_it(bakery: Bakery) -> None:
+    bakery.bake("a")
+    bakery.oven.at_once = True
+    bakery.request("GET", f"{V2}/a")
+    assert entered(lambda: bakery.request("GET", f"{V2}/a")) == set()
 
 
 # -- failures

@@ -87,7 +87,7 @@ class ServedKind:
         waiting = kind.behaviour.converter
         self._waiting = None if waiting is None else WaitingConversion(kind.name, waiting, self._finish_converted)
         self.waits = waiting is not None
-        """Whether conversion may wait. Then :meth:`read`, :meth:`to_storage` and :meth:`project_many` convert; the methods
+        """Whether conversion may wait. Then :meth:`read`, :meth:`convert_for_storage` and :meth:`project_many` convert; the methods
         that do not wait take objects in the right version only."""
         strategy = type(kind.strategy)
         self.prepares = strategy.prepare is not Strategy.prepare
@@ -176,10 +176,14 @@ class ServedKind:
             Unfit: The object's fields do not fit their types.
             InternalError: An author's code failed, or made what is no JSON.
         """
+        return self.to_bytes(self.to_storage(obj, version), version)
+
+    def to_storage(self, obj: Obj, version: str) -> Obj:
+        """The object as it is stored, but not encoded. Errors are those of :meth:`to_stored`."""
         stored = self._converted(obj, version, self.kind.storage)
         if version != self.kind.storage:
             self._normalize_converted(stored, self.kind.storage)
-        return self.to_bytes(stored, version)
+        return stored
 
     def to_bytes(self, stored: Obj, version: str) -> bytes:
         """The bytes of an object in its own version; ``version``: from which it was converted, for errors.
@@ -250,17 +254,17 @@ class ServedKind:
             return self.from_stored(value, version)
         return await self._waiting.one(self._opened(value), version, self.versions[version].api_version)
 
-    async def to_storage(self, obj: Obj, version: str) -> bytes:
-        """As :meth:`to_stored`. Only a kind that :attr:`waits` can wait here.
+    async def convert_for_storage(self, obj: Obj, version: str) -> Obj:
+        """The object as it is stored, but not encoded. Only a kind that :attr:`waits` can wait here.
 
         Raises:
+            Unfit: The object's fields do not fit their types.
             ApiError: The conversion failed.
         """
         storage = self.kind.storage
         if self._waiting is None or version == storage:
-            return self.to_stored(obj, version)
-        stored = await self._waiting.one(obj, storage, self.versions[storage].api_version)
-        return self.to_bytes(stored, version)
+            return self.to_storage(obj, version)
+        return await self._waiting.one(obj, storage, self.versions[storage].api_version)
 
     async def project_many(self, values: Sequence[bytes], version: str) -> list[tuple[bytes, bytes] | ApiError]:
         """As :meth:`project`, of many objects at once; each that fails has an error of its own."""

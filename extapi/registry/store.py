@@ -92,8 +92,8 @@ class Store:
             return kind.from_stored(value, version)
         return await self.cache.calls.call(version, partial(kind.read, value, version))
 
-    async def to_storage(self, obj: Obj, version: str) -> bytes:
-        """As :meth:`ServedKind.to_stored`; waits if the kind's conversion does, within the bounds of all conversions.
+    async def convert_for_storage(self, obj: Obj, version: str) -> Obj:
+        """As :meth:`ServedKind.to_storage`; waits if the kind's conversion does, within the bounds of all conversions.
 
         Raises:
             Unfit: The object's fields do not fit their types.
@@ -101,8 +101,8 @@ class Store:
         """
         kind = self.kind
         if not kind.waits or version == kind.kind.storage:
-            return kind.to_stored(obj, version)
-        return await self.cache.calls.call(kind.kind.storage, partial(kind.to_storage, obj, version))
+            return kind.to_storage(obj, version)
+        return await self.cache.calls.call(kind.kind.storage, partial(kind.convert_for_storage, obj, version))
 
     def check_size(self, value: bytes, before: bytes = b"") -> None:
         """Check the size of an object; ``before``: the bytes that are stored now.

@@ -55,8 +55,8 @@ def _created(metadata: Mapping[str, Any], namespaced: bool, name_rule: NameRule)
     generation = metadata.get("generation", 0)
     if generation < 0:
         errors.append(FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0"))
-    errors += islice(label_errors(metadata.get("labels")), MOST_ERRORS)
-    errors += islice(annotation_errors(metadata.get("annotations")), MOST_ERRORS)
+    errors += islice(_labels(metadata.get("labels")), MOST_ERRORS)
+    errors += islice(_annotations(metadata.get("annotations")), MOST_ERRORS)
     errors += islice(_owner_references(metadata.get("ownerReferences")), MOST_ERRORS)
     errors += islice(_finalizers(metadata.get("finalizers")), MOST_ERRORS)
     errors += islice(_managed_fields(metadata.get("managedFields")), MOST_ERRORS)
@@ -81,8 +81,8 @@ def _updated(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldE
         value = metadata.get(name)
         if value != old.get(name):
             errors.append(FieldError.invalid(f"metadata.{name}", value, _IMMUTABLE))
-    errors += islice(label_errors(metadata.get("labels")), MOST_ERRORS)
-    errors += islice(annotation_errors(metadata.get("annotations")), MOST_ERRORS)
+    errors += islice(_labels(metadata.get("labels")), MOST_ERRORS)
+    errors += islice(_annotations(metadata.get("annotations")), MOST_ERRORS)
     errors += islice(_owner_references(metadata.get("ownerReferences")), MOST_ERRORS)
     errors += islice(_managed_fields(metadata.get("managedFields")), MOST_ERRORS)
     return errors
@@ -97,15 +97,13 @@ def _namespace(namespace: str, namespaced: bool) -> list[FieldError]:
     return [FieldError.invalid(path, namespace, why) for why in namespace_name(namespace)]
 
 
-def label_errors(labels: Mapping[str, str] | None) -> Iterator[FieldError]:
-    """What is wrong with labels (``ValidateLabels``)."""
+def _labels(labels: Mapping[str, str] | None) -> Iterator[FieldError]:
     for key, value in (labels or {}).items():
         yield from (FieldError.invalid("metadata.labels", key, why) for why in qualified_name(key))
         yield from (FieldError.invalid("metadata.labels", value, why) for why in label_value(value))
 
 
-def annotation_errors(annotations: Mapping[str, str] | None) -> Iterator[FieldError]:
-    """What is wrong with annotations (``ValidateAnnotations``)."""
+def _annotations(annotations: Mapping[str, str] | None) -> Iterator[FieldError]:
     if not annotations:
         return
     path = "metadata.annotations"
@@ -206,3 +204,13 @@ def field_manager(manager: str, path: str = "fieldManager") -> Iterator[FieldErr
             detail = f"invalid character U+{ord(char):04X}{shown} (at position {position})"
             yield FieldError.invalid(path, manager, detail)
         position += _size(char)
+
+
+def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
+    """What is wrong with labels alone (``ValidateLabels``)."""
+    return list(_labels(labels))
+
+
+def annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
+    """What is wrong with annotations alone (``ValidateAnnotations``)."""
+    return list(_annotations(annotations))

@@ -176,14 +176,10 @@ class ServedKind:
             Unfit: The object's fields do not fit their types.
             InternalError: An author's code failed, or made what is no JSON.
         """
-        return self.to_bytes(self.to_storage(obj, version), version)
-
-    def to_storage(self, obj: Obj, version: str) -> Obj:
-        """The object as it is stored, but not encoded. Errors are those of :meth:`to_stored`."""
         stored = self._converted(obj, version, self.kind.storage)
         if version != self.kind.storage:
             self._normalize_converted(stored, self.kind.storage)
-        return stored
+        return self.to_bytes(stored, version)
 
     def to_bytes(self, stored: Obj, version: str) -> bytes:
         """The bytes of an object in its own version; ``version``: from which it was converted, for errors.
@@ -255,15 +251,14 @@ class ServedKind:
         return await self._waiting.one(self._opened(value), version, self.versions[version].api_version)
 
     async def convert_for_storage(self, obj: Obj, version: str) -> Obj:
-        """The object as it is stored, but not encoded. Only a kind that :attr:`waits` can wait here.
+        """The object in the storage version, of a kind that :attr:`waits`.
 
         Raises:
-            Unfit: The object's fields do not fit their types.
             ApiError: The conversion failed.
         """
         storage = self.kind.storage
         if self._waiting is None or version == storage:
-            return self.to_storage(obj, version)
+            return obj
         return await self._waiting.one(obj, storage, self.versions[storage].api_version)
 
     async def project_many(self, values: Sequence[bytes], version: str) -> list[tuple[bytes, bytes] | ApiError]:

@@ -93,15 +93,14 @@ class Store:
         return await self.cache.calls.call(version, partial(kind.read, value, version))
 
     async def convert_for_storage(self, obj: Obj, version: str) -> Obj:
-        """As :meth:`ServedKind.to_storage`; waits if the kind's conversion does, within the bounds of all conversions.
+        """The object in the storage version, of a kind whose conversion waits, within the bounds of all conversions.
 
         Raises:
-            Unfit: The object's fields do not fit their types.
             ApiError: The conversion failed, or takes too long.
         """
         kind = self.kind
-        if not kind.waits or version == kind.kind.storage:
-            return kind.to_storage(obj, version)
+        if version == kind.kind.storage:
+            return obj
         return await self.cache.calls.call(kind.kind.storage, partial(kind.convert_for_storage, obj, version))
 
     def check_size(self, value: bytes, before: bytes = b"") -> None:

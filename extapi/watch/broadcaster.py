@@ -35,6 +35,11 @@ class EventStream:
     def __len__(self) -> int:
         return len(self._groups)
 
+    @property
+    def version(self) -> str:
+        """The version that its watchers read."""
+        return self._encoder.representation
+
     def group(self, selection: Selection) -> WatcherGroup:
         """The group of a selection, created for its first watcher."""
         group = self._groups.get(selection)
@@ -106,6 +111,10 @@ class Broadcaster:
 
     def __len__(self) -> int:
         return len(self._watchers)
+
+    def versions(self) -> set[str]:
+        """The versions in which there are watchers."""
+        return {stream.version for stream in self._streams.values()}
 
     def publish(self, change: CacheEvent) -> None:
         """Deliver a change at the end of this turn."""

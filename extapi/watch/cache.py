@@ -32,6 +32,7 @@ from extapi.watch.preparedstream import StreamTypes
 from extapi.watch.selection import Predicate, Selection
 from extapi.watch.snapshot import ObjectPage, Prepare, read_page, select_page
 from extapi.watch.stream import Backlog, WatchOptions
+from extapi.watch.unread import UnreadVersions
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class ResourceCache:
         self._history = EventHistory(clock, settings.history)
         self._streams = StreamTypes(source, self._preparation, settings.conversion)
         self._broadcaster = Broadcaster(source, clock, self._streams.event_stream)
+        self._unread = UnreadVersions(clock, lambda: list(self._objects.values()), self._broadcaster.versions)
         self._expected = ExpectedCommits(source)
         self.expect = self._expected.add
         """Announces a commit: see :meth:`~extapi.watch.expected.ExpectedCommits.add`. One that fails is forgotten."""
@@ -97,6 +99,8 @@ class ResourceCache:
     def end_watches(self, *, closed: bool = False) -> None:
         """End all watches cleanly; ``closed``: end later ones at once, too."""
         self._broadcaster.end(closed=closed)
+        if closed:
+            self._unread.close()
 
     def _object(self, key: bytes, value: bytes, revision: int) -> CachedObject:
         return CachedObject(key, revision, value, self._source.labels(value), self._source)
@@ -177,6 +181,8 @@ class ResourceCache:
             TooManyRequests: The cache is being filled.
         """
         self._position.check_ready()
+        if selection.version not in self._unread.read:
+            self._unread.mark(selection.version)
         after = after.encode() if isinstance(after, str) else after
         prefix, predicate = self._range(namespace, selection)
         name = selection.name
@@ -206,11 +212,10 @@ class ResourceCache:
         self, namespace: str | None, after: bytes | str, limit: int, selection: Selection
     ) -> ObjectPage:
         """As :meth:`page`, if conversion may wait: fields that are selected by are prepared first; for errors see :meth:`prepare`."""
-        prepare = self._preparer(selection)
-        if prepare is None:
+        if (prepare := self._preparer(selection)) is None:
             return self.page(namespace, after, limit, selection)
         objects = self._candidates(namespace, after.encode() if isinstance(after, str) else after, selection)
-        return await select_page(objects, limit=limit, predicate=self._range(namespace, selection)[1], prepare=prepare)
+        return await select_page(objects, limit=limit, predicate=selection.predicate(self._source), prepare=prepare)
 
     def _candidates(self, namespace: str | None, after: bytes, selection: Selection) -> Sequence[CachedObject]:
         """The objects that a selection could select, whatever their fields."""

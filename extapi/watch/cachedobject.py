@@ -300,6 +300,18 @@ class CachedObject(msgspec.Struct, gc=False):
         if serialized.is_stored:
             self.stored = None
 
+    def drop(self, version: str) -> None:
+        """Let go of a serialization, unless it is what holds the stored bytes."""
+        before, serialized = None, self.first
+        while serialized is not None and serialized.representation.version != version:
+            before, serialized = serialized, serialized.next
+        if serialized is None or serialized.is_stored:
+            return
+        if before is None:
+            self.first = serialized.next
+        else:
+            before.next = serialized.next
+
     def fields(self) -> dict[str, str]:
         """The fields that are selectable in every version."""
         layout, key = self.source.layout, self.key

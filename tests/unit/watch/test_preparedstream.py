@@ -133,6 +133,16 @@ def test_fields_of_the_version_are_selected_by_once_they_are_there(bakery: Baker
     assert names(sink) == [("ADDED", "one"), ("DELETED", "one")]
 
 
+def test_an_object_that_was_never_read_may_leave_a_selection(bakery: Bakery) -> None:
+    bakery.put("one", size=9)
+    sink, _ = watch(bakery, BIG)
+    bakery.put("one", size=1)
+    bakery.tick()
+    assert bakery.projector.calls[0].names == ["one", "one"]
+    bakery.answer()
+    assert names(sink) == [("DELETED", "one")]
+
+
 def test_events_of_one_turn_are_encoded_once_for_all_who_see_them_alike(bakery: Bakery) -> None:
     sinks = [watch(bakery)[0] for _ in range(3)]
     bakery.put("one")

@@ -74,8 +74,8 @@ class WatchQuery:
     query: Query
     send_initial_events: bool | None = None
     bookmarks: bool = False
-    seconds: float = 1800.0
-    """Seconds after which the stream ends cleanly."""
+    seconds: float | None = None
+    """Seconds after which the stream ends cleanly; None: the server chooses."""
 
 
 class ObjectResults(Protocol):

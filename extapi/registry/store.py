@@ -15,13 +15,20 @@ from typing import Any, TypeVar
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.clock import Clock
+from extapi.codec.strictjson import decode_stored
 from extapi.errors import ApiError, Conflict, NotFound, RequestTooLarge
 from extapi.registry.base import RequestScope
+from extapi.registry.encoded import EncodedObject
+from extapi.registry.results import EncodedResult
 from extapi.registry.served import ServedKind
 from extapi.storage.base import KeyValue, RevisionConflict
 from extapi.watch.cache import ResourceCache
+from extapi.watch.cachedobject import CachedObject
 
 Outcome = TypeVar("Outcome")
+
+Live = CachedObject | KeyValue
+"""The live object, from which an attempt starts: as it is in the cache, or as the store has it."""
 
 MAX_OBJECT = 6 * 1024 * 1024
 """Bytes of an object in the store: twice those of a body, since escapes and defaults take some.
@@ -38,7 +45,7 @@ class Store:
     cache: ResourceCache
     clock: Clock
     random: Random
-    """For generated names."""
+    """For generated names and the durations of watches."""
 
     def timestamp(self) -> str:
         """Now, as ``metav1.Time`` writes it: UTC, whole seconds, ``Z``."""
@@ -53,7 +60,7 @@ class Store:
         return Conflict.on(self.kind.kind.plural, self.kind.group, name, why)
 
     async def retried(
-        self, operation: str, scope: RequestScope, name: str, attempt: Callable[[KeyValue], Awaitable[Outcome]]
+        self, operation: str, scope: RequestScope, name: str, attempt: Callable[[Live], Awaitable[Outcome]]
     ) -> Outcome:
         """The result of ``attempt`` on the live object, which is called again after each conflict (behaviour K3).
 
@@ -64,9 +71,10 @@ class Store:
             ApiError: The last attempt failed.
         """
         key = self.kind.layout.key(scope.namespace, name)
-        cached = self.cache.peek(scope.namespace, name)
-        fresh = cached is None
-        live = await self.cache.live(operation, key) if cached is None else KeyValue(key, cached.value, cached.revision)
+        live: Live | None = self.cache.peek(scope.namespace, name)
+        fresh = live is None
+        if live is None:
+            live = await self.cache.live(operation, key)
         while live is not None:
             try:
                 return await attempt(live)
@@ -78,6 +86,29 @@ class Store:
                     raise
                 live, fresh = newest, True
         raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
+
+    async def opened(self, live: Live, version: str) -> Obj:
+        """The live object in ``version`` with its resourceVersion, as a reader sees it.
+
+        Raises:
+            Unfit: It no longer fits the type of its own version.
+            InternalError: The author's conversion failed.
+        """
+        if isinstance(live, KeyValue):
+            return with_revision(self.kind.from_stored(live.value, version), live.revision)
+        serialized = live.serialized(self.kind.versions[version].representation)
+        obj: Obj = decode_stored(serialized.with_revision(live.revision))
+        return obj
+
+    async def commit(self, operation: str, key: bytes, encoded: EncodedObject, *, expected: int) -> EncodedResult:
+        """Store an object, and answer with what readers see; for the arguments, see :meth:`ResourceCache.commit`.
+
+        Raises:
+            RevisionConflict: The key has another revision.
+            ApiError: The store takes no writes now; or the object is stored, but cannot be shown in the request's version.
+        """
+        self.cache.expect(encoded.value, await encoded.projections())
+        return await encoded.answer(await self.cache.commit(operation, key, encoded.value, expected=expected))
 
     def check_size(self, value: bytes, before: bytes = b"") -> None:
         """Check the size of an object; ``before``: the bytes that are stored now.

@@ -16,7 +16,7 @@ from typing import Final
 from sortedcontainers import SortedDict
 
 from extapi.clock import Clock
-from extapi.codec.strictjson import split_resource_version
+from extapi.codec.strictjson import Parts
 from extapi.errors import ServerTimeout
 from extapi.http.response import Streaming
 from extapi.storage.base import Backend, KeyValue, LogEvent, Unavailable
@@ -31,9 +31,6 @@ from extapi.watch.position import Position
 from extapi.watch.selection import Predicate, Selection
 from extapi.watch.snapshot import ObjectPage, read_page
 from extapi.watch.stream import Backlog, WatchOptions, WatchStream
-
-Parts = tuple[bytes, bytes]
-"""An encoded object without resourceVersion, split where it belongs."""
 
 _EXPECTED: Final = 256
 _EXPECTED_BYTES: Final = 16 * 1024 * 1024
@@ -103,18 +100,15 @@ class ResourceCache:
 
     # -- what writers know before the log
 
-    def expect(self, value: bytes, serialized: str | Mapping[str, Parts]) -> None:
+    def expect(self, value: bytes, serialized: Mapping[str, Parts]) -> None:
         """Announce a commit of ``value``, so that the object need not be converted and encoded again when it arrives.
 
         Bounded; an announced commit that fails is forgotten in time.
 
         Args:
             value: The bytes to be stored.
-            serialized: By version, the results of :meth:`Projector.project`; or only the version in which the object is
-                encoded exactly as it is stored.
+            serialized: By version, the results of :meth:`Projector.project`.
         """
-        if isinstance(serialized, str):
-            serialized = {serialized: split_resource_version(value)}
         if self._expected.pop(value, None) is None:
             self._expected_bytes += len(value)
         self._expected[value] = serialized

@@ -26,7 +26,7 @@ class Projector(Protocol):
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
         """The stored object in ``version``, encoded without resourceVersion and split where it belongs.
 
-        See :func:`extapi.codec.strictjson.split_resource_version`.
+        See :func:`extapi.codec.strictjson.encode_parts`.
 
         Raises:
             ApiError: The object cannot be converted.

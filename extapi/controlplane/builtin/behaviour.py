@@ -121,6 +121,7 @@ class BuiltInSelecting(Selecting):
 class BuiltInAnswering(Answering):
     """Items of typed lists do not say what they are."""
 
+    type_first: bool = True
     table_needs_get: bool = True
 
     def list_metadata(self, metadata: Obj) -> Obj:

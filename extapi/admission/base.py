@@ -100,14 +100,10 @@ class _ReviewedObject:
             return None  # from_hub reports what is wrong with it
 
     def refresh(self) -> None:
-        """Bring the hub object up to date: without changes, and with the metadata that the dict has by now."""
+        """Give the hub object, which is unchanged, the metadata that the dict has by now."""
         if self._hub_object is None or self.raw is None:
             return
-        hub = self.unchanged()
-        if hub is None:
-            self._hub_object = None  # made again on the next access
-            return
-        metadata = msgspec.json.encode(self.raw.get("metadata"))
+        hub, metadata = self._hub_object, msgspec.json.encode(self.raw.get("metadata"))
         if metadata == self._metadata:
             return
         if isinstance(hub, dict):
@@ -115,6 +111,11 @@ class _ReviewedObject:
         else:
             hub.metadata = msgspec.json.decode(metadata, type=type(hub.metadata))
         self._metadata, self._before = metadata, msgspec.json.encode(hub)
+
+    def restore(self) -> None:
+        """Forget the hub object if it was changed; it is made again on the next access."""
+        if self.unchanged() is None:
+            self._hub_object = None
 
     def result(self, converter: HubConverter | None, version: str) -> Obj | None:
         """The object in its own version: the same dict, unless the hub object was changed or assigned."""
@@ -260,9 +261,12 @@ class Review:
         return self._new.unchanged()
 
     def refresh(self) -> None:
-        """Bring both objects up to date for the validators; what mutators changed in the stored one has no effect."""
+        """Bring both objects up to date for the validators, after :meth:`result` was ``obj``.
+
+        The metadata of the new one may have changed since a plugin read it; changes of the old one have no effect.
+        """
         self._new.refresh()
-        self._old.refresh()
+        self._old.restore()
 
     def warn(self, text: str) -> None:
         """Send the client a warning. The write may still be accepted."""

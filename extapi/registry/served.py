@@ -192,8 +192,8 @@ class ServedKind:
         try:
             parts = encode_parts(stored, self.encode)
             # An object cannot be nested deeper than it has brackets; few have as many.
-            brackets = sum(part.count(b"{") + part.count(b"[") for part in parts)
-            if brackets > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
+            brackets = [part.count(bracket) for part in parts for bracket in (b"{", b"[")]
+            if sum(brackets) > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
                 raise NotJSONError("", f"nested deeper than {MAX_DEPTH} levels")  # noqa: TRY301 - refused as what is no JSON
         except NotJSONError as error:
             whose = "the code" if version == self.kind.storage else f"the conversion to {self.kind.storage}"
@@ -291,6 +291,8 @@ class ServedKind:
             Invalid: They are not those of the resource.
         """
         kind, api_version = obj["kind"], obj.get("apiVersion") or ""
+        if kind == self.kind.name and api_version == self.versions[version].api_version:
+            return
         pairs = (("kind", kind, self.kind.name), ("apiVersion", api_version, self.versions[version].api_version))
         errors = [
             FieldError.invalid(path, found, f"must be {wanted}") for path, found, wanted in pairs if found != wanted

@@ -253,7 +253,7 @@ class Review:
 
     @property
     def accessed(self) -> bool:
-        """Whether a plugin has read the object, or assigned another one."""
+        """Whether a plugin has read one of the objects, or assigned another one."""
         return self._new.accessed or self._old.accessed
 
     def hub_object(self) -> Any:

@@ -96,11 +96,14 @@ class Store:
             Unfit: It no longer fits the type of its own version.
             InternalError: The author's conversion failed.
         """
-        if isinstance(live, KeyValue):
-            return with_revision(self.kind.from_stored(live.value, version), live.revision)
-        serialized = live.serialized(self.kind.versions[version].representation)
-        obj: Obj = decode_stored(serialized.with_revision(live.revision))
-        return obj
+        if isinstance(live, CachedObject):
+            serialized = live.serialized(self.kind.versions[version].representation)
+            if (
+                serialized.error is None
+            ):  # a conversion that has failed is tried again, as authors' code may have recovered
+                obj: Obj = decode_stored(serialized.with_revision(live.revision))
+                return obj
+        return with_revision(self.kind.from_stored(live.value, version), live.revision)
 
     async def commit(self, operation: str, key: bytes, encoded: EncodedObject, *, expected: int) -> EncodedResult:
         """Store an object, and answer with what readers see; for the arguments, see :meth:`ResourceCache.commit`.

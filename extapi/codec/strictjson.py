@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import msgspec
@@ -69,15 +68,14 @@ Parts = tuple[bytes, bytes]
 """An encoded object without resourceVersion, split where it belongs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True):
     """A decoded text.
 
     ``duplicates`` has the paths of keys that occur twice (``spec.list[0].x``); the last value wins.
     """
 
     value: Any
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str] = []
 
 
 _decoder = msgspec.json.Decoder(float_hook=read_float)

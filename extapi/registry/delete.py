@@ -6,7 +6,7 @@ No kind has a grace period, as kinds without a graceful strategy have none. Sour
 
 from __future__ import annotations
 
-from dataclasses import replace
+import msgspec
 
 from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
@@ -42,7 +42,7 @@ async def _attempt(
         old = await store.opened(live, scope.version)
     except Unfit:
         # It no longer fits the type of its own version, so it cannot be converted: it is deleted in that version.
-        scope = replace(scope, version=kind.stored_in(live.value))
+        scope = msgspec.structs.replace(scope, version=kind.stored_in(live.value))
         old = await store.opened(live, scope.version)
     check_preconditions(kind, name, old, rules.preconditions)
     write = Write(kind, scope, admit)

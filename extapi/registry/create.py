@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from extapi.admission.base import Operation
+from extapi.api.jsonvalue import json_copy
 from extapi.api.names import generate_name
 from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
@@ -38,7 +39,7 @@ async def create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) 
         if generates:
             metadata["name"] = generate_name(prefix, store.random)
         try:
-            return await _create(store, scope, {**obj, "metadata": dict(metadata)}, admit)
+            return await _create(store, scope, json_copy(obj), admit)  # an attempt changes its object
         except AlreadyExists as error:
             last = error
     # The text is the same where the client gave the name (``rest.CheckGeneratedNameError``).

@@ -358,6 +358,37 @@ def test_validators_see_the_metadata_that_is_stored() -> None:
         assert seen == [(1, uid), (2, uid)]
 
 
+def knob(**defaults: int) -> dict[str, Any]:
+    """The schema of one version: the same fields in each, and other defaults."""
+    fields = {name: {"type": "integer"} for name in ("low", "high")}
+    spec = {
+        name: {**schema, **({"default": defaults[name]} if name in defaults else {})} for name, schema in fields.items()
+    }
+    return {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
+
+
+def test_what_an_attempt_showed_is_not_stored_by_the_next_one() -> None:
+    """Without a hub, readers see defaults of the storage version that nobody stored. The first generated name is taken."""
+    kind = Kind(
+        "Knob", scope=CLUSTER, storage="v1", versions={"v1": Version(knob(low=1)), "v1beta1": Version(knob(high=2))}
+    )
+    path = f"/apis/{GROUP}/v1beta1/knobs"
+    obj = {"apiVersion": f"{GROUP}/v1beta1", "kind": "Knob", "metadata": {"generateName": "k-"}, "spec": {}}
+    names: list[str] = []
+    for _ in range(2):
+        with serve(Api(Group(GROUP, kind))) as server:
+            for name in names:
+                server.request("POST", path, body={**obj, "metadata": {"name": name}})
+            made = server.request("POST", path, body=obj).json()
+            names.append(made["metadata"]["name"])
+            key = f"/registry/{GROUP}/knobs/{names[-1]}".encode()
+            stored = server.run(server.backend.get(key))
+            assert stored is not None
+            assert json.loads(stored.value)["spec"] == {"high": 2}
+            assert made["spec"] == {"low": 1, "high": 2}
+    assert names[0] != names[1]
+
+
 def test_what_cannot_be_shown_again_is_stored_all_the_same(served: InMemoryServer, monkeypatch: Any) -> None:
     """The failure is the answer's alone, as from kube-apiserver, which converts the answer after the commit."""
     broken = to_alpha.__code__

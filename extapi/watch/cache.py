@@ -109,18 +109,22 @@ class ResourceCache:
             value: The bytes to be stored.
             serialized: By version, the results of :meth:`Projector.project`.
         """
-        if self._expected.pop(value, None) is None:
-            self._expected_bytes += len(value)
+        self._forget_expected(value)
         self._expected[value] = serialized
+        self._expected_bytes += _expected_size(value, serialized)
         while len(self._expected) > _EXPECTED or self._expected_bytes > _EXPECTED_BYTES:
-            gone, _ = self._expected.popitem(last=False)
-            self._expected_bytes -= len(gone)
+            self._forget_expected(next(iter(self._expected)))
+
+    def _forget_expected(self, value: bytes) -> Mapping[str, Parts] | None:
+        serialized = self._expected.pop(value, None)
+        if serialized is not None:
+            self._expected_bytes -= _expected_size(value, serialized)
+        return serialized
 
     def _add_expected(self, cached: CachedObject) -> None:
         value = cached.value
-        serialized = self._expected.pop(value, None)
+        serialized = self._forget_expected(value)
         if serialized is not None:
-            self._expected_bytes -= len(value)
             for version, parts in serialized.items():
                 cached.add(self._source.serialize(value, version, cached.revision, parts))
 
@@ -365,3 +369,8 @@ class ResourceCache:
         missed = self._history.after(options.since)
         events = [event for change in missed if (event := to_watch_event(predicate, change)) is not None]
         return Backlog(events, not events, revision)
+
+
+def _expected_size(value: bytes, serialized: Mapping[str, Parts]) -> int:
+    """The bytes of an expected commit."""
+    return len(value) + sum(len(head) + len(tail) for head, tail in serialized.values())

@@ -256,3 +256,6 @@ def test_expectations_of_commits_that_never_come_are_bounded(kitchen: Kitchen) -
         kitchen.cache.expect(pizza("big", labels={"x": f"{number:02}" + "y" * 1024 * 1024}), {})
     assert len(kitchen.cache._expected) == 15
     assert kitchen.cache._expected_bytes == sum(map(len, kitchen.cache._expected)) <= 16 * 1024 * 1024
+    for number in range(20):
+        kitchen.cache.expect(pizza(f"p{number}"), {"v2": (b"x" * 1024 * 1024, b"y" * 1024 * 1024)})
+    assert len(kitchen.cache._expected) == 7

@@ -72,18 +72,17 @@ class Store:
             NotFound: The object does not exist.
             ApiError: The last attempt failed.
         """
-        key = self.kind.layout.key(scope.namespace, name)
         live: Live | None = self.cache.peek(scope.namespace, name)
         fresh = live is None
         if live is None:
-            live = await self.cache.live(operation, key)
+            live = await self.cache.live(operation, self.kind.layout.key(scope.namespace, name))
         while live is not None:
             try:
                 return await attempt(live)
             except RevisionConflict as conflict:
                 live, fresh = conflict.live, True
             except ApiError:
-                newest = None if fresh else await self.cache.live(operation, key)
+                newest = None if fresh else await self.cache.live(operation, live.key)
                 if fresh or (newest is not None and newest.revision == live.revision):
                     raise
                 live, fresh = newest, True
@@ -98,9 +97,7 @@ class Store:
         """
         if isinstance(live, CachedObject):
             serialized = live.serialized(self.kind.versions[version].representation)
-            if (
-                serialized.error is None
-            ):  # a conversion that has failed is tried again, as authors' code may have recovered
+            if serialized.error is None:  # else it is tried again: the author's code may have recovered
                 obj: Obj = decode_stored(serialized.with_revision(live.revision))
                 return obj
         return with_revision(self.kind.from_stored(live.value, version), live.revision)

@@ -231,6 +231,30 @@ def test_watchers_of_every_version_see_the_bytes_of_a_read(
         assert stream.lines == [b'{"type":"ADDED","object":%b}' % reads[each]]
 
 
+@pytest.mark.parametrize(
+    ("paths", "make", "versions"),
+    [(CAKES, cake, ("v1beta1", "v1alpha1")), (TRAYS, tray, ("v1", "v1beta1"))],
+)
+def test_a_server_that_starts_later_reads_the_same_bytes(
+    served: InMemoryServer, paths: str, make: Any, versions: tuple[str, str]
+) -> None:
+    """What a write hands to the cache is what the cache makes of the stored object by itself."""
+    items = []
+    for version in versions:
+        served.request("POST", paths % version, body=make(version, name=version, finalizers=[FINALIZER]))
+        served.request("POST", paths % version, body=make(version, name=f"{version}-patched"))
+        patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"extra": 1}, "data": {"c": "d"}}
+        served.request("PATCH", f"{paths % version}/{version}-patched", (), MERGE, patch)
+        served.request("DELETE", f"{paths % version}/{version}")
+        items += [f"{paths % each}/{name}" for each in versions for name in (version, f"{version}-patched")]
+    reads = {item: served.request("GET", item).body for item in items}
+    assert all(b'"resourceVersion"' in body for body in reads.values())
+    later = InMemoryServer(bakery(), backend=served.backend, clock=served.clock)
+    later.start()
+    assert {item: later.request("GET", item).body for item in items} == reads
+    later.stop()
+
+
 def test_the_members_of_a_custom_resource_are_sorted(served: InMemoryServer) -> None:
     """As those of Go's maps, which kube-apiserver has for custom resources."""
     for version in ("v1", "v1beta1"):
@@ -391,7 +415,6 @@ def test_what_an_attempt_showed_is_not_stored_by_the_next_one() -> None:
 
 def test_what_cannot_be_shown_again_is_stored_all_the_same(served: InMemoryServer, monkeypatch: Any) -> None:
     """The failure is the answer's alone, as from kube-apiserver, which converts the answer after the commit."""
-    broken = to_alpha.__code__
     served.request("POST", CAKES % "v1beta1", body=cake("v1beta1"))
 
     def fail(cake: Cake) -> AlphaCake:
@@ -403,4 +426,17 @@ def test_what_cannot_be_shown_again_is_stored_all_the_same(served: InMemoryServe
     assert "conversion of Cake failed" in answer.json()["message"]
     assert served.request("GET", f"{CAKES % 'v1beta1'}/d").status == 200
     assert served.request("GET", f"{CAKES % 'v1alpha1'}/d").status == 500
-    monkeypatch.setattr(to_alpha, "__code__", broken)
+
+
+def test_a_write_tries_a_failed_conversion_again(served: InMemoryServer, monkeypatch: Any) -> None:
+    """Readers of this object get the failure that the cache keeps; a write starts from a conversion of its own."""
+    served.request("POST", CAKES % "v1beta1", body=cake("v1beta1"))
+
+    def fail(cake: Cake) -> AlphaCake:
+        raise ValueError(cake.metadata.name)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(to_alpha, "__code__", fail.__code__)
+        assert served.request("GET", f"{CAKES % 'v1alpha1'}/c").status == 500
+    answer = served.request("PATCH", f"{CAKES % 'v1alpha1'}/c", (), MERGE, {"spec": {"size": "5 layers"}})
+    assert (answer.status, answer.json()["spec"]) == (200, {"size": "5 layers"})

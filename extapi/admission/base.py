@@ -63,16 +63,16 @@ class CheckedConverter(Protocol):
 
 
 class _ReviewedObject:
-    """The new object of a review: a dict until a plugin accesses the hub object."""
+    """An object of a review: a dict until a plugin accesses the hub object."""
 
-    __slots__ = ("_before", "_converter", "_hub_object", "raw", "version")
+    __slots__ = ("_before", "_hub_object", "_metadata", "raw")
 
-    def __init__(self, raw: Obj | None, version: str, converter: HubConverter | None) -> None:
+    def __init__(self, raw: Obj | None) -> None:
         self.raw = raw
-        self.version = version
-        self._converter = converter
         self._hub_object: Any = None
         self._before = b""
+        """The hub object as it was made; empty for one that a plugin has assigned."""
+        self._metadata = b""
 
     @property
     def accessed(self) -> bool:
@@ -83,40 +83,54 @@ class _ReviewedObject:
         if self._hub_object is None and self.raw is not None:
             self._hub_object = convert(self.raw)
             self._before = msgspec.json.encode(self._hub_object)
+            self._metadata = msgspec.json.encode(self.raw.get("metadata"))
         return self._hub_object
 
     def put(self, value: Any) -> None:
         self._hub_object = value
         self._before = b""
 
-    def result(self) -> Obj | None:
+    def unchanged(self) -> Any:
+        """The hub object, if there is one and it is as it was made; else None."""
+        if not self._before:
+            return None
+        try:
+            return self._hub_object if msgspec.json.encode(self._hub_object) == self._before else None
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return None  # from_hub reports what is wrong with it
+
+    def refresh(self) -> None:
+        """Give the hub object, which is unchanged, the metadata that the dict has by now."""
+        if self._hub_object is None or self.raw is None:
+            return
+        hub, metadata = self._hub_object, msgspec.json.encode(self.raw.get("metadata"))
+        if metadata == self._metadata:
+            return
+        if isinstance(hub, dict):
+            hub["metadata"] = msgspec.json.decode(metadata)
+        else:
+            hub.metadata = msgspec.json.decode(metadata, type=type(hub.metadata))
+        self._metadata, self._before = metadata, msgspec.json.encode(hub)
+
+    def restore(self) -> None:
+        """Forget the hub object if it was changed; it is made again on the next access."""
+        if self.unchanged() is None:
+            self._hub_object = None
+
+    def result(self, converter: HubConverter | None, version: str) -> Obj | None:
         """The object in its own version: the same dict, unless the hub object was changed or assigned."""
-        if self._hub_object is None or self._unchanged():
+        if self._hub_object is None or self.unchanged() is not None:
             return self.raw
-        if self._converter is None:
+        if converter is None:
             changed: Obj = self._hub_object
             return changed
-        made = self._converter.from_hub(self._hub_object, self.version)
+        made = converter.from_hub(self._hub_object, version)
         if not isinstance(self._hub_object, dict):
             before = {} if self.raw is None else self.raw.get("metadata") or {}
             # Fields that ObjectMeta does not have (selfLink, those of later releases) must not be dropped here.
             fields = type(self._hub_object.metadata).__struct_encode_fields__
             made["metadata"] |= {name: value for name, value in before.items() if name not in fields}
         return made
-
-    def in_version(self, version: str) -> Obj | None:
-        obj = self.result()
-        if obj is None or self._converter is None:
-            return obj
-        return self._converter.convert(obj, self.version, version)
-
-    def _unchanged(self) -> bool:
-        if not self._before:
-            return False
-        try:
-            return msgspec.json.encode(self._hub_object) == self._before
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            return False  # from_hub reports what is wrong with it
 
 
 @dataclass(kw_only=True, eq=False)
@@ -158,8 +172,8 @@ class Review:
 
     def __post_init__(self) -> None:
         self.resource = self.resource or self.kind.plural
-        self._new = _ReviewedObject(self.obj, self.version, self.converter)
-        self._old_hub_object: Any = None
+        self._new = _ReviewedObject(self.obj)
+        self._old = _ReviewedObject(self.old)
         self.old_version = self.old_version or self.version
 
     @property
@@ -188,9 +202,7 @@ class Review:
             Unfit: On DELETE, the object no longer fits its type. If the plugin does not catch this, the deletion proceeds as
                 if the plugin had allowed it.
         """
-        if self._old_hub_object is None and self.old is not None:
-            self._old_hub_object = self._old_to_hub(self.old)
-        return self._old_hub_object
+        return self._old.get(self._old_to_hub)
 
     def as_version(self, version: str) -> Obj | None:
         """The object in its present state, as a dict in ``version``, without the defaults of that version. Do not modify it.
@@ -200,7 +212,10 @@ class Review:
         """
         if self.checked_converter is not None and self.obj is not None and not self._new.accessed:
             self.checked_converter.check_schema(self.obj, self.old)
-        return self._new.in_version(version)
+        obj = self.result()
+        if obj is None or self.converter is None:
+            return obj
+        return self.converter.convert(obj, self.version, version)
 
     def old_as_version(self, version: str) -> Obj | None:
         """The stored object as a dict in ``version``, without the defaults of that version. Do not modify it.
@@ -234,12 +249,24 @@ class Review:
 
         A new one lacks fields that have their default values, so it must be pruned and defaulted again.
         """
-        return self._new.result()
+        return self._new.result(self.converter, self.version)
 
     @property
     def accessed(self) -> bool:
         """Whether a plugin has read one of the objects, or assigned another one."""
-        return self._new.accessed or self._old_hub_object is not None
+        return self._new.accessed or self._old.accessed
+
+    def hub_object(self) -> Any:
+        """The hub object of ``obj``, if a plugin has read it and left it as it was; else None."""
+        return self._new.unchanged()
+
+    def refresh(self) -> None:
+        """Bring both objects up to date for the validators, after :meth:`result` was ``obj``.
+
+        The metadata of the new one may have changed since a plugin read it; changes of the old one have no effect.
+        """
+        self._new.refresh()
+        self._old.restore()
 
     def warn(self, text: str) -> None:
         """Send the client a warning. The write may still be accepted."""

@@ -45,8 +45,8 @@ class AdmissionChain:
 
         Args:
             review: The write.
-            renewed: Called after each mutator with the review and a description of the mutator; returns the review for the
-                next one, which has the object as it was changed.
+            renewed: Called after each mutator that looked at the object, with the review and a description of the mutator;
+                returns the review for the next one, which has the object as it was changed.
 
         Returns:
             The review after the last mutator.
@@ -57,7 +57,7 @@ class AdmissionChain:
         """
         for plugin in self._mutators:
             await _run(plugin, plugin.mutate(review), review)
-            if renewed is not None:
+            if renewed is not None and review.accessed:
                 review = renewed(review, f"admission plugin {_name(plugin)}")
         return review
 

@@ -210,6 +210,8 @@ class Answering:
 
     returns_deleted: bool = False
     """A delete answers with the object that is gone, not with a Status (``ReturnDeletedObject``)."""
+    type_first: bool = False
+    """An object begins with apiVersion, kind and metadata, as one of a Go type does; else all members are sorted."""
     table_needs_get: bool = False
     """Only a resource that can be read is shown as a table; a review is not (``rest.TableConvertor``)."""
 

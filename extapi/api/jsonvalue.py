@@ -134,6 +134,8 @@ def is_plain(value: Any) -> bool:
         packed = _pack(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False
+    if b"\xcb" not in packed and b"\xcf" not in packed:
+        return True
     return _all(packed, b"\xcb", _is_fraction) and _all(packed, b"\xcf", _is_int64)
 
 

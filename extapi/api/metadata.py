@@ -310,6 +310,8 @@ def finalizer_errors(obj: Mapping[str, Any]) -> list[FieldError]:
 def finalizer_warnings(obj: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[str]:
     """Warnings about finalizers that ``old`` (the stored object; None on create) does not have (behaviour J28)."""
     finalizers = set(obj["metadata"].get("finalizers", ()))
+    if not finalizers:
+        return []
     if old is not None:
         finalizers -= set(old["metadata"].get("finalizers", ()))
     warnings = []

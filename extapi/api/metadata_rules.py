@@ -36,34 +36,51 @@ def validate_object_meta(
     """
     metadata = obj["metadata"]
     if old is None:
-        return _created(metadata, namespaced, name_rule)
+        return _created(metadata, namespaced, name_rule, _common(metadata))
+    common = _common(metadata)
+    updated = _updated(metadata, old["metadata"], common)
     # A name that was accepted stays accepted: only what a URL path cannot carry is checked again.
-    updated = _updated(metadata, old["metadata"])
-    return [*_created(metadata, namespaced, path_segment), *updated, *updated]
+    return [*_created(metadata, namespaced, path_segment, common), *updated, *updated]
 
 
-def _created(metadata: Mapping[str, Any], namespaced: bool, name_rule: NameRule) -> list[FieldError]:
+Common = tuple[Sequence[FieldError], Sequence[FieldError]]
+"""Errors that are reported on create and on update: those that stand before the errors of finalizers, and those after."""
+
+
+def _common(metadata: Mapping[str, Any]) -> Common:
+    before: list[FieldError] = []
+    if labels := metadata.get("labels"):
+        before += islice(_labels(labels), MOST_ERRORS)
+    if annotations := metadata.get("annotations"):
+        before += islice(_annotations(annotations), MOST_ERRORS)
+    if owners := metadata.get("ownerReferences"):
+        before += islice(_owner_references(owners), MOST_ERRORS)
+    managed = metadata.get("managedFields")
+    return before, list(islice(_managed_fields(managed), MOST_ERRORS)) if managed else ()
+
+
+def _created(metadata: Mapping[str, Any], namespaced: bool, name_rule: NameRule, common: Common) -> list[FieldError]:
     """``ValidateObjectMetaAccessor``."""
     errors: list[FieldError] = []
     if base := metadata.get("generateName"):
         errors += (FieldError.invalid("metadata.generateName", base, why) for why in name_rule(base, prefix=True))
     if name := metadata.get("name"):
-        errors += (FieldError.invalid("metadata.name", name, why) for why in name_rule(name))
+        errors += [FieldError.invalid("metadata.name", name, why) for why in name_rule(name)]
     else:
         errors.append(FieldError.required("metadata.name", "name or generateName is required"))
     errors += _namespace(metadata.get("namespace", ""), namespaced)
     generation = metadata.get("generation", 0)
     if generation < 0:
         errors.append(FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0"))
-    errors += islice(_labels(metadata.get("labels")), MOST_ERRORS)
-    errors += islice(_annotations(metadata.get("annotations")), MOST_ERRORS)
-    errors += islice(_owner_references(metadata.get("ownerReferences")), MOST_ERRORS)
-    errors += islice(_finalizers(metadata.get("finalizers")), MOST_ERRORS)
-    errors += islice(_managed_fields(metadata.get("managedFields")), MOST_ERRORS)
+    before, after = common
+    errors += before
+    if finalizers := metadata.get("finalizers"):
+        errors += islice(_finalizers(finalizers), MOST_ERRORS)
+    errors += after
     return errors
 
 
-def _updated(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
+def _updated(metadata: Mapping[str, Any], old: Mapping[str, Any], common: Common) -> list[FieldError]:
     """``ValidateObjectMetaAccessorUpdate``."""
     errors: list[FieldError] = []
     if old.get("deletionTimestamp"):
@@ -81,10 +98,8 @@ def _updated(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldE
         value = metadata.get(name)
         if value != old.get(name):
             errors.append(FieldError.invalid(f"metadata.{name}", value, _IMMUTABLE))
-    errors += islice(_labels(metadata.get("labels")), MOST_ERRORS)
-    errors += islice(_annotations(metadata.get("annotations")), MOST_ERRORS)
-    errors += islice(_owner_references(metadata.get("ownerReferences")), MOST_ERRORS)
-    errors += islice(_managed_fields(metadata.get("managedFields")), MOST_ERRORS)
+    errors += common[0]
+    errors += common[1]
     return errors
 
 
@@ -97,19 +112,21 @@ def _namespace(namespace: str, namespaced: bool) -> list[FieldError]:
     return [FieldError.invalid(path, namespace, why) for why in namespace_name(namespace)]
 
 
-def _labels(labels: Mapping[str, str] | None) -> Iterator[FieldError]:
-    for key, value in (labels or {}).items():
-        yield from (FieldError.invalid("metadata.labels", key, why) for why in qualified_name(key))
-        yield from (FieldError.invalid("metadata.labels", value, why) for why in label_value(value))
+def _labels(labels: Mapping[str, str]) -> Iterator[FieldError]:
+    for key, value in labels.items():
+        for why in qualified_name(key):
+            yield FieldError.invalid("metadata.labels", key, why)
+        for why in label_value(value):
+            yield FieldError.invalid("metadata.labels", value, why)
 
 
-def _annotations(annotations: Mapping[str, str] | None) -> Iterator[FieldError]:
-    if not annotations:
-        return
-    path = "metadata.annotations"
-    # Upper case is allowed in the prefix too, unlike in labels.
-    yield from (FieldError.invalid(path, key, why) for key in annotations for why in qualified_name(lower(key)))
-    size = sum(_size(key) + _size(value) for key, value in annotations.items())
+def _annotations(annotations: Mapping[str, str]) -> Iterator[FieldError]:
+    path, size = "metadata.annotations", 0
+    for key, value in annotations.items():
+        # Upper case is allowed in the prefix too, unlike in labels.
+        for why in qualified_name(lower(key)):
+            yield FieldError.invalid(path, key, why)
+        size += _size(key) + _size(value)
     if size > _ANNOTATIONS_SIZE:
         yield FieldError.too_long(path, _ANNOTATIONS_SIZE)
 
@@ -118,10 +135,10 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _owner_references(references: Sequence[Mapping[str, Any]] | None) -> Iterator[FieldError]:
+def _owner_references(references: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
     path = "metadata.ownerReferences"
     controller = ""
-    for reference in references or ():
+    for reference in references:
         yield from _owner_reference(reference, path)
         if reference.get("controller"):
             # The error names both; overlong names are cut.
@@ -154,9 +171,7 @@ def _owner_reference(reference: Mapping[str, Any], path: str) -> list[FieldError
     return errors
 
 
-def _finalizers(finalizers: Sequence[str] | None) -> Iterator[FieldError]:
-    if not finalizers:
-        return
+def _finalizers(finalizers: Sequence[str]) -> Iterator[FieldError]:
     path = "metadata.finalizers"
     yield from (FieldError.invalid(path, name, why) for name in finalizers for why in qualified_name(name))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
@@ -177,8 +192,8 @@ def _no_new_finalizers(finalizers: Sequence[str], old: Sequence[str]) -> list[Fi
     ]
 
 
-def _managed_fields(entries: Sequence[Mapping[str, Any]] | None) -> Iterator[FieldError]:
-    for index, entry in enumerate(entries or ()):
+def _managed_fields(entries: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
+    for index, entry in enumerate(entries):
         path = f"metadata.managedFields[{index}]"
         operation = entry.get("operation", "")
         if operation not in {"Apply", "Update"}:

@@ -103,6 +103,8 @@ def _too_long(text: str, limit: int, unit: str) -> list[str]:
 
 def dns1123_label(value: str) -> list[str]:
     """The problems of a DNS label, such as a namespace's name (``IsDNS1123Label``)."""
+    if len(value) <= LABEL_LENGTH and is_dns_label(value):
+        return []
     problems = _too_long(value, LABEL_LENGTH, "characters")
     if not is_dns_label(value):
         problems.append("must not contain dots" if is_dns_subdomain(value) else _DNS_LABEL_TEXT)
@@ -123,6 +125,8 @@ def dns1123_subdomain(value: str) -> list[str]:
 
 
 def _subdomain(value: str, unit: str) -> list[str]:
+    if len(value) <= SUBDOMAIN_LENGTH and is_dns_subdomain(value):
+        return []
     problems = _too_long(value, SUBDOMAIN_LENGTH, unit)
     if not is_dns_subdomain(value):
         problems.append(_DNS_SUBDOMAIN_TEXT)
@@ -164,8 +168,10 @@ _cached = lru_cache(maxsize=4096)(_qualified_name)
 
 def label_value(value: str) -> list[str]:
     """The problems of a label's value; an empty one is fine (``IsValidLabelValue``)."""
+    if not value or (len(value) <= LABEL_LENGTH and _made_of(value, _IN_KEY_NAME)):
+        return []
     problems = _too_long(value, LABEL_LENGTH, "bytes")
-    if value and not _made_of(value, _IN_KEY_NAME):
+    if not _made_of(value, _IN_KEY_NAME):
         problems.append(_LABEL_VALUE_TEXT)
     return problems
 

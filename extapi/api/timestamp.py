@@ -32,7 +32,8 @@ def canonical_timestamp(text: str) -> str:
     Raises:
         ValueError: See :func:`parse_timestamp`.
     """
-    return _written(parse_timestamp(text))
+    time = parse_timestamp(text)
+    return text if has_pattern(text, _CANONICAL) else _written(time)
 
 
 def parse_timestamp(text: str) -> datetime:
@@ -72,7 +73,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def _written(time: datetime) -> str:
-    return f"{time.year:04}-{time.month:02}-{time.day:02}T{time.hour:02}:{time.minute:02}:{time.second:02}Z"
+    return f"{time.isoformat()[:19]}Z"
 
 
 def _numbers(text: str) -> tuple[int, ...]:

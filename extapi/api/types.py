@@ -25,6 +25,16 @@ def wire_name(field: str) -> str | None:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
+def _is_plain(default: Any) -> bool:
+    """Whether a default is a Struct that its class makes without arguments, which is the quickest copy."""
+    if not isinstance(default, msgspec.Struct):
+        return False
+    try:
+        return bool(type(default)() == default)
+    except Exception:  # noqa: BLE001 - it has required fields, or an author's __post_init__ refuses
+        return False
+
+
 _Field: type[Any] = type(msgspec.field())
 
 
@@ -80,7 +90,8 @@ class KeywordOnly(msgspec.StructMeta):
             given = namespace.get(field)
             default, wire = (given.default, given.name) if isinstance(given, _Field) else (given, None)
             if isinstance(default, msgspec.Struct) or (isinstance(default, list | dict) and default):
-                namespace[field] = msgspec.field(default_factory=partial(_copied, default), name=wire)
+                factory = type(default) if _is_plain(default) else partial(_copied, default)
+                namespace[field] = msgspec.field(default_factory=factory, name=wire)
         made: KeywordOnly = super().__new__(mcls, name, bases, namespace, **config)
         return made
 

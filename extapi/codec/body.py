@@ -10,8 +10,9 @@ Source: ``k8s.io/apiserver/pkg/endpoints/handlers/rest.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from extapi.api.behaviour import CUSTOM_RESOURCE, Decoding, Serializer
 from extapi.codec import strictjson, strictyaml
@@ -39,15 +40,14 @@ _SUMMARY = 30
 _YAML_PREFIX = "yaml: unmarshal errors:\n  "
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedBody:
+class DecodedBody(msgspec.Struct, frozen=True):
     """A decoded object.
 
     ``duplicates`` has the texts of strict errors so far; none if the client asked to ignore them.
     """
 
     value: dict[str, Any]
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str] = []
 
 
 class UntypedError(ValueError):

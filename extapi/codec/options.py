@@ -77,6 +77,10 @@ class PatchOptions(WriteOptions):
     force: bool = False
 
 
+_CREATE, _UPDATE, _PATCH = CreateOptions(), UpdateOptions(), PatchOptions()
+"""The options of most writes: those of a request without a query."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListOptions:
     """Options of LIST, WATCH and deletecollection.
@@ -102,6 +106,8 @@ def create_options(query: Query) -> CreateOptions:
     Raises:
         Invalid: They are not valid; its kind is CreateOptions.
     """
+    if not query:
+        return _CREATE
     fields, errors = _write_fields(query)
     _refuse("CreateOptions", errors)
     return CreateOptions(*fields)
@@ -113,6 +119,8 @@ def update_options(query: Query) -> UpdateOptions:
     Raises:
         Invalid: They are not valid; its kind is UpdateOptions.
     """
+    if not query:
+        return _UPDATE
     fields, errors = _write_fields(query)
     _refuse("UpdateOptions", errors)
     return UpdateOptions(*fields)
@@ -124,6 +132,8 @@ def patch_options(query: Query, *, apply: bool = False) -> PatchOptions:
     Raises:
         Invalid: They are not valid; its kind is PatchOptions.
     """
+    if not query and not apply:
+        return _PATCH
     fields, errors = _write_fields(query)
     force = parse_bool(query, "force")
     if apply and not first_value(query, "fieldManager"):

@@ -1,7 +1,7 @@
 """JSON to objects and back, as kube-apiserver reads and writes it (behaviour E10, G7, N3).
 
 Responsible for: decoding that finds duplicate keys and bounds the depth; compact and indented encoding with Go's
-escapes; splitting encoded objects around their resourceVersion. Must not know what an object means.
+escapes; objects in two parts around their resourceVersion. Must not know what an object means.
 
 The common case costs one C decoder and a few counts. Everything unusual (bad UTF-8, lone surrogates, duplicate keys,
 syntax errors) takes a slower way, which is still linear.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import msgspec
@@ -36,15 +36,17 @@ __all__ = [
     "Decoded",
     "JSONError",
     "NumberRangeError",
+    "Parts",
     "decode",
     "decode_stored",
     "encode",
+    "encode_parts",
     "encode_pretty",
     "encode_status",
+    "encode_typed",
     "indented",
     "is_deeper",
     "join",
-    "split_resource_version",
 ]
 
 MAX_DEPTH = 200
@@ -62,15 +64,18 @@ class JSONError(ValueError):
     """The text is not JSON, or nested too deeply; the message is Go's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+Parts = tuple[bytes, bytes]
+"""An encoded object without resourceVersion, split where it belongs."""
+
+
+class Decoded(msgspec.Struct, frozen=True):
     """A decoded text.
 
     ``duplicates`` has the paths of keys that occur twice (``spec.list[0].x``); the last value wins.
     """
 
     value: Any
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str] = []
 
 
 _decoder = msgspec.json.Decoder(float_hook=read_float)
@@ -229,10 +234,9 @@ def _written(path: list[str | int]) -> str:
 
 
 def encode(obj: Any) -> bytes:
-    """Encode as compact JSON without a newline. Equal objects have equal bytes.
+    """Encode as compact JSON without a newline, with sorted members. Equal objects have equal bytes.
 
-    apiVersion, kind and metadata come first, the other members are sorted. ``<``, ``>``, ``&`` and the two line
-    separators are escaped, as by Go's encoder (behaviour G7).
+    ``<``, ``>``, ``&`` and the two line separators are escaped, as by Go's encoder (behaviour G7).
 
     Raises:
         NotJSONError: The value is not JSON, or clients could not read it.
@@ -240,7 +244,7 @@ def encode(obj: Any) -> bytes:
     if not is_plain(obj):
         obj = written(obj)
     try:
-        return _escaped(_encoder.encode(obj) if not isinstance(obj, dict) else _encode_object(obj))
+        return _escaped(_encoder.encode(obj))
     except (TypeError, ValueError, RecursionError):
         written(obj)  # raises an error that says where
         raise
@@ -249,17 +253,15 @@ def encode(obj: Any) -> bytes:
 _FIRST = ("apiVersion", "kind", "metadata")
 
 
-def _encode_object(obj: dict[str, Any]) -> bytes:
-    """Encode with the members of ``_FIRST`` first.
+def encode_typed(obj: dict[str, Any]) -> bytes:
+    """Encode an object like :func:`encode`, but with apiVersion, kind and metadata as its first members.
 
-    Sorting alone would put ``data`` or ``immutable`` before ``kind``.
+    Raises:
+        NotJSONError: The value is not JSON, or clients could not read it.
     """
-    if "metadata" not in obj:
-        return _encoder.encode(obj)
-    head = {key: obj[key] for key in _FIRST if key in obj}
-    rest = {key: value for key, value in obj.items() if key not in _FIRST}
-    first = _encoder.encode(head)
-    return first[:-1] + b"," + _encoder.encode(rest)[1:] if rest else first
+    first = encode({key: obj[key] for key in _FIRST if key in obj})
+    rest = encode({key: value for key, value in obj.items() if key not in _FIRST})
+    return rest if first == b"{}" else first if rest == b"{}" else b"%b,%b" % (first[:-1], rest[1:])
 
 
 def _escaped(data: bytes) -> bytes:
@@ -307,29 +309,46 @@ def decode_stored(data: bytes) -> Any:
     return msgspec.json.decode(data)
 
 
-_METADATA = b'"metadata":{'
+_MARK = "?"
 
 
-def split_resource_version(data: bytes) -> tuple[bytes, bytes]:
-    """Split an encoded object where its resourceVersion belongs; see :func:`join`.
+def encode_parts(obj: dict[str, Any], encoder: Callable[[Any], bytes] = encode) -> Parts:
+    """Encode an object in two parts around the place of its resourceVersion, which is left out.
 
-    ``data`` comes from :func:`encode` and has metadata without a resourceVersion. The first ``"metadata":{`` is the
-    object's own: only apiVersion and kind stand before it, and quotes in strings are escaped.
+    Joined by :func:`join`, they have the same bytes as the whole object with that resourceVersion. Put together as they are,
+    they are the object without one.
+
+    Args:
+        obj: The object.
+        encoder: Encodes a whole object: :func:`encode` or :func:`encode_typed`.
 
     Raises:
-        ValueError: There is no metadata, or nothing in it.
+        NotJSONError: The value is not JSON, or clients could not read it.
+        ValueError: The object has no metadata.
     """
-    at = data.find(_METADATA)
-    if at < 0 or data[at + len(_METADATA)] == ord("}"):
-        _refuse_split()
-    at += len(_METADATA)
-    return data[:at], data[at:]
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        _refuse_parts()
+    mark = _MARK
+    while True:
+        member = b'"resourceVersion":"%b"' % mark.encode()
+        data = encoder({**obj, "metadata": {**metadata, "resourceVersion": mark}})
+        if data.count(member) == 1:
+            break
+        mark = _MARK * len(data)  # another one of this length would not fit into the object
+    head, _, tail = data.partition(member)
+    if tail.startswith(b","):
+        return head, tail[1:]
+    return head.removesuffix(b","), tail
 
 
-def _refuse_split() -> NoReturn:
+def _refuse_parts() -> NoReturn:
     raise ValueError("an object without metadata has no place for a resourceVersion")
 
 
 def join(head: bytes, tail: bytes, revision: int) -> bytes:
-    """Join an object that :func:`split_resource_version` split, with ``revision`` as its resourceVersion."""
-    return b'%b"resourceVersion":"%d",%b' % (head, revision, tail)
+    """Join an object that :func:`encode_parts` encoded, with ``revision`` as its resourceVersion."""
+    if tail[:1] == b'"':
+        return b'%b"resourceVersion":"%d",%b' % (head, revision, tail)
+    comma = b"" if head.endswith(b"{") else b","  # it is the last member of metadata
+    return b'%b%b"resourceVersion":"%d"%b' % (head, comma, revision, tail)

@@ -132,10 +132,16 @@ class HubConverter:
             if obj.get(name) == default:
                 del obj[name]
 
-    def convert(self, obj: Obj, from_version: str, to_version: str) -> Obj:
+    def convert(self, obj: Obj, from_version: str, to_version: str, hub: Any = None) -> Obj:
         """The object in ``to_version``; ``obj`` stays as it is, but shares its metadata with the result (behaviour J49).
 
         The caller prunes and defaults the result for ``to_version``.
+
+        Args:
+            obj: The object.
+            from_version: Its version.
+            to_version: The version to convert it to.
+            hub: The same object as :meth:`to_hub` made it, if the caller has it.
 
         Raises:
             Unfit: The object's fields do not fit their types.
@@ -147,7 +153,7 @@ class HubConverter:
             if self.kind.behaviour.converter is not None:
                 raise self._failed(to_version, "its converter may have to wait, which is impossible here")
             return {**obj, "apiVersion": self.api_version(to_version)}
-        result = self.from_hub(self.to_hub(obj, from_version), to_version)
+        result = self.from_hub(self.to_hub(obj, from_version) if hub is None else hub, to_version)
         if "metadata" in obj:
             result["metadata"] = obj["metadata"]
         else:

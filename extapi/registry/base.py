@@ -7,8 +7,10 @@ needs get and update, deletecollection needs list and delete. Source: ``k8s.io/a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+import msgspec
 
 from extapi.admission.chain import AdmissionChain
 from extapi.api.behaviour import Behaviour
@@ -22,8 +24,7 @@ from extapi.http.response import Streaming
 from extapi.schema.structural import Structural
 
 
-@dataclass(frozen=True, slots=True)
-class RequestScope:
+class RequestScope(msgspec.Struct, frozen=True):
     """The version of a request, and its namespace (empty: cluster scope, or all namespaces)."""
 
     version: str
@@ -74,8 +75,8 @@ class WatchQuery:
     query: Query
     send_initial_events: bool | None = None
     bookmarks: bool = False
-    seconds: float = 1800.0
-    """Seconds after which the stream ends cleanly."""
+    seconds: float | None = None
+    """Seconds after which the stream ends cleanly; None: the server chooses."""
 
 
 class ObjectResults(Protocol):
@@ -128,14 +129,13 @@ class Preconditions:
     resource_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(msgspec.Struct, frozen=True):
     """What admission plugins need to know of a write; they run inside the retry on conflict."""
 
     chain: AdmissionChain
     user: User
     dry_run: bool = False
-    options: Obj = field(default_factory=dict)
+    options: Obj = {}
     """The options of the request as an object, such as a CreateOptions."""
     warn: Callable[[str], None] = lambda _: None
     subresource: str = ""

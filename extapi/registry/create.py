@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from extapi.admission.base import Operation
+from extapi.api.jsonvalue import json_copy
 from extapi.api.names import generate_name
 from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
 from extapi.errors import AlreadyExists, StorageError
 from extapi.registry.base import Admission, RequestScope
-from extapi.registry.results import DecodedResult
+from extapi.registry.results import EncodedResult
 from extapi.registry.store import Store
 from extapi.registry.writing import Write
 from extapi.storage.base import RevisionConflict
@@ -27,7 +28,7 @@ _SYSTEM_METADATA = (
 """Metadata that a client cannot set on a new object."""
 
 
-async def create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) -> DecodedResult:
+async def create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) -> EncodedResult:
     """Store ``obj``, which is decoded and in the request's version. Without a name it gets a generated one."""
     metadata = obj["metadata"]
     prefix = metadata.get("generateName")
@@ -38,7 +39,7 @@ async def create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) 
         if generates:
             metadata["name"] = generate_name(prefix, store.random)
         try:
-            return await _create(store, scope, {**obj, "metadata": dict(metadata)}, admit)
+            return await _create(store, scope, json_copy(obj), admit)  # an attempt changes its object
         except AlreadyExists as error:
             last = error
     # The text is the same where the client gave the name (``rest.CheckGeneratedNameError``).
@@ -47,7 +48,7 @@ async def create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) 
     raise last
 
 
-async def _create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) -> DecodedResult:
+async def _create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) -> EncodedResult:
     """One attempt, with a fixed name."""
     kind = store.kind
     kind.check_type(obj, scope.version, obj["metadata"].get("name", ""))
@@ -68,22 +69,19 @@ async def _create(store: Store, scope: RequestScope, obj: Obj, admit: Admission)
     await write.checked(Operation.CREATE, obj, None)
     name = obj["metadata"]["name"]
     key = kind.layout.key(scope.namespace, name)
-    value = write.stored(obj)
-    store.check_size(value)
+    encoded = await write.encoded(store, obj)
+    store.check_size(encoded.value)
     if admit.dry_run:
         live = await store.cache.live("create", key)
         if live is not None:
             raise _exists(store, name, live.value)
-        return write.answer(obj, value, 0)
+        return await encoded.answer(0)
     if _names_a_revision(given_revision):
         raise StorageError("resourceVersion should not be set on objects to be created")
-    if kind.is_stored_as(scope.version):
-        store.cache.expect(value, scope.version)
     try:
-        revision = await store.cache.commit("create", key, value, expected=0)
+        return await store.commit("create", key, encoded, expected=0)
     except RevisionConflict as conflict:
         raise _exists(store, name, conflict.live.value if conflict.live else b"{}") from None
-    return write.answer(obj, value, revision)
 
 
 def _names_a_revision(text: str) -> bool:

@@ -6,17 +6,17 @@ No kind has a grace period, as kinds without a graceful strategy have none. Sour
 
 from __future__ import annotations
 
-from dataclasses import replace
+import msgspec
 
 from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import Conflict
-from extapi.registry.base import Admission, DeleteRules, Preconditions, RequestScope
+from extapi.registry.base import Admission, DeleteRules, ObjectResult, Preconditions, RequestScope
+from extapi.registry.encoded import EncodedObject
 from extapi.registry.results import DecodedResult
 from extapi.registry.served import ServedKind
-from extapi.registry.store import Store, with_revision
+from extapi.registry.store import Live, Store, with_revision
 from extapi.registry.writing import Write
-from extapi.storage.base import KeyValue
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -25,26 +25,25 @@ FOREGROUND = "foregroundDeletion"
 
 async def delete(
     store: Store, scope: RequestScope, name: str, rules: DeleteRules, admit: Admission
-) -> tuple[DecodedResult, bool]:
+) -> tuple[ObjectResult, bool]:
     """The object as it was left, and whether it is gone."""
 
-    async def attempt(live: KeyValue) -> tuple[DecodedResult, bool]:
+    async def attempt(live: Live) -> tuple[ObjectResult, bool]:
         return await _attempt(store, scope, name, live, rules, admit)
 
     return await store.retried("delete", scope, name, attempt)
 
 
 async def _attempt(
-    store: Store, scope: RequestScope, name: str, live: KeyValue, rules: DeleteRules, admit: Admission
-) -> tuple[DecodedResult, bool]:
+    store: Store, scope: RequestScope, name: str, live: Live, rules: DeleteRules, admit: Admission
+) -> tuple[ObjectResult, bool]:
     kind = store.kind
     try:
-        old = kind.from_stored(live.value, scope.version)
+        old = await store.opened(live, scope.version)
     except Unfit:
         # It no longer fits the type of its own version, so it cannot be converted: it is deleted in that version.
-        scope = replace(scope, version=kind.stored_in(live.value))
-        old = kind.from_stored(live.value, scope.version)
-    old = with_revision(old, live.revision)
+        scope = msgspec.structs.replace(scope, version=kind.stored_in(live.value))
+        old = await store.opened(live, scope.version)
     check_preconditions(kind, name, old, rules.preconditions)
     write = Write(kind, scope, admit)
     if "deletionTimestamp" in old["metadata"] and write.is_blocked(old):
@@ -58,16 +57,22 @@ async def _attempt(
             revision = await store.cache.commit("delete", live.key, None, expected=live.revision)
         return DecodedResult(kind, scope.version, with_revision(old, revision), revision), True
     marked = _marked(store, write, name, left)
+    encoded = await _encoded(store, marked, scope.version)
+    if admit.dry_run or encoded.value == live.value:
+        return await encoded.answer(live.revision), False
+    return await store.commit("delete", live.key, encoded, expected=live.revision), False
+
+
+async def _encoded(store: Store, marked: Obj, version: str) -> EncodedObject:
+    """The object as it is stored. One that no longer fits its type stays in its version."""
+    kind = store.kind
+    if kind.waits:
+        return EncodedObject(kind, await store.convert_for_storage(marked, version), version, store.read)
     try:
-        value = kind.to_stored(marked, scope.version)
+        stored = kind.to_storage(marked, version)
     except Unfit:
-        value = kind.to_bytes(marked, scope.version)  # it stays in its version
-    if value == live.value:
-        return DecodedResult(kind, scope.version, old, live.revision), False
-    revision = live.revision
-    if not admit.dry_run:
-        revision = await store.cache.commit("delete", live.key, value, expected=live.revision)
-    return write.answer(marked, value, revision), False
+        stored = marked
+    return EncodedObject(kind, stored, version)
 
 
 def check_preconditions(served: ServedKind, name: str, old: Obj, wanted: Preconditions) -> None:

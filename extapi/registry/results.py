@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from extapi.api.types import Obj
-from extapi.codec.strictjson import encode
+from extapi.codec.strictjson import Parts, join
 from extapi.codec.tables import RawCells
 from extapi.registry.base import ObjectResult
 from extapi.registry.served import ServedKind
@@ -77,8 +77,33 @@ class ObjectResultList:
         return [item.encoded() for item in self._items]
 
 
+class EncodedResult:
+    """An object of a write, which has been encoded for the store or the cache."""
+
+    __slots__ = ("_encoded", "_kind", "_version", "revision")
+
+    def __init__(self, kind: ServedKind, version: str, parts: Parts, revision: int) -> None:
+        self._kind = kind
+        self._version = version
+        self._encoded = join(*parts, revision) if revision else b"".join(parts)
+        self.revision = revision
+
+    def encoded(self) -> bytes:
+        """See :class:`extapi.registry.base.ObjectResult`."""
+        return self._encoded
+
+    def decoded(self) -> Obj:
+        """See :class:`extapi.registry.base.ObjectResult`."""
+        obj: Obj = msgspec.json.decode(self._encoded)
+        return obj
+
+    def cells(self) -> RawCells:
+        """See :class:`extapi.registry.base.ObjectResult`."""
+        return self._kind.raw_cells(self.decoded(), self._version)
+
+
 class DecodedResult:
-    """An object of a write, a dry run or a virtual kind."""
+    """An object that is deleted, or of a virtual kind."""
 
     __slots__ = ("_kind", "_obj", "_version", "revision")
 
@@ -90,7 +115,7 @@ class DecodedResult:
 
     def encoded(self) -> bytes:
         """See :class:`extapi.registry.base.ObjectResult`."""
-        return encode(self._obj)
+        return self._kind.encode(self._obj)
 
     def decoded(self) -> Obj:
         """See :class:`extapi.registry.base.ObjectResult`."""

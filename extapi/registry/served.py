@@ -18,7 +18,7 @@ from extapi.api.metadata import coerce
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
 from extapi.api.versions import by_priority, group_version, version_priority
-from extapi.codec.strictjson import MAX_DEPTH, decode_stored, encode, is_deeper, split_resource_version
+from extapi.codec.strictjson import MAX_DEPTH, Parts, decode_stored, encode, encode_parts, encode_typed, is_deeper
 from extapi.codec.tables import Columns, RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import ApiError, BadRequest, FieldError, InternalError, Invalid
@@ -89,6 +89,8 @@ class ServedKind:
         self.waits = waiting is not None
         """Whether conversion may wait. Then :meth:`read`, :meth:`convert_for_storage` and :meth:`project_many` convert; the methods
         that do not wait take objects in the right version only."""
+        self.encode = encode_typed if kind.behaviour.answering.type_first else encode
+        """Encodes an object of this kind, with its members in kube-apiserver's order."""
         strategy = type(kind.strategy)
         self.prepares = strategy.prepare is not Strategy.prepare
         self.validates = strategy.validate is not Strategy.validate
@@ -139,9 +141,9 @@ class ServedKind:
         except InternalError as error:
             raise self._blamed(error, obj, version) from error.__cause__
 
-    def _converted(self, obj: Obj, from_version: str, to_version: str) -> Obj:
+    def _converted(self, obj: Obj, from_version: str, to_version: str, hub: Any = None) -> Obj:
         try:
-            return self.converter.convert(obj, from_version, to_version)
+            return self.converter.convert(obj, from_version, to_version, hub)
         except InternalError as error:
             raise self._blamed(error, obj, from_version) from error.__cause__
 
@@ -169,33 +171,41 @@ class ServedKind:
             schema.prune(obj)
             schema.drop_nulls(obj)
 
-    def to_stored(self, obj: Obj, version: str) -> bytes:
-        """The bytes for the store: in the storage version, without resourceVersion.
+    def to_storage(self, obj: Obj, version: str, hub: Any = None) -> Obj:
+        """The object as it is stored: in the storage version. It may share parts with ``obj``.
+
+        Args:
+            obj: The object.
+            version: Its version.
+            hub: The same object as a hub object, if there is one already.
 
         Raises:
             Unfit: The object's fields do not fit their types.
-            InternalError: An author's code failed, or made what is no JSON.
+            InternalError: The author's conversion failed.
         """
-        stored = self._converted(obj, version, self.kind.storage)
-        if version != self.kind.storage:
-            self._normalize_converted(stored, self.kind.storage)
-        return self.to_bytes(stored, version)
+        storage = self.kind.storage
+        if version == storage:
+            return obj
+        stored = self._converted(obj, version, storage, hub)
+        self._normalize_converted(stored, storage)
+        return stored
 
-    def to_bytes(self, stored: Obj, version: str) -> bytes:
-        """The bytes of an object in its own version; ``version``: from which it was converted, for errors.
+    def to_parts(self, stored: Obj, version: str) -> Parts:
+        """The bytes of an object as it is stored; ``version``: from which it was converted, for errors.
 
         Raises:
             InternalError: An author's code made what is no JSON.
         """
         try:
-            value = encode(stored)
+            parts = encode_parts(stored, self.encode)
             # An object cannot be nested deeper than it has brackets; few have as many.
-            if value.count(b"{") + value.count(b"[") > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
+            brackets = [part.count(bracket) for part in parts for bracket in (b"{", b"[")]
+            if sum(brackets) > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
                 raise NotJSONError("", f"nested deeper than {MAX_DEPTH} levels")  # noqa: TRY301 - refused as what is no JSON
         except NotJSONError as error:
             whose = "the code" if version == self.kind.storage else f"the conversion to {self.kind.storage}"
             raise self._unsound(whose, error) from None
-        return value
+        return parts
 
     def check(self, obj: Obj, whose: str) -> None:
         """Check that an object which an author's code made or changed is JSON for every client.
@@ -221,19 +231,28 @@ class ServedKind:
         return _version_of(decode_stored(value))
 
     def from_stored(self, value: bytes, version: str) -> Obj:
-        """A stored object in ``version``: decoded, pruned and defaulted by today's schema, then converted.
+        """A stored object in ``version``: decoded, then as :meth:`shown`.
 
         Raises:
             Unfit: Its fields do not fit their types.
             InternalError: The author's conversion failed.
         """
-        obj: Obj = decode_stored(value)
-        stored_in = _version_of(obj)
-        self.prune_and_default(obj, stored_in)
-        if stored_in != version:
-            obj = self._converted(obj, stored_in, version)
-            self.check(obj, f"the conversion to {version}")
-            self._normalize_converted(obj, version)
+        return self.shown(decode_stored(value), version)
+
+    def shown(self, stored: Obj, version: str) -> Obj:
+        """A stored object in ``version``: pruned and defaulted, in place, by today's schema, then converted.
+
+        Raises:
+            Unfit: Its fields do not fit their types.
+            InternalError: The author's conversion failed.
+        """
+        stored_in = _version_of(stored)
+        self.prune_and_default(stored, stored_in)
+        if stored_in == version:
+            return stored
+        obj = self._converted(stored, stored_in, version)
+        self.check(obj, f"the conversion to {version}")
+        self._normalize_converted(obj, version)
         return obj
 
     def needs_conversion(self, value: bytes, version: str) -> bool:
@@ -261,12 +280,15 @@ class ServedKind:
             return obj
         return await self._waiting.one(obj, storage, self.versions[storage].api_version)
 
-    async def project_many(self, values: Sequence[bytes], version: str) -> list[tuple[bytes, bytes] | ApiError]:
+    async def project_many(self, values: Sequence[bytes], version: str) -> list[Parts | ApiError]:
         """As :meth:`project`, of many objects at once; each that fails has an error of its own."""
         assert self._waiting is not None  # noqa: S101 -- only a kind that waits is asked, which a type checker cannot see
         api_version = self.versions[version].api_version
         made = await self._waiting.stored(values, self._opened, version, api_version)
-        return [each if isinstance(each, ApiError) else self._waiting.attempt(_parts, each) for each in made]
+        return [
+            each if isinstance(each, ApiError) else self._waiting.attempt(encode_parts, each, self.encode)
+            for each in made
+        ]
 
     def _opened(self, value: bytes) -> Obj:
         """A stored object, pruned and defaulted in the version in which it is stored."""
@@ -278,12 +300,12 @@ class ServedKind:
         self.check(obj, f"the conversion to {version}")
         self._normalize_converted(obj, version)
 
-    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+    def project(self, value: bytes, version: str) -> Parts:
         """The object in ``version`` as JSON, in two parts around its resourceVersion, as the cache keeps it.
 
         See :class:`extapi.watch.cachedobject.Projector`.
         """
-        return split_resource_version(encode(self.from_stored(value, version)))
+        return encode_parts(self.from_stored(value, version), self.encode)
 
     def cells(self, value: bytes, version: str) -> RawCells:
         """The raw cells of a projected object in the version's table."""
@@ -321,6 +343,8 @@ class ServedKind:
             Invalid: They are not those of the resource.
         """
         kind, api_version = obj["kind"], obj.get("apiVersion") or ""
+        if kind == self.kind.name and api_version == self.versions[version].api_version:
+            return
         pairs = (("kind", kind, self.kind.name), ("apiVersion", api_version, self.versions[version].api_version))
         errors = [
             FieldError.invalid(path, found, f"must be {wanted}") for path, found, wanted in pairs if found != wanted
@@ -334,10 +358,6 @@ class _Typed(msgspec.Struct):
 
 
 _peek = msgspec.json.Decoder(_Typed).decode
-
-
-def _parts(obj: Obj) -> tuple[bytes, bytes]:
-    return split_resource_version(encode(obj))
 
 
 def _version_of(obj: Obj) -> str:

@@ -8,11 +8,13 @@ where ``events.k8s.io`` uses the storage of the core group's events.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from extapi.api.behaviour import StoredAs
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind
 from extapi.api.types import Obj
+from extapi.codec.strictjson import Parts
 from extapi.codec.tables import RawCells
 from extapi.registry.served import ServedKind
 
@@ -35,26 +37,26 @@ class SharedKind(ServedKind):
         del version
         return False
 
-    def to_bytes(self, stored: Obj, version: str) -> bytes:
+    def to_storage(self, obj: Obj, version: str, hub: Any = None) -> Obj:
         """See :class:`ServedKind`. It becomes an object of the other kind."""
-        del version
+        stored = super().to_storage(obj, version, hub)
         other = {**self._type, "metadata": stored["metadata"], **self._how.write(stored)}
         self._base.prune_and_default(other, self._base.kind.storage)
-        return self._base.to_bytes(other, self._base.kind.storage)
+        return other
 
-    def from_stored(self, value: bytes, version: str) -> Obj:
+    def shown(self, stored: Obj, version: str) -> Obj:
         """See :class:`ServedKind`."""
-        other = self._base.from_stored(value, self._base.kind.storage)
-        stored = self.versions[self.kind.storage]
-        own = {"apiVersion": stored.api_version, "kind": self.kind.name, "metadata": other["metadata"]}
+        other = self._base.shown(stored, self._base.kind.storage)
+        storage = self.versions[self.kind.storage]
+        own = {"apiVersion": storage.api_version, "kind": self.kind.name, "metadata": other["metadata"]}
         own |= self._how.read(other)
-        self.prune_and_default(own, stored.name)
-        if version != stored.name:
-            own = self._converted(own, stored.name, version)
+        self.prune_and_default(own, storage.name)
+        if version != storage.name:
+            own = self._converted(own, storage.name, version)
             self._normalize_converted(own, version)
         return own
 
-    def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
+    def project(self, value: bytes, version: str) -> Parts:
         """See :class:`ServedKind`; ``version``: the name of its representation in the cache."""
         return super().project(value, _bare(version))
 

@@ -12,11 +12,9 @@ from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import FieldError, Invalid, StorageError
 from extapi.registry.base import Admission, RequestScope, UpdateFunction
-from extapi.registry.results import DecodedResult
-from extapi.registry.served import ServedKind
-from extapi.registry.store import Store, with_revision
+from extapi.registry.results import EncodedResult
+from extapi.registry.store import Live, Store
 from extapi.registry.writing import Write
-from extapi.storage.base import KeyValue
 
 KEPT = ("creationTimestamp", "generation")
 """Metadata that an update never changes (behaviour E41)."""
@@ -24,25 +22,25 @@ KEPT = ("creationTimestamp", "generation")
 
 async def update(
     store: Store, scope: RequestScope, name: str, change: UpdateFunction, admit: Admission, *, part: str = ""
-) -> DecodedResult:
+) -> EncodedResult:
     """Store the object that ``change`` makes; of a subresource only its field, ``part``, such as status (behaviour E73)."""
 
-    async def attempt(live: KeyValue) -> DecodedResult:
+    async def attempt(live: Live) -> EncodedResult:
         return await _attempt(store, scope, name, live, change, admit, part)
 
     return await store.retried("update", scope, name, attempt)
 
 
 async def _attempt(
-    store: Store, scope: RequestScope, name: str, live: KeyValue, change: UpdateFunction, admit: Admission, part: str
-) -> DecodedResult:
+    store: Store, scope: RequestScope, name: str, live: Live, change: UpdateFunction, admit: Admission, part: str
+) -> EncodedResult:
     """One attempt, on one state of the object.
 
     Raises:
         RevisionConflict: The state is no longer the live one.
     """
     kind, version = store.kind, scope.version
-    old = with_revision(_opened(kind, name, live.value, version), live.revision)
+    old = await _opened(store, name, live, version)
     write = Write(kind, scope, admit)
     obj = await change(old)
 
@@ -65,31 +63,27 @@ async def _attempt(
     if counted and _spec_changed(obj, old, has_status=has_status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     await write.checked(Operation.UPDATE, obj, old)
-    obj["metadata"].pop("resourceVersion")
-    value = write.stored(obj)
-    store.check_size(value, live.value)
+    encoded, before = await write.encoded(store, obj), live.value
+    store.check_size(encoded.value, before)
     if "deletionTimestamp" in obj["metadata"] and not write.must_stay(obj):
         if not admit.dry_run:
             await store.cache.commit("delete", live.key, None, expected=live.revision)
-        return write.answer(obj, value, live.revision)  # the revision of the deletion is for watchers alone
-    if admit.dry_run or value == live.value:
-        return write.answer(obj, value, live.revision)
-    if kind.is_stored_as(version):
-        store.cache.expect(value, version)
-    revision = await store.cache.commit("update", live.key, value, expected=live.revision)
-    return write.answer(obj, value, revision)
+        return await encoded.answer(live.revision)  # the revision of the deletion is for watchers alone
+    if admit.dry_run or encoded.value == before:
+        return await encoded.answer(live.revision)
+    return await store.commit("update", live.key, encoded, expected=live.revision)
 
 
-def _opened(kind: ServedKind, name: str, value: bytes, version: str) -> Obj:
-    """The stored object in the request's version.
+async def _opened(store: Store, name: str, live: Live, version: str) -> Obj:
+    """The live object in the request's version.
 
     Raises:
         Invalid: It no longer fits the type of its own version.
     """
     try:
-        return kind.from_stored(value, version)
+        return await store.opened(live, version)
     except Unfit as unfit:
-        raise Invalid.of(kind.kind.name, kind.error_group, name, unfit.errors) from None
+        raise Invalid.of(store.kind.kind.name, store.kind.error_group, name, unfit.errors) from None
 
 
 def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:

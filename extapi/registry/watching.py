@@ -19,6 +19,12 @@ from extapi.watch.cachedobject import CachedObject
 from extapi.watch.encoding import EventEncoder, JSONErrorEncoder, ObjectEncoder, bookmark_metadata, frame
 from extapi.watch.selection import Selection
 
+MIN_SECONDS = 1800.0
+"""The least duration of a watch without ``timeoutSeconds``, in seconds; the longest is twice this.
+
+Source: ``--min-request-timeout`` of kube-apiserver (behaviour F3).
+"""
+
 
 async def watch(
     store: Store, scope: RequestScope, wanted: WatchQuery, encoding: WatchEncoding, selection: Selection
@@ -42,8 +48,13 @@ async def watch(
         initial=initial,
         bookmarks=wanted.bookmarks,
         initial_end_bookmark=wanted.send_initial_events is True and wanted.bookmarks,
-        deadline_seconds=wanted.seconds,
+        deadline_seconds=_chosen_seconds(store) if wanted.seconds is None else wanted.seconds,
     )
+
+
+def _chosen_seconds(store: Store) -> float:
+    """Spread, so that watches that began together do not all end together."""
+    return MIN_SECONDS * (1 + store.random.random())
 
 
 def _encoder(store: Store, version: ServedVersion, encoding: WatchEncoding) -> EventEncoder:

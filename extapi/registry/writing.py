@@ -25,9 +25,9 @@ from extapi.errors import (
     Invalid,
 )
 from extapi.registry.base import Admission, RequestScope
-from extapi.registry.results import DecodedResult
+from extapi.registry.encoded import EncodedObject
 from extapi.registry.served import ServedKind
-from extapi.registry.store import with_revision
+from extapi.registry.store import Store
 
 
 class Write:
@@ -127,9 +127,10 @@ class Write:
         """
         self.check_schema(obj, old)
         review, name = self._reviewed, self._name(obj)
-        if review is None or review.obj is not obj or review.accessed or review.name != name:
-            review = self._review(operation, name, obj, old)  # metadata has changed since the review was made
+        if review is None or review.obj is not obj or review.name != name:
+            review = self._reviewed = self._review(operation, name, obj, old)
         try:
+            review.refresh()
             self._validate_by_strategy(review, obj, old)
             await self._admit.chain.validate(review)
         except Exception as error:
@@ -195,16 +196,23 @@ class Write:
                 repaired = _with_part(repaired, part, obj)
         return repaired
 
-    def stored(self, obj: Obj) -> bytes:
-        """The bytes for the store.
+    async def encoded(self, store: Store, obj: Obj) -> EncodedObject:
+        """The object's bytes, for ``store`` and for the answer.
 
         Raises:
             Invalid: The object does not fit its type, so that it cannot be converted.
+            InternalError: An author's code failed, or made what is no JSON.
         """
+        kind, version, review = self._kind, self._scope.version, self._reviewed
+        if kind.waits:
+            return EncodedObject(kind, await store.convert_for_storage(obj, version), version, store.read)
+        # What was reviewed is converted on, unless a validator has changed it.
+        hub = review.hub_object() if review is not None and review.obj is obj and version != kind.kind.storage else None
         try:
-            return self._kind.to_stored(obj, self._scope.version)
+            stored = kind.to_storage(obj, version, hub)
         except Unfit as unfit:
             raise self._invalid(obj, unfit.errors) from None
+        return EncodedObject(kind, stored, version)
 
     def _raise_schema_errors(self, error: Exception, obj: Obj, old: Obj | None) -> None:
         """Replace a failure of an author's code by the schema's errors, if the object has any.
@@ -271,12 +279,6 @@ class Write:
         except Unfit:
             return False
         return strategy.blocks_deletion(shown)
-
-    def answer(self, obj: Obj, value: bytes, revision: int) -> DecodedResult:
-        """What was written, as a read in this version shows it."""
-        version = self._scope.version
-        shown = obj if self._kind.is_stored_as(version) else self._kind.from_stored(value, version)
-        return DecodedResult(self._kind, version, with_revision(shown, revision), revision)
 
 
 def _without_metadata(obj: Obj) -> Obj:

@@ -63,7 +63,10 @@ def _clean(node: Structural | None, *, root: bool = False) -> Clean:
 
     def clean(value: Any) -> bool:
         if value.__class__ is list:
-            return all(item.__class__ not in _CONTAINERS or items(item) for item in value)
+            for item in value:  # noqa: SIM110 - a generator costs as much as all the rest
+                if item.__class__ in _CONTAINERS and not items(item):
+                    return False
+            return True
         for key, sub in value.items():
             check = known.get(key, other)
             if check is None:

@@ -13,7 +13,7 @@ import msgspec
 from extapi.codec.negotiation import ALL_TRANSFORMS, Negotiated, Transform, negotiate
 from extapi.codec.options import include_object
 from extapi.codec.protobufmeta import status_bytes
-from extapi.codec.strictjson import encode, encode_status, indented
+from extapi.codec.strictjson import encode, encode_status, encode_typed, indented
 from extapi.errors import NotAcceptable
 from extapi.http.response import PIECE, Response
 from extapi.registry.base import ListResult, ObjectResult, Resource, ResourceGetter
@@ -80,8 +80,9 @@ def object_answer(
     """The answer with one object."""
     transform = accepted.transform
     if transform is None:
-        if accepted.format == "json" and not accepted.pretty:
-            return _answer(status, accepted, obj.encoded() + b"\n")
+        if accepted.format == "json":
+            encoded = obj.encoded()
+            return _answer(status, accepted, indented(encoded) if accepted.pretty else encoded + b"\n")
         if accepted.format == "protobuf" and request.protobuf is not None:
             return _answer(status, accepted, request.protobuf.encode(obj.decoded()))
         return _answer(status, accepted, _formatted(accepted, obj.decoded()))
@@ -141,7 +142,7 @@ def _list(
     if accepted.format == "protobuf" and request.protobuf is not None:
         return _answer(200, accepted, request.protobuf.encode_list(head, resource.kind, objects))
     whole = {**head, "items": [answering.list_item(obj) for obj in objects]}
-    return _answer(200, accepted, _formatted(accepted, whole))
+    return _answer(200, accepted, _formatted(accepted, whole, encode_typed if answering.type_first else encode))
 
 
 def _pieces(opening: bytes, items: Sequence[bytes], inside: int) -> Iterator[bytes]:

@@ -52,7 +52,7 @@ def _decoded(request: ResourceRequest[Resource], body: bytes, body_format: Forma
     if validation == "Strict":
         version = str(found.value.get("apiVersion") or "").rpartition("/")[2]
         refuse_strict(found.value["kind"], version, unknown, found.duplicates)
-    elif validation == "Warn":
+    elif validation == "Warn" and (unknown or found.duplicates):
         request.http.warnings += strict_warnings(unknown, found.duplicates)
     check_version(found.value, group_version)
     return found.value

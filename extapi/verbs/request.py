@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from extapi.admission.chain import AdmissionChain
 from extapi.api.behaviour import Serializer
@@ -18,8 +19,7 @@ from extapi.registry.base import Admission, RequestScope, Resource
 R_co = TypeVar("R_co", bound=Resource, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRequest(Generic[R_co]):
+class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
     """One request on one resource."""
 
     http: Request

@@ -11,12 +11,6 @@ from extapi.registry.base import ResourceWatcher, WatchEncoding, WatchQuery
 from extapi.verbs.list import query
 from extapi.verbs.request import ResourceRequest
 
-MIN_SECONDS = 1800.0
-"""The least duration of a watch without ``timeoutSeconds``, in seconds; the longest is twice this.
-
-Source: ``--min-request-timeout`` of kube-apiserver (behaviour F3).
-"""
-
 _TRANSFORMS = frozenset({"Table", "PartialObjectMetadata"})
 """Those of one object: an event never holds a list."""
 
@@ -33,11 +27,8 @@ async def watch(request: ResourceRequest[ResourceWatcher]) -> Response:
     encoding = WatchEncoding(protobuf=accepted.format == "protobuf")
     if accepted.transform is not None:
         encoding = replace(encoding, transform=accepted.transform, include=include_object(request.http.query))
-    seconds = float(options.timeout_seconds or 0)
-    if not seconds:
-        # Spread, so that watches that began together do not all end together. The audit id is random enough.
-        seconds = MIN_SECONDS * (1 + (hash(request.http.audit_id) & 0xFFFF) / 0x10000)
-    watched = WatchQuery(wanted, options.send_initial_events, options.allow_watch_bookmarks, max(seconds, 0.0))
+    seconds = max(float(options.timeout_seconds), 0.0) if options.timeout_seconds else None
+    watched = WatchQuery(wanted, options.send_initial_events, options.allow_watch_bookmarks, seconds)
     stream = await request.resource.watch(request.scope, watched, encoding)
     return Response(200, [("Content-Type", accepted.stream_type)], stream)
 

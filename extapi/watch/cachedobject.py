@@ -13,16 +13,12 @@ from typing import Any, Final, Protocol
 import msgspec
 from twisted.logger import Logger
 
-from extapi.codec.strictjson import join
+from extapi.codec.strictjson import Parts, join
 from extapi.errors import ApiError, InternalError
 from extapi.storage.keys import KeyLayout
 
 _MAX_LABEL_SETS: Final = 10_000
 """How many label sets are shared; beyond that, sharing starts over."""
-
-
-Parts = tuple[bytes, bytes]
-"""An encoded object without resourceVersion, split where it belongs."""
 
 
 class Projector(Protocol):
@@ -42,7 +38,7 @@ class Projector(Protocol):
     def project(self, value: bytes, version: str) -> Parts:
         """The stored object in ``version``, encoded without resourceVersion and split where it belongs.
 
-        See :func:`extapi.codec.strictjson.split_resource_version`.
+        See :func:`extapi.codec.strictjson.encode_parts`.
 
         Raises:
             ApiError: The object cannot be converted.

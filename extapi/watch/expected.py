@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
-from extapi.codec.strictjson import split_resource_version
-from extapi.watch.cachedobject import CachedObject, CacheSource, Parts
+from extapi.codec.strictjson import Parts
+from extapi.watch.cachedobject import CachedObject, CacheSource
 
 _MOST: Final = 256
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -27,34 +27,35 @@ class ExpectedCommits:
         self.size = 0
         """The bytes of all of them."""
 
-    def add(self, value: bytes, serialized: str | Mapping[str, Parts]) -> None:
+    def add(self, value: bytes, serialized: Mapping[str, Parts]) -> None:
         """Announce a commit of ``value``, so that the object need not be converted and encoded again when it arrives.
 
         Args:
             value: The bytes to be stored.
-            serialized: By version, the results of :meth:`Projector.project`; or only the version in which the object is
-                encoded exactly as it is stored.
+            serialized: By version, the results of :meth:`Projector.project`.
         """
-        if isinstance(serialized, str):
-            serialized = {serialized: split_resource_version(value)}
-        commits = self.commits
-        if commits.pop(value, None) is None:
-            self.size += len(value)
-        commits[value] = serialized
-        while len(commits) > _MOST or self.size > _MOST_BYTES:
-            gone, _ = commits.popitem(last=False)
-            self.size -= len(gone)
+        self.forget(value)
+        self.commits[value] = serialized
+        self.size += _size(value, serialized)
+        while len(self.commits) > _MOST or self.size > _MOST_BYTES:
+            self.forget(next(iter(self.commits)))
 
     def arrive(self, cached: CachedObject) -> None:
         """Add what is known to an object that has just been committed, and forget it."""
         value = cached.value
-        serialized = self.commits.pop(value, None)
+        serialized = self.forget(value)
         if serialized is not None:
-            self.size -= len(value)
             for version, parts in serialized.items():
                 cached.add(self._source.serialize(value, version, cached.revision, parts))
 
-    def forget(self, value: bytes) -> None:
-        """Forget a commit that has failed."""
-        if self.commits.pop(value, None) is not None:
-            self.size -= len(value)
+    def forget(self, value: bytes) -> Mapping[str, Parts] | None:
+        """Forget a commit, which has arrived or failed."""
+        serialized = self.commits.pop(value, None)
+        if serialized is not None:
+            self.size -= _size(value, serialized)
+        return serialized
+
+
+def _size(value: bytes, serialized: Mapping[str, Parts]) -> int:
+    """The bytes of a commit."""
+    return len(value) + sum(len(head) + len(tail) for head, tail in serialized.values())

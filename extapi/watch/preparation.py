@@ -13,8 +13,9 @@ from functools import partial
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
+from extapi.codec.strictjson import Parts
 from extapi.errors import ApiError, InternalError
-from extapi.watch.cachedobject import CachedObject, CacheSource, Parts, copy_error
+from extapi.watch.cachedobject import CachedObject, CacheSource, copy_error
 from extapi.watch.conversioncalls import ConversionCalls, ConversionLimits
 
 _AHEAD = 4

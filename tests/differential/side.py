@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,15 +108,15 @@ class Side:
         for connection in self._connections:
             connection.close()
 
-    def play(self, namespace: str, steps: Sequence[Step]) -> list[Any]:
-        """Send the steps one after the other; what came back to each, made comparable."""
+    def play(self, namespace: str, steps: Sequence[Step], view: Callable[[bytes], Any] | None = None) -> list[Any]:
+        """Send the steps one after the other; what came back to each, made comparable, or the ``view`` of its body."""
         made = json.dumps({"metadata": {"name": namespace}}).encode()
         self._send(self._connections[0], Step("POST"), "/api/v1/namespaces", made, {})
         known: dict[str, str] = {"g": self.group, "ns": namespace}
         neutral = Neutral(self.group, namespace)
-        return [self._one(step, known, neutral) for step in steps]
+        return [self._one(step, known, neutral, view) for step in steps]
 
-    def _one(self, step: Step, known: dict[str, str], neutral: Neutral) -> Any:
+    def _one(self, step: Step, known: dict[str, str], neutral: Neutral, view: Callable[[bytes], Any] | None) -> Any:
         path = step.path if step.path.startswith("/apis") else self._base + step.path
         body = step.body
         if not isinstance(body, bytes | str | None):
@@ -130,7 +130,7 @@ class Side:
             connection.close()
             return "closed"
         _learn(content, known)
-        return neutral.answer(answer.status, answer.headers, content)
+        return neutral.answer(answer.status, answer.headers, content) if view is None else view(content)
 
     @staticmethod
     def _send(

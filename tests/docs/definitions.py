@@ -25,7 +25,7 @@ WRITTEN = frozenset({"Strategy"})
 
 INTERNAL = {
     "Kind": {"behaviour"},
-    "Review": {"converter", "obj", "old", "old_version", "warned", "result", "called"},
+    "Review": {"converter", "obj", "old", "old_version", "warned", "result", "called", "hub_object", "refresh"},
     "Context": {"own", "stop", "close"},
     "DynamicClient": {"own", "stop"},
     "EventRecorder": {"stop"},

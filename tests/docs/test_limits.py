@@ -20,11 +20,11 @@ from extapi.controlplane.kinds import data
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
 from extapi.listener.state import Limits
 from extapi.registry import store
+from extapi.registry.watching import MIN_SECONDS
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
 from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
 from extapi.verbs import decoding
-from extapi.verbs.watch import MIN_SECONDS
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.history import HistorySettings
 from tests.docs.samples import ROOT

@@ -25,7 +25,7 @@ from extapi.api.metadata import finalizer_errors
 from extapi.api.names import dns1123_subdomain, name_rule
 from extapi.api.types import Obj
 from extapi.codec.body import not_registered
-from extapi.codec.strictjson import encode
+from extapi.codec.strictjson import encode, encode_typed
 from extapi.controlplane.builtin.protobuf import Messages
 from extapi.controlplane.builtin.strategicmerge import StrategicMergePatch
 from extapi.errors import FieldError, MethodNotAllowed, NotFound, go_quote
@@ -121,6 +121,7 @@ class BuiltInSelecting(Selecting):
 class BuiltInAnswering(Answering):
     """Items of typed lists do not say what they are."""
 
+    type_first: bool = True
     table_needs_get: bool = True
 
     def list_metadata(self, metadata: Obj) -> Obj:
@@ -146,7 +147,7 @@ def untyped(items: Iterable[bytes], kind: str, api_version: str) -> list[bytes]:
 def _untyped(item: bytes) -> bytes:
     """An item that was stored with its members in another order."""
     obj = msgspec.json.decode(item)
-    return encode({name: value for name, value in obj.items() if name not in _TYPE})
+    return encode_typed({name: value for name, value in obj.items() if name not in _TYPE})
 
 
 @dataclass(frozen=True, kw_only=True)

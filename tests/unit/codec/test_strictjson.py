@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from extapi.api.jsonvalue import NotJSONError
 from extapi.codec import strictjson
-from extapi.codec.strictjson import JSONError, NumberRangeError, decode, decode_stored, encode
+from extapi.codec.strictjson import JSONError, NumberRangeError, decode, decode_stored, encode, encode_typed
 
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False).filter(lambda number: not 2**53 <= abs(number) < 1e21)
 _SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | _FLOATS | st.text()
@@ -261,11 +261,19 @@ def test_whatever_number_a_store_holds_can_be_read(text: bytes, value: Any) -> N
     assert decode(encode(decoded)).value == value
 
 
-def test_apiversion_kind_and_metadata_come_first() -> None:
-    obj = {"data": 1, "spec": {"b": 1, "a": 2}, "metadata": {"name": "x"}, "kind": "K", "apiVersion": "v1"}
-    assert encode(obj) == b'{"apiVersion":"v1","kind":"K","metadata":{"name":"x"},"data":1,"spec":{"a":2,"b":1}}'
-    assert encode({"metadata": {}, "kind": "K"}) == b'{"kind":"K","metadata":{}}'
+OBJ = {"data": 1, "spec": {"b": 1, "a": 2}, "metadata": {"name": "x"}, "kind": "K", "apiVersion": "v1"}
+
+
+def test_members_are_sorted_as_those_of_a_go_map() -> None:
+    assert encode(OBJ) == b'{"apiVersion":"v1","data":1,"kind":"K","metadata":{"name":"x"},"spec":{"a":2,"b":1}}'
     assert encode({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
+
+
+def test_an_object_of_a_go_type_begins_with_its_type_and_metadata() -> None:
+    assert encode_typed(OBJ) == b'{"apiVersion":"v1","kind":"K","metadata":{"name":"x"},"data":1,"spec":{"a":2,"b":1}}'
+    assert encode_typed({"metadata": {}, "kind": "K"}) == b'{"kind":"K","metadata":{}}'
+    assert encode_typed({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
+    assert encode_typed({}) == b"{}"
 
 
 def test_characters_that_html_or_javascript_minds_are_escaped() -> None:
@@ -274,19 +282,41 @@ def test_characters_that_html_or_javascript_minds_are_escaped() -> None:
 
 def test_pretty_is_two_spaces_and_no_newline_at_the_end() -> None:
     pretty = strictjson.encode_pretty({"kind": "K", "metadata": {}, "l": [1], "e": []})
-    assert pretty == b'{\n  "kind": "K",\n  "metadata": {},\n  "e": [],\n  "l": [\n    1\n  ]\n}'
+    assert pretty == b'{\n  "e": [],\n  "kind": "K",\n  "l": [\n    1\n  ],\n  "metadata": {}\n}'
 
 
-@given(st.text(), st.text(), st.integers(0, 2**63))
-@settings(deadline=None)
-def test_a_resource_version_is_spliced_into_the_objects_own_metadata(kind: str, name: str, revision: int) -> None:
-    obj = {"apiVersion": '"metadata":{', "kind": kind, "metadata": {"name": name}, "spec": {"metadata": {"a": 1}}}
-    head, tail = strictjson.split_resource_version(encode(obj))
-    joined = json.loads(strictjson.join(head, tail, revision))
-    assert joined == obj | {"metadata": {"name": name, "resourceVersion": str(revision)}}
+NASTY: tuple[dict[str, Any], ...] = (
+    {"metadata": {"resourceVersion": "?"}},
+    {"annotations": {"resourceVersion": "?", "a": '"resourceVersion":"?"'}},
+    {"uid": "u", "labels": {"uid": "u"}},
+    {"selfLink": "/x"},
+    {},
+)
 
 
-@pytest.mark.parametrize("data", [b'{"kind":"K"}', b'{"kind":"K","metadata":{}}', b"{}"])
-def test_without_metadata_there_is_no_place_for_a_resource_version(data: bytes) -> None:
+@pytest.mark.parametrize("encoder", [encode, encode_typed])
+@pytest.mark.parametrize("metadata", NASTY)
+@given(texts=st.tuples(st.text(), st.text()), revision=st.integers(0, 2**63))
+@settings(deadline=None, max_examples=30)
+def test_parts_are_the_object_with_and_without_its_revision(
+    encoder: Any, metadata: dict[str, Any], texts: tuple[str, str], revision: int
+) -> None:
+    """The bytes of a read are those of the encoder, whatever the object has of the same look."""
+    obj = {"apiVersion": texts[0], "data": {"metadata": {"resourceVersion": "?"}}, "kind": "K", "metadata": metadata}
+    obj["spec"] = {"resourceVersion": texts[1], "metadata": {"uid": "u"}}
+    plain = {name: value for name, value in metadata.items() if name != "resourceVersion"}
+    head, tail = strictjson.encode_parts(obj, encoder)
+    assert head + tail == encoder({**obj, "metadata": plain})
+    joined = strictjson.join(head, tail, revision)
+    assert joined == encoder({**obj, "metadata": {**plain, "resourceVersion": str(revision)}})
+
+
+def test_a_revision_that_the_object_has_is_left_out() -> None:
+    head, tail = strictjson.encode_parts({"kind": "K", "metadata": {"resourceVersion": "7", "uid": "u"}})
+    assert (head, tail) == (b'{"kind":"K","metadata":{', b'"uid":"u"}}')
+
+
+@pytest.mark.parametrize("obj", [{"kind": "K"}, {"kind": "K", "metadata": None}, {}])
+def test_without_metadata_there_is_no_place_for_a_resource_version(obj: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no place"):
-        strictjson.split_resource_version(data)
+        strictjson.encode_parts(obj)

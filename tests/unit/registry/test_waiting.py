@@ -13,13 +13,13 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
-from extapi import Api, Column, Group, Kind, Object, Version
+from extapi import Api, Column, Group, Kind, Object, Review, Version
 from extapi.api.behaviour import Behaviour
 from extapi.api.declaration import DeclarationError
 from extapi.client.transport import ClientRequest, ClientResponse
 from extapi.errors import ApiError, InternalError
 from extapi.testing import InMemoryServer, ServerResponse, serve
-from tests.unit.verbs.sample import ALPHAS, WIDGETS, Shop, failure, widget
+from tests.unit.verbs.sample import ALPHAS, WIDGETS, Shop, widget
 
 GROUP = "bakery.example.com"
 V1 = f"/apis/{GROUP}/v1/namespaces/default/loaves"
@@ -81,7 +81,7 @@ def schema(size: str) -> dict[str, Any]:
     return {"type": "object", "properties": {"spec": spec}}
 
 
-def api(oven: Any, **more: Any) -> Api:
+def api(oven: Any, admission: Sequence[Any] = ()) -> Api:
     loaf = Kind(
         "Loaf",
         plural="loaves",
@@ -90,9 +90,8 @@ def api(oven: Any, **more: Any) -> Api:
         columns=[Column("Size", ".spec.size")],
         selectable=[".spec.size"],
         behaviour=Behaviour(converter=oven),
-        **more,
     )
-    return Api(Group(GROUP, loaf))
+    return Api(Group(GROUP, loaf), admission=admission)
 
 
 class Bakery:
@@ -121,9 +120,17 @@ class Bakery:
 class Waiting:
     """A request that is under way."""
 
-    def __init__(self, server: InMemoryServer, path: str) -> None:
+    def __init__(
+        self,
+        server: InMemoryServer,
+        path: str,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
         self.server = server
-        self.deferred = Deferred.fromCoroutine(server.server.transport().send(ClientRequest("GET", path)))
+        request = ClientRequest(method, path, (), headers or {"Content-Type": "application/json"}, body, timeout=60)
+        self.deferred = Deferred.fromCoroutine(server.server.transport().send(request))
         self.answers: list[ClientResponse] = []
         self.errors: list[Any] = []
         self.deferred.addCallbacks(self.answers.append, self.errors.append)
@@ -407,17 +414,122 @@ def test_a_client_that_goes_takes_its_conversion_along(bakery: Bakery) -> None:
     assert waiting.over
 
 
-# -- writes: what the store offers them
+# -- writes
+
+MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
-def test_a_plain_conversion_says_that_it_would_have_to_wait(bakery: Bakery) -> None:
-    """Never a wrong object: neither for a write in another version, nor for a plugin that asks for one."""
-    bakery.bake("a")
-    body = {"apiVersion": f"{GROUP}/v2", "kind": "Loaf", "metadata": {"name": "b"}, "spec": {"size": "1"}}
-    answer = bakery.request("POST", V2, body=body)
-    assert answer.status == 500
-    assert "have to wait" in failure(answer)["message"]
-    assert sizes(bakery.request("GET", V1).json()) == [("a", 1)]
+def loaf(name: str, size: str, **metadata: Any) -> Any:
+    return {
+        "apiVersion": f"{GROUP}/v2",
+        "kind": "Loaf",
+        "metadata": {"name": name, **metadata},
+        "spec": {"size": size},
+    }
+
+
+def test_a_create_is_converted_once_each_way_and_leaves_nothing_to_ask_for(bakery: Bakery) -> None:
+    bakery.oven.at_once = True
+    made = bakery.request("POST", V2, body=loaf("a", "3"))
+    assert (made.status, made.json()["spec"]) == (201, {"size": "3"})
+    assert [call.api_version.rpartition("/")[2] for call in bakery.oven.calls] == ["v1", "v2"]
+    assert bakery.request("GET", f"{V2}/a").body == made.body
+    assert bakery.request("GET", f"{V1}/a").json()["spec"] == {"size": 3}
+    assert len(bakery.oven.calls) == 2
+
+
+def test_updates_start_from_the_object_in_the_version_of_the_request(bakery: Bakery) -> None:
+    created = bakery.bake("a", 3)
+    bakery.oven.at_once = True
+    patched = bakery.request("PATCH", f"{V2}/a", headers=MERGE, body={"spec": {"color": "brown"}})
+    assert (patched.status, patched.json()["spec"]) == (200, {"size": "3", "color": "brown"})
+    assert bakery.request("GET", f"{V2}/a").body == patched.body
+    put = bakery.request("PUT", f"{V2}/a", body={**patched.json(), "spec": {"size": "4"}})
+    assert (put.status, put.json()["spec"], put.json()["metadata"]["generation"]) == (200, {"size": "4"}, 3)
+    assert bakery.request("GET", f"{V1}/a").json()["spec"] == {"size": 4}
+    stale = bakery.request("PUT", f"{V2}/a", body={**created, "apiVersion": f"{GROUP}/v2", "spec": {"size": "5"}})
+    assert stale.status == 409
+
+
+def test_what_does_not_change_is_not_written(bakery: Bakery) -> None:
+    before = bakery.bake("a", 3)["metadata"]["resourceVersion"]
+    bakery.oven.at_once = True
+    patched = bakery.request("PATCH", f"{V2}/a", headers=MERGE, body={"spec": {"size": "3"}})
+    assert patched.json()["metadata"]["resourceVersion"] == before
+
+
+def test_deletions(bakery: Bakery) -> None:
+    bakery.bake("a", 3, finalizers=["a.example.com/b"])
+    bakery.bake("b", 9)
+    bakery.bake("c", 9)
+    bakery.oven.at_once = True
+    marked = bakery.request("DELETE", f"{V2}/a").json()
+    assert (marked["apiVersion"], marked["spec"]) == (f"{GROUP}/v2", {"size": "3"})
+    assert "deletionTimestamp" in marked["metadata"]
+    assert bakery.request("DELETE", V2, {"fieldSelector": "spec.size=9"}).status == 200
+    gone = bakery.request("PATCH", f"{V2}/a", headers=MERGE, body={"metadata": {"finalizers": None}})
+    assert gone.json()["spec"] == {"size": "3"}
+    assert sizes(bakery.request("GET", V1).json()) == []
+
+
+def test_a_dry_run_is_answered_in_the_version(bakery: Bakery) -> None:
+    bakery.oven.at_once = True
+    made = bakery.request("POST", V2, {"dryRun": "All"}, body=loaf("a", "3"))
+    assert (made.status, made.json()["spec"]) == (201, {"size": "3"})
+    assert bakery.request("GET", f"{V2}/a").status == 404
+
+
+def test_a_write_that_cannot_be_converted_writes_nothing(bakery: Bakery) -> None:
+    created = bakery.bake("a", 3)
+    bakery.oven.at_once = True
+    refused(bakery.request("POST", V2, body=loaf("b", "13")), "no such size")
+    refused(bakery.request("PATCH", f"{V2}/a", headers=MERGE, body={"spec": {"size": "13"}}), "no such size")
+    assert bakery.request("GET", V1).json()["items"] == [created]
+
+
+def test_a_write_that_gets_no_answer_in_time_writes_nothing(bakery: Bakery) -> None:
+    body = json.dumps(loaf("a", "3")).encode()
+    waiting = Waiting(bakery.server, V2, "POST", body)
+    bakery.server.advance(0.001)
+    (call,) = bakery.oven.calls
+    assert (call.names, call.api_version) == (["a"], f"{GROUP}/v1")
+    bakery.server.advance(30)
+    refused(waiting, "took longer than 30 s")
+    assert call.cancelled
+    assert bakery.request("GET", V1).json()["items"] == []
+
+
+def test_a_change_in_between_is_a_conflict_that_is_tried_again(bakery: Bakery) -> None:
+    bakery.bake("a", 3)
+    waiting = Waiting(bakery.server, f"{V2}/a", "PATCH", b'{"spec":{"color":"brown"}}', MERGE)
+    bakery.server.advance(0.001)
+    bakery.oven.calls[0].finish()  # the old object
+    bakery.oven.at_once = True
+    assert bakery.request("PATCH", f"{V1}/a", headers=MERGE, body={"spec": {"size": 4}}).status == 200
+    bakery.oven.calls[1].finish()  # the new object, which comes too late
+    assert (waiting.status(), waiting.json()["spec"]) == (200, {"size": "4", "color": "brown"})
+
+
+class Curious:
+    """Asks a review for the object in another version, and remembers what it saw."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    async def validate(self, review: Review) -> None:
+        self.seen.append(review.object["spec"])
+        self.seen.append(review.as_version("v2"))
+        with pytest.raises(InternalError, match="its converter may have to wait"):
+            review.as_version("v1")
+
+
+def test_a_plugin_sees_a_dict_in_the_version_of_the_request_and_no_wrong_one() -> None:
+    plugin, oven = Curious(), Oven()
+    oven.at_once = True
+    with serve(api(oven, admission=[plugin])) as server:
+        assert server.request("POST", V2, body=loaf("a", "3")).status == 201
+    assert plugin.seen[0] == {"size": "3"}
+    assert plugin.seen[1]["spec"] == {"size": "3"}
 
 
 # -- declarations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 from extapi.client.transport import ClientRequest
-from extapi.testing import Stream
-from tests.unit.verbs.sample import ALPHAS, CURSED, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf
+from extapi.testing import Stream, serve
+from tests.unit.verbs.sample import ALPHAS, CURSED, GROUP, SHELVES, V1, WIDGETS, Shop, failure, shelf, shop
 
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 PARTIAL = {"Accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
@@ -316,6 +317,31 @@ def test_without_a_time_it_lasts_half_an_hour_to_an_hour(shop_served: Shop, seco
     for _ in range(32):
         shop_served.server.clock.advance(60)
     assert stream.ended
+
+
+class Fixed(Random):
+    """Chance that always says the same."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__(0)
+        self.share = share
+
+    def random(self) -> float:
+        return self.share
+
+
+@pytest.mark.parametrize(("share", "minutes"), [(0.0, 30), (0.75, 52)])
+def test_the_servers_chance_decides_how_long_it_lasts(share: float, minutes: int) -> None:
+    """Behaviour F3: nothing that the client sends does, such as its audit id."""
+    with serve(shop(), random=Fixed(share)) as server:
+        streams = [server.watch(WIDGETS, headers={"Audit-Id": f"mine-{number}"}) for number in range(3)]
+        for _ in range(minutes - 1):
+            server.clock.advance(60)
+        early = [stream.ended for stream in streams]
+        for _ in range(2):
+            server.clock.advance(60)
+        assert early == [False] * 3
+        assert [stream.ended for stream in streams] == [True] * 3
 
 
 def test_it_ends_with_the_server(shop_served: Shop) -> None:

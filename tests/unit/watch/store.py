@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from extapi.api.selectors import parse_field_selector, parse_label_selector
-from extapi.codec.strictjson import decode, encode, split_resource_version
+from extapi.codec.strictjson import decode, encode, encode_parts
 from extapi.errors import ApiError, InternalError
 from extapi.http.response import Chunk
 from extapi.storage.keys import KeyLayout
@@ -68,13 +68,13 @@ class Pizzas(AtOnce):
     def project(self, value: bytes, version: str) -> tuple[bytes, bytes]:
         self.projected.append(version)
         if version == "v1":
-            return split_resource_version(value)
+            return encode_parts(decode(value).value)
         obj = decode(value).value
         if obj["spec"]["size"] == 13:
             raise InternalError("no such size in v2")
         obj["apiVersion"] = f"food.example/{version}"
         obj["spec"]["size"] = str(obj["spec"]["size"])
-        return split_resource_version(encode(obj))
+        return encode_parts(obj)
 
     def cells(self, value: bytes, version: str) -> tuple[Any, ...]:
         obj = decode(value).value

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
+import msgspec
+
 from extapi.admission.base import Operation, Review
 from extapi.admission.chain import AdmissionChain
 from extapi.api.behaviour import Decoding
@@ -168,7 +170,7 @@ class ScaleResource(StoredObject):
             if review.obj is not None and review.old is not None:
                 await write().checked(Operation.UPDATE, paths.scale(review.obj), paths.scale(review.old))
 
-        of_object = replace(admit, chain=_ScaleChain(validate), subresource="")
+        of_object = msgspec.structs.replace(admit, chain=_ScaleChain(validate), subresource="")
         stored = await super().update(scope, name, rescaled, admit=of_object)
         return self._shown(paths.scale(stored.decoded()), stored.revision)
 

@@ -22,7 +22,10 @@ FIELDS = 10_000
 OVERHEAD = 64 * 1024
 """Bytes of a body that bring neither data nor another chunk: chunk extensions or trailers."""
 
-_BLANK = (b" ", b"\t")
+NAMES = 1024
+"""Header names in the cache."""
+NAME_LENGTH = 64
+"""Longer header names, in bytes, are not cached."""
 
 
 class Refused(Exception):
@@ -55,6 +58,18 @@ class Head:
         self.expects_continue = False
 
 
+class LowerCaseNames(dict[bytes, str]):
+    """Header names as received, and in lower case: a bounded cache, which the connections of a listener share."""
+
+    def __missing__(self, raw: bytes) -> str:
+        name = raw.decode().lower()  # llhttp lets only ASCII through
+        if len(raw) <= NAME_LENGTH:
+            if len(self) >= NAMES:
+                self.clear()
+            self[raw] = name
+        return name
+
+
 class Receiver(Protocol):
     """Receives what was parsed, in the order of arrival."""
 
@@ -78,6 +93,10 @@ class Receiver(Protocol):
 class RequestParser:
     """Parses the bytes of one connection for a receiver.
 
+    Args:
+        receiver: Is called with what was parsed.
+        names: Caches the names of headers.
+
     Attributes:
         in_body: The headers of a request are complete, its body is not.
         done: What arrives from now on is ignored.
@@ -85,8 +104,9 @@ class RequestParser:
         rest: What followed that request's head in the piece that completed it.
     """
 
-    def __init__(self, receiver: Receiver) -> None:
+    def __init__(self, receiver: Receiver, names: LowerCaseNames) -> None:
         self._receiver = receiver
+        self._names = names
         self._parser: Any = httptools.HttpRequestParser(self)
         self._url: list[bytes] = []
         self._seen: bytes | bytearray = b""  # the current piece, after the ones that began the same head
@@ -172,13 +192,12 @@ class RequestParser:
         if len(fields) > FIELDS:
             raise Refused(431, "too many request header fields")
         headers: dict[str, list[str]] = {}
+        names = self._names
         try:
             for raw, value in fields:
-                name = raw.decode().lower()  # llhttp lets only ASCII through
-                text = value.decode()
-                if value.endswith(_BLANK):
-                    # llhttp leaves trailing white space, which is no part of the value (RFC 9112, section 5.1).
-                    text = text.rstrip(" \t")
+                name = names[raw]
+                # llhttp leaves trailing white space, which is no part of the value (RFC 9112, section 5.1).
+                text = value.decode().rstrip(" \t")
                 if name in headers:
                     headers[name].append(text)
                 else:

@@ -156,8 +156,9 @@ class TLSStream:
             self._read_wants_write = False
             self._application.received(data)
             budget -= len(data)
-            # What is decrypted already does not make the descriptor readable again: continue until a short record.
-            if len(data) < RECORD and not self._decrypted():
+            # A record is read whole, and what follows it is still in the socket, which then is readable again. Only a
+            # full record is a reason to go on at once.
+            if len(data) < RECORD:
                 break
             if budget <= 0:
                 self._reactor.callLater(0, self._again)

@@ -101,7 +101,9 @@ class AccessLog:
         line |= request.log
         data = _encode_in_order(line)
         if len(data) > LONGEST:
-            data = _encode_in_order({name: _cut(each) if isinstance(each, str) else each for name, each in line.items()})
+            data = _encode_in_order(
+                {name: _cut(each) if isinstance(each, str) else each for name, each in line.items()}
+            )
         # Lines of structlog stay whole: each is one write.
         self._write(data + b"\n")
         self._flush()

@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import grow
+from tests.bench import grow, pythons
 from tests.bench.dev import Dev, measure
 from tests.bench.load import PIZZAS, Result, pizza, request, run, seed, watch
 from tests.bench.server import Server
@@ -45,6 +45,10 @@ def main() -> None:
         if "--grow" in sys.argv[1:]:
             _head()
             grow.main(say, Path(directory), quick=quick)
+            return
+        if "--pythons" in sys.argv[1:]:
+            paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+            pythons.main(say, Path(directory), paths, quick=quick)
             return
         server = Server(Path(directory))
         try:

@@ -7,7 +7,7 @@ on a server with few objects. Each figure has beside it its ratio to that of the
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from extapi.storage.keys import KeyLayout
 from extapi.storage.url import open_backend
 from tests.bench.load import PIZZAS, pizza, request, run, seed, watch
 from tests.bench.server import Server
+from tests.bench.table import table
 
 SIZES = (1_000, 10_000, 100_000, 200_000)
 WATCHERS = (100, 1_000, 9_900)
@@ -95,7 +96,7 @@ def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
         columns.append(_at_size(directory, scale))
         say(f"measured with {size:,} objects")
     say("")
-    for line in _table("stored objects", sizes, columns):
+    for line in table("stored objects", [f"{size:,}" for size in sizes], columns):
         say(line)
     watched = directory / "watched"
     watched.mkdir()
@@ -107,7 +108,7 @@ def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
     finally:
         server.stop()
     say("")
-    for line in _table("watchers", numbers, columns):
+    for line in table("watchers", [f"{number:,}" for number in numbers], columns):
         say(line)
 
 
@@ -159,16 +160,6 @@ async def _fill(backend: Any, total: int) -> None:
 async def _all(backend: Any) -> Sequence[Any]:
     found: Sequence[Any] = (await backend.page(_LAYOUT.prefix, at=None, after=b"", limit=0)).entries
     return found
-
-
-def _table(what: str, sizes: Sequence[int], columns: Sequence[Mapping[str, float]]) -> Iterator[str]:
-    """One column per size, with the ratio to the first one's."""
-    yield f"| {what} | {' | '.join(f'{size:,}' for size in sizes)} |"
-    yield "|---" * (1 + len(sizes)) + "|"
-    for name, smallest in columns[0].items():
-        cells = [f"{smallest:,.1f}"]
-        cells += [f"{column[name]:,.1f} ({column[name] / smallest:.2f})" for column in columns[1:]]
-        yield f"| {name} | {' | '.join(cells)} |"
 
 
 def _allow_many_files() -> None:

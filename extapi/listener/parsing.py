@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import httptools
+import msgspec
 
 from extapi.api.strconv import parse_uint
 
@@ -37,25 +38,19 @@ class Refused(Exception):
         self.text = text
 
 
-class Head:
-    """Request line and headers.
+class Head(msgspec.Struct, eq=False):
+    """Request line and headers."""
 
-    Attributes:
-        headers: Lower-case names with their values in order.
-        length: The declared length of the body; 0 also if it is chunked.
-    """
-
-    __slots__ = ("chunked", "expects_continue", "headers", "http10", "keep_alive", "length", "method", "target")
-
-    def __init__(self, method: str, target: bytes, headers: dict[str, list[str]], *, http10: bool) -> None:
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.http10 = http10
-        self.keep_alive = True
-        self.length: int = 0
-        self.chunked = False
-        self.expects_continue = False
+    method: str
+    target: bytes
+    headers: dict[str, list[str]]
+    """Lower-case names with their values in order."""
+    http10: bool
+    keep_alive: bool = True
+    length: int = 0
+    """The declared length of the body; 0 also if it is chunked."""
+    chunked: bool = False
+    expects_continue: bool = False
 
 
 class LowerCaseNames(dict[bytes, str]):
@@ -210,8 +205,7 @@ class RequestParser:
             raise Refused(505, "only HTTP/1.0 and HTTP/1.1 are served here")
         method, target = parser.get_method(), b"".join(self._url)
         self._check_line(b"%b %b HTTP/" % (method, target))
-        head = Head(method.decode("ascii"), target, headers, http10=version == "1.0")
-        head.keep_alive = parser.should_keep_alive()
+        head = Head(method.decode("ascii"), target, headers, version == "1.0", parser.should_keep_alive())
         self._frame(head)
         self._keep_alive = head.keep_alive
         self._fed = 0

@@ -52,7 +52,7 @@ class Server:
 
     def _wait(self, directory: Path) -> None:
         """Until /readyz says so; a server that dies before ends the benchmark with its log."""
-        limit = time.monotonic() + 30
+        limit = time.monotonic() + 120
         while time.monotonic() < limit:
             if self._process.poll() is not None:
                 break

@@ -180,7 +180,9 @@ def path_segment(value: str, *, prefix: bool = False) -> list[str]:
     """The problems of a name as a segment of a URL path; with ``prefix``, more follows (``IsPathSegmentName``)."""
     if not prefix and value in {".", ".."}:
         return [f"may not be '{value}'"]
-    return [f"may not contain '{part}'" for part in ("/", "%") if part in value]
+    if "/" in value or "%" in value:
+        return [f"may not contain '{part}'" for part in ("/", "%") if part in value]
+    return []
 
 
 def object_name(value: str, *, prefix: bool = False) -> list[str]:

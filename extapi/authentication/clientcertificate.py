@@ -7,7 +7,7 @@ or the certificate expires. Must not know about front proxies, which may judge t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -34,7 +34,7 @@ class _Kept(NamedTuple):
 
     generation: int
     expires: float
-    verdict: object
+    verdict: Any
 
 
 def first_expiry(peer: Peer) -> float:
@@ -83,11 +83,11 @@ class PeerVerdicts(Generic[V]):
                 expires = self._clock.seconds() + REFUSAL_SECONDS
             kept = _Kept(generation, expires, found)
             peer.verdicts[self._key] = kept
-        verdict = kept.verdict
+        verdict: V | AuthenticationError = kept.verdict
         if isinstance(verdict, AuthenticationError):
             # A new one: each raise of the cached one would add to its traceback.
             raise AuthenticationError(*verdict.args)
-        return cast("V", verdict)
+        return verdict
 
 
 class ClientCertificate:

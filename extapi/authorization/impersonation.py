@@ -8,6 +8,7 @@ Source: ``k8s.io/apiserver/pkg/endpoints/filters/impersonation``.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from extapi.api.percent import unescaped_leniently
@@ -50,13 +51,18 @@ class Impersonation:
         self._handler = handler
         self._authorizer = authorizer
 
-    async def __call__(self, request: Request) -> Response:
+    def __call__(self, request: Request) -> Awaitable[Response]:
         """The handler's response.
 
         Raises:
             NotAuthorized: The user may not impersonate one of the values.
             BadImpersonation: The headers name no user, or are over the bounds.
         """
+        if "impersonate" not in " ".join(request.headers):
+            return self._handler(request)
+        return self._impersonating(request)
+
+    async def _impersonating(self, request: Request) -> Response:
         names = [name for name in request.headers if name.startswith("impersonate")]
         if names:
             if request.user is None:

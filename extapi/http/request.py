@@ -82,8 +82,7 @@ class NoBody:
         return b""
 
 
-@dataclass(slots=True, eq=False)
-class Request:
+class Request(msgspec.Struct, eq=False):
     """A request. ``headers`` maps lower-case names to their values in order, decoded from UTF-8."""
 
     method: str
@@ -103,9 +102,9 @@ class Request:
     """Set by authentication, replaced by impersonation."""
     original_user: User | None = None
     """The impersonating user, if there is one."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     """Texts for Warning headers, in order."""
-    log: dict[str, Any] = field(default_factory=dict)
+    log: dict[str, Any] = msgspec.field(default_factory=dict)
     """What stages add to the request's log line. No secrets."""
     _selectors: Selectors | None = None
 

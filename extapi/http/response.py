@@ -6,8 +6,9 @@ Knows no sockets: the listener and the in-process transport have their own sinks
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from extapi.http.request import Request
 
@@ -92,8 +93,7 @@ class Upgraded:
         await self._run(sink)
 
 
-@dataclass(slots=True, eq=False)
-class Response:
+class Response(msgspec.Struct, eq=False):
     """A response. ``body`` is bytes, pieces of at most :data:`PIECE` bytes, or the producer of a stream.
 
     The listener adds Content-Length or Transfer-Encoding, Date and Connection. Everything else is in ``headers``, with
@@ -101,7 +101,7 @@ class Response:
     """
 
     status: int
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
     body: bytes | Iterable[bytes] | Streaming = b""
     length: int | None = None
     """The size in bytes of a body in pieces, if it is known."""

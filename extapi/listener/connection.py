@@ -38,7 +38,7 @@ class Connection:
     def __init__(self, shared: ListenerState, context: SSL.Context, sock: socket.socket, address: str) -> None:
         self.shared = shared
         self.peer = Peer(address)
-        self._parser = RequestParser(self)
+        self._parser = RequestParser(self, shared.names)
         self._queue: deque[Exchange | Refused] = deque()
         self._current: Exchange | None = None
         self._incoming: Exchange | None = None  # the exchange whose body is arriving

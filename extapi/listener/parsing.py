@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import httptools
+import msgspec
 
 from extapi.api.strconv import parse_uint
 
@@ -22,7 +23,10 @@ FIELDS = 10_000
 OVERHEAD = 64 * 1024
 """Bytes of a body that bring neither data nor another chunk: chunk extensions or trailers."""
 
-_BLANK = (b" ", b"\t")
+NAMES = 1024
+"""Header names in the cache."""
+NAME_LENGTH = 64
+"""Longer header names, in bytes, are not cached."""
 
 
 class Refused(Exception):
@@ -34,25 +38,31 @@ class Refused(Exception):
         self.text = text
 
 
-class Head:
-    """Request line and headers.
+class Head(msgspec.Struct, eq=False):
+    """Request line and headers."""
 
-    Attributes:
-        headers: Lower-case names with their values in order.
-        length: The declared length of the body; 0 also if it is chunked.
-    """
+    method: str
+    target: bytes
+    headers: dict[str, list[str]]
+    """Lower-case names with their values in order."""
+    http10: bool
+    keep_alive: bool = True
+    length: int = 0
+    """The declared length of the body; 0 also if it is chunked."""
+    chunked: bool = False
+    expects_continue: bool = False
 
-    __slots__ = ("chunked", "expects_continue", "headers", "http10", "keep_alive", "length", "method", "target")
 
-    def __init__(self, method: str, target: bytes, headers: dict[str, list[str]], *, http10: bool) -> None:
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.http10 = http10
-        self.keep_alive = True
-        self.length: int = 0
-        self.chunked = False
-        self.expects_continue = False
+class LowerCaseNames(dict[bytes, str]):
+    """Header names as received, and in lower case: a bounded cache, which the connections of a listener share."""
+
+    def __missing__(self, raw: bytes) -> str:
+        name = raw.decode().lower()  # llhttp lets only ASCII through
+        if len(raw) <= NAME_LENGTH:
+            if len(self) >= NAMES:
+                self.clear()
+            self[raw] = name
+        return name
 
 
 class Receiver(Protocol):
@@ -78,6 +88,10 @@ class Receiver(Protocol):
 class RequestParser:
     """Parses the bytes of one connection for a receiver.
 
+    Args:
+        receiver: Is called with what was parsed.
+        names: Caches the names of headers.
+
     Attributes:
         in_body: The headers of a request are complete, its body is not.
         done: What arrives from now on is ignored.
@@ -85,8 +99,9 @@ class RequestParser:
         rest: What followed that request's head in the piece that completed it.
     """
 
-    def __init__(self, receiver: Receiver) -> None:
+    def __init__(self, receiver: Receiver, names: LowerCaseNames) -> None:
         self._receiver = receiver
+        self._names = names
         self._parser: Any = httptools.HttpRequestParser(self)
         self._url: list[bytes] = []
         self._seen: bytes | bytearray = b""  # the current piece, after the ones that began the same head
@@ -172,13 +187,12 @@ class RequestParser:
         if len(fields) > FIELDS:
             raise Refused(431, "too many request header fields")
         headers: dict[str, list[str]] = {}
+        names = self._names
         try:
             for raw, value in fields:
-                name = raw.decode().lower()  # llhttp lets only ASCII through
-                text = value.decode()
-                if value.endswith(_BLANK):
-                    # llhttp leaves trailing white space, which is no part of the value (RFC 9112, section 5.1).
-                    text = text.rstrip(" \t")
+                name = names[raw]
+                # llhttp leaves trailing white space, which is no part of the value (RFC 9112, section 5.1).
+                text = value.decode().rstrip(" \t")
                 if name in headers:
                     headers[name].append(text)
                 else:
@@ -191,8 +205,7 @@ class RequestParser:
             raise Refused(505, "only HTTP/1.0 and HTTP/1.1 are served here")
         method, target = parser.get_method(), b"".join(self._url)
         self._check_line(b"%b %b HTTP/" % (method, target))
-        head = Head(method.decode("ascii"), target, headers, http10=version == "1.0")
-        head.keep_alive = parser.should_keep_alive()
+        head = Head(method.decode("ascii"), target, headers, version == "1.0", parser.should_keep_alive())
         self._frame(head)
         self._keep_alive = head.keep_alive
         self._fed = 0

@@ -7,18 +7,26 @@ once and never normalised; in a query ``+`` is a space, and the pairs that Go dr
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 
 from extapi.api.duration import parse_seconds
 from extapi.api.percent import BadEscape, unescaped
 from extapi.errors import BadRequest
-from extapi.http.request import Body, Peer, Request
+from extapi.http.request import Body, Peer, Request, RequestInfo
 from extapi.listener.parsing import Head
-from extapi.listener.requestinfo import request_info
+from extapi.listener.requestinfo import Query, request_info
 
 PAIRS = 1000
 """Pairs per query."""
 
+TARGETS = 1024
+"""Request targets in the cache: most clients ask for the same ones again and again."""
+TARGET_LENGTH = 512
+"""Longer targets, in bytes, are not cached."""
+
 _FOREVER = float("inf")
+_UUID4, _UUID_RANDOM = 0x4000_8000_0000_0000_0000, ~0xF000_C000_0000_0000_0000
+"""Version and variant (RFC 9562, section 5.4), and all other bits."""
 
 
 class BadTarget(ValueError):
@@ -100,10 +108,8 @@ def audit_id(headers: dict[str, list[str]]) -> str:
     if values and values[0]:
         return values[0]
     # Unique is enough, because nothing trusts an id that clients may choose; uuid4() takes four times as long.
-    digits = format(random.getrandbits(128), "032x")
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-    )
+    digits = "%032x" % (random.getrandbits(128) & _UUID_RANDOM | _UUID4)
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def make_request(head: Head, body: Body, peer: Peer, *, identity: str, received: float, longest: float) -> Request:
@@ -122,9 +128,8 @@ def make_request(head: Head, body: Body, peer: Peer, *, identity: str, received:
         NoRequestInfo: The path is incomplete.
         BadRequest: The ``timeout`` parameter is not a duration (behaviour H4).
     """
-    path, raw_query = split_target(head.target)
-    query = parse_query(raw_query)
-    info = request_info(head.method, path, query)
+    target = head.target
+    text, info, query = (_read_cached if len(target) <= TARGET_LENGTH else _read)(head.method, target)
     deadline = _FOREVER
     if info.verb != "watch":
         timeout = query.get("timeout") if query else None
@@ -134,7 +139,7 @@ def make_request(head: Head, body: Body, peer: Peer, *, identity: str, received:
             raise BadRequest(str(error)) from None
     return Request(
         method=head.method,
-        target=head.target.decode("ascii"),
+        target=text,
         info=info,
         query=query,
         headers=head.headers,
@@ -144,6 +149,16 @@ def make_request(head: Head, body: Body, peer: Peer, *, identity: str, received:
         received=received,
         deadline=deadline,
     )
+
+
+def _read(method: str, target: bytes) -> tuple[str, RequestInfo, Query]:
+    """A request target as text, what it asks for, and its query, which nobody changes."""
+    path, raw_query = split_target(target)
+    query = parse_query(raw_query)
+    return target.decode("ascii"), request_info(method, path, query), query
+
+
+_read_cached = lru_cache(maxsize=TARGETS)(_read)
 
 
 def _text(part: str) -> str:

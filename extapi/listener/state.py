@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from extapi.http.request import Peer, Request, client_network
 from extapi.http.response import Handler
 from extapi.listener.body import BodyMemory
+from extapi.listener.parsing import LowerCaseNames
 from extapi.listener.stream import HANDSHAKE, TLSStream
 from extapi.listener.writing import HeadWriter
 
@@ -67,6 +68,7 @@ class ListenerState:
     on_finished: OnFinished | None = None
     describe: Describe | None = None
     writer: HeadWriter = field(default_factory=HeadWriter)
+    names: LowerCaseNames = field(default_factory=LowerCaseNames)
     draining: bool = False
     """Shutdown has begun: a connection stays open only for requests that have begun, or may be on their way."""
     connections: set[OpenConnection] = field(default_factory=set)

@@ -22,6 +22,8 @@ from twisted.internet.interfaces import IReadWriteDescriptor
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from extapi.listener.tls import TLSConnection
+
 RECORD = 16 * 1024
 """The most plaintext in a TLS record (RFC 8446, section 5.1): SSL_read and SSL_write move one record per call."""
 TURN = 1 << 20
@@ -103,11 +105,10 @@ class TLSStream:
         self._socket = sock
         self._descriptor = sock.fileno()
         self._application = application
-        self._tls = tls = SSL.Connection(context, sock)
+        self._tls = tls = TLSConnection(context, sock)
         tls.set_accept_state()
         self._send: Callable[[bytes | memoryview], int] = tls.send
         self._recv: Callable[[int], bytes] = tls.recv
-        self._decrypted: Callable[[], int] = tls.pending
         self._queue: deque[bytes | memoryview] = deque()
         self.pending = 0
         self.secured = False
@@ -156,8 +157,8 @@ class TLSStream:
             self._read_wants_write = False
             self._application.received(data)
             budget -= len(data)
-            # What is decrypted already does not make the descriptor readable again: continue until a short record.
-            if len(data) < RECORD and not self._decrypted():
+            # A record is read whole, and what follows it is still in the socket, which makes the descriptor readable.
+            if len(data) < RECORD:
                 break
             if budget <= 0:
                 self._reactor.callLater(0, self._again)
@@ -191,7 +192,6 @@ class TLSStream:
         # Free OpenSSL's 50 kB now: a stream is part of reference cycles, and garbage collection may come late.
         del self._tls
         self._send = self._recv = _ended
-        self._decrypted = int  # returns 0
         cause = reason.value if isinstance(reason, Failure) else reason
         self._application.disconnected(cause or ConnectionLost())
 
@@ -261,8 +261,6 @@ class TLSStream:
         """Whether something has arrived that :meth:`Application.received` has not got yet."""
         if self.ending:
             return False
-        if self._decrypted():
-            return True
         try:
             return bool(self._socket.recv(1, socket.MSG_PEEK))
         except OSError:  # nothing has arrived, or the peer has left
@@ -279,8 +277,6 @@ class TLSStream:
         if self._paused and not self._closing:
             self._paused = False
             self._reactor.addReader(self)
-            if self._decrypted():
-                self._reactor.callLater(0, self._again)
 
     def certificates(self) -> tuple[x509.Certificate, ...]:
         """What the peer presented, leaf first, not verified; empty if there is nothing, or one of them cannot be parsed."""

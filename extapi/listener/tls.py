@@ -168,6 +168,19 @@ class ServingCertificate:
         return context
 
 
+class TLSConnection(SSL.Connection):
+    """pyOpenSSL's connection, which asks OpenSSL for an error only after a call that failed.
+
+    pyOpenSSL asks after each call, which takes longer than anything else that it does with a small record. A positive
+    result is a success (SSL_read(3), SSL_write(3), SSL_do_handshake(3)).
+    """
+
+    def _raise_ssl_error(self, ssl: Any, result: int) -> None:
+        # Should pyOpenSSL call this method otherwise one day, it only is as slow as before.
+        if result <= 0:
+            super()._raise_ssl_error(ssl, result)
+
+
 def self_signed(directory: Path, now: dt.datetime) -> tuple[Path, Path]:
     """``apiserver.crt`` and ``apiserver.key`` in ``directory``, for servers that were given no certificate (behaviour L2).
 

@@ -17,6 +17,11 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
 SWITCHING = 101
 
+HEADS = 256
+"""Combinations of status and headers that are cached; most responses have one of a handful."""
+LONGEST = 512
+"""Headers of more characters, such as warnings, are not cached."""
+
 PANIC = "This request caused apiserver to panic. Look in the logs for details."
 TIMED_OUT = "Timeout: request did not complete within the allotted timeout"
 
@@ -36,6 +41,8 @@ class HeadWriter:
         self._now = now
         self._second = -1
         self._date = ""
+        self._cache: dict[tuple[object, ...], tuple[str, str]] = {}
+        """By status, version and headers: the parts of a head that are the same in many responses."""
 
     def head(
         self, response: Response, audit_id: str, *, length: int | None, chunked: bool, keep_alive: bool, http10: bool
@@ -44,39 +51,41 @@ class HeadWriter:
 
         A line break or NUL in a value becomes a space. ``length`` is the Content-Length to announce; None for none.
         """
-        version = "HTTP/1.0" if http10 else "HTTP/1.1"
-        line = _LINES[version].get(response.status) or f"{version} {response.status} Unknown\r\n"
-        cached = False
-        lines = [line, f"Audit-Id: {audit_id}\r\n"]
-        for name, value in response.headers:
-            lower = name.lower()
-            if lower in _OWN:
-                continue
-            if lower == "cache-control":
-                cached = True
-            lines.append(f"{name}: {value}\r\n")
-        if not cached:
-            lines.append("Cache-Control: no-cache, private\r\n")
+        key = (response.status, http10, *response.headers)
+        line, headers = self._cache.get(key) or self._make(response, key, http10=http10)
+        if not audit_id.isprintable():
+            audit_id = audit_id.translate(_CONTROL)
         second = int(self._now())
         if second != self._second:
             self._second = second
             self._date = f"Date: {formatdate(second, usegmt=True)}\r\n"
-        lines.append(self._date)
+        framing = ""
         if length is not None:
-            lines.append(f"Content-Length: {length}\r\n")
+            framing = f"Content-Length: {length}\r\n"
         elif chunked:
-            lines.append("Transfer-Encoding: chunked\r\n")
+            framing = "Transfer-Encoding: chunked\r\n"
         if response.status == SWITCHING:
-            lines.append("Connection: Upgrade\r\n")
+            framing += "Connection: Upgrade\r\n"
         elif not keep_alive:
-            lines.append("Connection: close\r\n")
+            framing += "Connection: close\r\n"
         elif http10:
-            lines.append("Connection: keep-alive\r\n")
-        text = "".join(lines)
-        if text.count("\n") != len(lines) or text.count("\r") != len(lines) or "\0" in text:
-            text = "".join(line[:-2].translate(_CONTROL) + "\r\n" for line in lines)
+            framing += "Connection: keep-alive\r\n"
         # Headers may echo identities and messages: UTF-8, as Go writes them.
-        return f"{text}\r\n".encode("utf-8", "replace")
+        return f"{line}Audit-Id: {audit_id}\r\n{headers}{self._date}{framing}\r\n".encode("utf-8", "replace")
+
+    def _make(self, response: Response, key: tuple[object, ...], *, http10: bool) -> tuple[str, str]:
+        """The status line, and the headers that the handler has chosen."""
+        version = "HTTP/1.0" if http10 else "HTTP/1.1"
+        line = _LINES[version].get(response.status) or f"{version} {response.status} Unknown\r\n"
+        chosen = [(name, value) for name, value in response.headers if name.lower() not in _OWN]
+        if not any(name.lower() == "cache-control" for name, _ in chosen):
+            chosen.append(("Cache-Control", "no-cache, private"))
+        headers = "".join(f"{name}: {value}".translate(_CONTROL) + "\r\n" for name, value in chosen)
+        if len(headers) <= LONGEST:
+            if len(self._cache) >= HEADS:
+                self._cache.clear()
+            self._cache[key] = line, headers
+        return line, headers
 
 
 def json_response(status: int, content: object, *, close: bool = False) -> Response:

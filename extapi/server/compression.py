@@ -38,18 +38,17 @@ class Compression:
 
         async def compress(request: Request) -> Response:
             response = await successor(request)
-            if "accept-encoding" in request.headers and _wanted(request):
-                await self._compress(response)
+            body = response.body
+            size = len(body) if isinstance(body, bytes) else response.length or 0
+            if size > THRESHOLD and "accept-encoding" in request.headers and _wanted(request):
+                await self._compress(response, size)
             return response
 
         return compress
 
-    async def _compress(self, response: Response) -> None:
+    async def _compress(self, response: Response, size: int) -> None:
         body = response.body
         if callable(body) or any(name.lower() == "content-encoding" for name, _ in response.headers):
-            return
-        size = len(body) if isinstance(body, bytes) else response.length or 0
-        if size <= THRESHOLD:
             return
         pieces = (body,) if isinstance(body, bytes) else body
         if size <= INLINE or self._pool is None:

@@ -23,22 +23,10 @@ _FALLBACK = Negotiated("json", None, pretty=True)
 """If negotiation itself fails, errors are indented JSON (observed on 1.36.3)."""
 
 
-class Warnings:
-    """Adds a Warning header for each distinct text in ``request.warnings``, to any response (behaviour G15)."""
-
-    def __init__(self, successor: Handler) -> None:
-        self._successor = successor
-
-    async def __call__(self, request: Request) -> Response:
-        """The successor's response, with the headers."""
-        response = await self._successor(request)
-        if request.warnings:
-            response.headers += [("Warning", value) for value in warning_headers(request.warnings)]
-        return response
-
-
 class Failures:
     """Turns each :class:`ApiError` of its successor into a response (behaviour E8). Other errors go on to the listener.
+
+    Any response gets a Warning header for each distinct text in ``request.warnings`` (behaviour G15).
 
     Args:
         successor: The next stage.
@@ -53,20 +41,26 @@ class Failures:
         self._describe = describe
 
     async def __call__(self, request: Request) -> Response:
-        """The successor's response, or the Status of its error."""
+        """The successor's response, or the Status of its error; with warnings."""
         try:
-            return await self._successor(request)
+            response = await self._successor(request)
         except ApiError as error:
-            request.log["reason"] = error.reason or error.message
-            cause = error.__cause__
-            if isinstance(cause, Unavailable):
-                # While the disk is full, every write fails like this. A traceback does not help, and fills the disk.
-                self._log.error("{text} {why}", text=error.message, why=str(cause))
-            elif error.code >= 500 and cause is not None:
-                self._log.error("{text}", text=error.message, log_failure=_failure(cause))
-                if self._describe is not None:
-                    return failure(request, error, why=self._describe(cause))
-            return failure(request, error)
+            response = self._failed(request, error)
+        if request.warnings:
+            response.headers += [("Warning", value) for value in warning_headers(request.warnings)]
+        return response
+
+    def _failed(self, request: Request, error: ApiError) -> Response:
+        request.log["reason"] = error.reason or error.message
+        cause = error.__cause__
+        if isinstance(cause, Unavailable):
+            # While the disk is full, every write fails like this. A traceback does not help, and fills the disk.
+            self._log.error("{text} {why}", text=error.message, why=str(cause))
+        elif error.code >= 500 and cause is not None:
+            self._log.error("{text}", text=error.message, log_failure=_failure(cause))
+            if self._describe is not None:
+                return failure(request, error, why=self._describe(cause))
+        return failure(request, error)
 
 
 def failure(request: Request, error: ApiError, *, why: str = "") -> Response:

@@ -8,6 +8,8 @@ Source: ``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap`` SuggestedFlowSchemaP
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from extapi.api.user import MASTERS, UNAUTHENTICATED
 from extapi.http.request import Body, Request
 from extapi.http.response import Handler, Response, http_error
@@ -36,15 +38,16 @@ class InFlight:
         self._reads = _Slots(reads)
         self._writes = _Slots(writes)
 
-    async def __call__(self, request: Request) -> Response:
+    def __call__(self, request: Request) -> Awaitable[Response]:
         """The successor's response, or 429."""
         info, user = request.info, request.user
         verb = info.verb
-        if verb == "watch" or (user is not None and MASTERS in user.groups):
-            return await self._successor(request)
-        if verb == "get" and info.path in PROBES:
-            return await self._successor(request)
-        slots = self._reads if verb in READS else self._writes
+        if verb == "watch" or (user is not None and MASTERS in user.groups) or (verb == "get" and info.path in PROBES):
+            return self._successor(request)
+        return self._counted(request, self._reads if verb in READS else self._writes)
+
+    async def _counted(self, request: Request, slots: _Slots) -> Response:
+        user = request.user
         unauthenticated = user is None or UNAUTHENTICATED in user.groups
         if not slots.take(unauthenticated=unauthenticated):
             return _no_room()

@@ -25,6 +25,7 @@ from extapi.listener.acceptor import BindError
 from extapi.listener.state import OnFinished
 from extapi.listener.tls import CertificateError
 from extapi.registry.storedversions import UnknownStoredVersion
+from extapi.server.eventloop import install
 from extapi.server.logs import AccessLog, configure_logs
 from extapi.server.watchdog import Watchdog
 from extapi.storage.file import UnusableFile
@@ -66,6 +67,7 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
     Returns:
         The exit status.
     """
+    install()
     from twisted.internet import reactor as imported  # noqa: PLC0415, TID251 - for commands; importing installs it
 
     reactor: Any = imported

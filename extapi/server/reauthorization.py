@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
+from collections.abc import Awaitable
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -109,10 +110,13 @@ class Reauthorization:
         """
         self._identify, self._allow = identify, allow
 
-        async def register(request: Request) -> Response:
+        def register(request: Request) -> Awaitable[Response]:
             # In-process requests are authenticated by the process's secret, which is never revoked.
             if (request.info.verb != "watch" and "upgrade" not in request.headers) or request.peer.loopback:
-                return await successor(request)
+                return successor(request)
+            return registered(request)
+
+        async def registered(request: Request) -> Response:
             headers, generation = dict(request.headers), self._settings.generation
             response = await successor(request)
             if callable(response.body):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from extapi.codec.strictjson import encode_status
 from extapi.errors import ServiceUnavailable
 from extapi.http.request import Request
@@ -27,16 +29,20 @@ class Shutdown:
     def stage(self, successor: Handler) -> Handler:
         """A stage that refuses new requests with 503. The listener closes the connections."""
 
-        async def refuse_late(request: Request) -> Response:
+        def refuse_late(request: Request) -> Awaitable[Response]:
             # In-process requests serve others that were accepted, which have to finish.
             if not self.refusing or request.peer.loopback or request.info.path.startswith(EXEMPT):
-                return await successor(request)
-            error = ServiceUnavailable("apiserver is shutting down", retry_after=1)
-            headers = [
-                ("Content-Type", "application/json"),
-                NOSNIFF,
-                ("Retry-After", "1"),
-            ]
-            return Response(503, headers, encode_status(error.status()) + b"\n")
+                return successor(request)
+            return _refuse()
 
         return refuse_late
+
+
+async def _refuse() -> Response:
+    error = ServiceUnavailable("apiserver is shutting down", retry_after=1)
+    headers = [
+        ("Content-Type", "application/json"),
+        NOSNIFF,
+        ("Retry-After", "1"),
+    ]
+    return Response(503, headers, encode_status(error.status()) + b"\n")

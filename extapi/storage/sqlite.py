@@ -98,8 +98,9 @@ class SqliteBackend:
 
     async def revision(self) -> int:
         """See :meth:`extapi.storage.base.Backend.revision`."""
-        with self._reading():
-            return self._current
+        if self._closing:
+            raise Unavailable("the store is closed")
+        return self._current
 
     async def page(self, prefix: bytes, *, at: int | None, after: bytes, limit: int) -> Page:
         """See :meth:`extapi.storage.base.Backend.page`."""

@@ -12,7 +12,10 @@ from extapi.verbs.request import ResourceRequest
 async def get(request: ResourceRequest[ResourceGetter]) -> Response:
     """The object, in the format that the client accepts."""
     accepted = negotiated(request)
-    if request.http.first("export") not in {"", "0", "false"}:
-        raise BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
-    found = await request.resource.get(request.scope, request.name, request.http.first("resourceVersion"))
+    resource_version = ""
+    if request.http.query:
+        if request.http.first("export") not in {"", "0", "false"}:
+            raise BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+        resource_version = request.http.first("resourceVersion")
+    found = await request.resource.get(request.scope, request.name, resource_version)
     return object_answer(request, accepted, found)

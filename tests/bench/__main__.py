@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench import grow, pythons
 from tests.bench.dev import Dev, measure
-from tests.bench.load import PIZZAS, TOPPINGS, Result, pizza, request, run, watch
+from tests.bench.load import PIZZAS, Result, pizza, request, run, seed, watch
 from tests.bench.server import Server
 
 BARS = {
@@ -41,6 +42,14 @@ def main() -> None:
             _head()
             command.main(say, Path(directory), quick=quick)
             return
+        if "--grow" in sys.argv[1:]:
+            _head()
+            grow.main(say, Path(directory), quick=quick)
+            return
+        if "--pythons" in sys.argv[1:]:
+            paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+            pythons.main(say, Path(directory), paths, quick=quick)
+            return
         server = Server(Path(directory))
         try:
             idle = server.rss()
@@ -54,14 +63,7 @@ def main() -> None:
 
 
 def _measure(server: Server, scale: int) -> list[Result]:
-    for name in ("tomato", "mozzarella", "salami"):
-        topping = {
-            "apiVersion": "restaurant.programming-kubernetes.info/v1alpha1",
-            "kind": "Topping",
-            "metadata": {"name": name},
-            "spec": {"cost": "1.50"},
-        }
-        run(server, "topping", lambda _, obj=topping: request("POST", TOPPINGS, obj), count=1, status=201)  # type: ignore[misc]
+    seed(server)
 
     def create(first: int) -> Callable[[int], bytes]:
         return lambda n: request("POST", PIZZAS, pizza(f"p-{first + n}", n))

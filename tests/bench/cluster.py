@@ -20,7 +20,7 @@ NAMESPACE = {
 
 class _Requests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    ended = threading.Event()
+    ended: threading.Event
 
     def do_GET(self) -> None:
         if "watch=" in self.path:
@@ -48,7 +48,9 @@ class Cluster:
     """Answers on loopback until :meth:`stop`."""
 
     def __init__(self) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Requests)
+        self._ended = threading.Event()
+        requests = type("Requests", (_Requests,), {"ended": self._ended})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), requests)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -69,6 +71,6 @@ class Cluster:
 
     def stop(self) -> None:
         """End all answers."""
-        _Requests.ended.set()
+        self._ended.set()
         self._server.shutdown()
         self._server.server_close()

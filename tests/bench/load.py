@@ -136,10 +136,23 @@ def _expect(name: str, got: int, wanted: int, body: bytes) -> None:
         raise RuntimeError(f"{name}: {got} instead of {wanted}: {body[:300]!r}")
 
 
-def watch(server: Server, watchers: int, events: int) -> Result:
+def seed(server: Server) -> None:
+    """Create the toppings that the pizzas name."""
+    for name in ("tomato", "mozzarella", "salami"):
+        topping = {
+            "apiVersion": "restaurant.programming-kubernetes.info/v1alpha1",
+            "kind": "Topping",
+            "metadata": {"name": name},
+            "spec": {"cost": "1.50"},
+        }
+        run(server, "topping", lambda _, obj=topping: request("POST", TOPPINGS, obj), count=1, status=201)  # type: ignore[misc]
+
+
+def watch(server: Server, watchers: int, events: int, *, opened: Callable[[], object] = lambda: None) -> Result:
     """``events`` changes of one pizza, each delivered to ``watchers`` open watches.
 
-    The CPU of the changes themselves is measured before, without watchers, and taken off.
+    The CPU of the changes themselves is measured before, without watchers, and taken off. ``opened`` is called when all
+    watches are open.
     """
     patches = [
         request("PATCH", f"{PIZZAS}/p-0", {"metadata": {"labels": {"turn": str(turn)}}}, "application/merge-patch+json")
@@ -152,10 +165,13 @@ def watch(server: Server, watchers: int, events: int) -> Result:
     for _ in range(watchers):
         connection = server.connect()
         connection.sendall(data)
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += _more(connection)
         connection.setblocking(False)
         selector.register(connection, selectors.EVENT_READ)
         open_.append(connection)
-    time.sleep(1)  # the watches have to be open before the first change; nothing is measured yet
+    opened()
     delivered, begin, cpu = 0, time.perf_counter(), server.cpu()
     latencies = []
     with server.connect() as writer:

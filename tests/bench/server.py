@@ -19,15 +19,15 @@ TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """A running server. ``context`` makes the front proxy's connections."""
+    """A running server, under the interpreter ``python``. ``context`` makes the front proxy's connections."""
 
-    def __init__(self, directory: Path, cluster: Cluster | None = None) -> None:
+    def __init__(self, directory: Path, python: Path | str = sys.executable) -> None:
         serving, proxies = authority("serving-ca"), authority("front-proxy-ca")
         certificate = serving.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER).save(directory, "serving")
         proxy = proxies.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
         (directory / "serving-ca.pem").write_bytes(serving.pem)
         (directory / "proxy-ca.pem").write_bytes(proxies.pem)
-        self._cluster = cluster or Cluster()
+        self._cluster = Cluster()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -35,7 +35,7 @@ class Server:
         begin = time.monotonic()
         self._process = subprocess.Popen(
             [
-                sys.executable, "-m", "extapi", "serve", "tests.bench.api:api",
+                str(python), "-m", "extapi", "serve", "tests.bench.api:api",
                 "--bind-address=127.0.0.1", f"--secure-port={self.port}",
                 f"--tls-cert-file={certificate.certificate}", f"--tls-private-key-file={certificate.key}",
                 f"--kubeconfig={self._cluster.kubeconfig(directory / 'kubeconfig')}",
@@ -52,7 +52,7 @@ class Server:
 
     def _wait(self, directory: Path) -> None:
         """Until /readyz says so; a server that dies before ends the benchmark with its log."""
-        limit = time.monotonic() + 30
+        limit = time.monotonic() + 120
         while time.monotonic() < limit:
             if self._process.poll() is not None:
                 break

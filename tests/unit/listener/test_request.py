@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
-from extapi.listener.request import PAIRS, BadTarget, parse_query, split_target, time_allowed
+from extapi.http.request import NoBody, Peer, Request
+from extapi.listener.parsing import Head
+from extapi.listener.request import (
+    PAIRS,
+    TARGET_LENGTH,
+    TARGETS,
+    BadTarget,
+    _read_cached,
+    audit_id,
+    make_request,
+    parse_query,
+    split_target,
+    time_allowed,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +100,58 @@ def test_bad_timeout() -> None:
         ValueError, match=r'^invalid timeout specified in the request URL - time: invalid duration "x"$'
     ):
         time_allowed("x", 60)
+
+
+def made(target: bytes, method: str = "GET", received: float = 0.0) -> Request:
+    head = Head(method, target, {}, http10=False)
+    return make_request(head, NoBody(), Peer(), identity="id", received=received, longest=60)
+
+
+def test_requests_for_one_target_share_what_it_says_and_nothing_else() -> None:
+    target = b"/api/v1/pods?labelSelector=a%3Db&timeout=5s"
+    first, second = made(target), made(target, received=100.0)
+    assert first.info == second.info
+    assert (first.target, first.first("labelSelector"), first.deadline, second.deadline) == (
+        target.decode(),
+        "a=b",
+        5,
+        105,
+    )
+    first.warnings.append("for the first")
+    first.log["reason"] = "of the first"
+    assert (second.warnings, second.log) == ([], {})
+    assert [made(target, method).info.verb for method in ("GET", "POST", "DELETE", "GET")] == [
+        "list",
+        "create",
+        "deletecollection",
+        "list",
+    ]
+
+
+def test_a_bad_target_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(BadTarget):
+            made(b"/%zz")
+
+
+def test_targets_are_kept_within_bounds() -> None:
+    _read_cached.cache_clear()
+    made(b"/" + b"x" * (TARGET_LENGTH - 1))
+    made(b"/" + b"x" * TARGET_LENGTH)
+    assert _read_cached.cache_info().currsize == 1
+    for number in range(TARGETS * 2):
+        made(b"/%d" % number)
+    assert _read_cached.cache_info().currsize == TARGETS
+
+
+def test_a_new_audit_id_is_a_random_uuid() -> None:
+    assert audit_id({"audit-id": ["chosen", "another"]}) == "chosen"
+    found = {audit_id({"audit-id": [""]}) for _ in range(200)}
+    assert len(found) == 200
+    parsed = [uuid.UUID(each) for each in found]
+    assert {(each.version, each.variant, str(each)) for each in parsed} == {(4, uuid.RFC_4122, each) for each in found}
+    # Of the 128 bits, all but those of version and variant take both values.
+    ones, zeros = (
+        sum(1 << bit for bit in range(128) if any(each.int >> bit & 1 == value for each in parsed)) for value in (1, 0)
+    )
+    assert (ones & zeros).bit_count() == 122

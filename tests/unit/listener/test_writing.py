@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from extapi.http.response import Response
-from extapi.listener.writing import HeadWriter
+from extapi.listener.writing import HEADS, LONGEST, HeadWriter
 
 
 def lines(
@@ -73,3 +73,35 @@ def test_date_follows_the_clock() -> None:
     assert date() == b"Thu, 01 Jan 1970 00:00:00 GMT"
     now[0] = 1.5
     assert date() == b"Thu, 01 Jan 1970 00:00:01 GMT"
+
+
+def test_heads_are_kept_apart() -> None:
+    """Responses share the headers that are the same, and nothing else."""
+    writer = HeadWriter(lambda: 0.0)
+
+    def first(status: int, *, http10: bool, media: str) -> list[str]:
+        response = Response(status, [("Content-Type", media)])
+        head = writer.head(response, "id", length=0, chunked=False, keep_alive=True, http10=http10)
+        return head.decode().split("\r\n")[:3]
+
+    for _ in range(2):
+        assert first(200, http10=False, media="a/b") == ["HTTP/1.1 200 OK", "Audit-Id: id", "Content-Type: a/b"]
+        assert first(404, http10=False, media="a/b")[0] == "HTTP/1.1 404 Not Found"
+        assert first(200, http10=True, media="a/b")[0] == "HTTP/1.0 200 OK"
+        assert first(200, http10=False, media="c/d")[2] == "Content-Type: c/d"
+
+
+def test_what_is_kept_of_heads_is_bounded() -> None:
+    """Headers may echo what a client sends, such as warnings."""
+    writer = HeadWriter(lambda: 0.0)
+
+    def write(text: str) -> bytes:
+        response = Response(200, [("Warning", text)])
+        return writer.head(response, "id", length=0, chunked=False, keep_alive=True, http10=False)
+
+    for number in range(HEADS * 2):
+        assert f"Warning: {number}\r\n".encode() in write(str(number))
+        assert len(writer._cache) <= HEADS
+    kept = dict(writer._cache)
+    assert b"x" * LONGEST in write("x" * LONGEST)
+    assert writer._cache == kept

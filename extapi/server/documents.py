@@ -6,8 +6,8 @@ Never a redirect: kube-apiserver turns one into 502, so a stale ``?hash=`` gets 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,7 +17,40 @@ from extapi.codec.strictjson import encode
 from extapi.http.request import Request
 from extapi.http.response import PIECE, Response
 
+D = TypeVar("D")
+
+MadeDocuments = Mapping[str, tuple[tuple[object, ...], Any]]
+"""Documents by path and format, each with what it was made from."""
+
 _CACHED = (("Cache-Control", "public"),)
+
+
+class DocumentMaker:
+    """Makes the documents of a catalogue, except those that the one before has already.
+
+    Args:
+        before: What the one before has made.
+    """
+
+    def __init__(self, before: MadeDocuments) -> None:
+        self._before = before
+        self.made: dict[str, tuple[tuple[object, ...], Any]] = {}
+        """What this one has; not of ``before`` what is not wanted any more."""
+
+    def make(self, where: str, sources: tuple[object, ...], make: Callable[[], D]) -> D:
+        """A document: the one before, if there is one that was made from equal ``sources``.
+
+        Args:
+            where: Its path, and its format if the path has several.
+            sources: All that it depends on. A compiled kind is equal only to itself.
+            make: Makes it.
+        """
+        found = self._before.get(where)
+        if found is None or found[0] != sources:
+            found = (sources, make())
+        self.made[where] = found
+        document: D = found[1]
+        return document
 
 
 class Document:

@@ -21,23 +21,22 @@ from extapi.client.kube import Client
 from extapi.http.response import Handler
 from extapi.listener.state import Describe
 from extapi.registry.kinds import serve_kinds
-from extapi.registry.shared import SharedKind
+from extapi.registry.served import ServedKind
 from extapi.registry.storedversions import check_stored_versions
+from extapi.server.catalogue import CatalogueReference, build_catalogue, stored_together
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.context import Context
 from extapi.server.controllers import Controllers
-from extapi.server.discovery import DiscoveryDocuments
 from extapi.server.health import Health, NamedCheck
-from extapi.server.installation import Installation
 from extapi.server.loopback import LoopbackTransport
-from extapi.server.openapi import OpenAPIDocuments
 from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
 from extapi.storage.probe import ProbedBackend
+from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
 
 
@@ -97,21 +96,21 @@ class Server:
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
         self._cacher = Cacher(backend, reactor)
         self._compactor = Compactor(backend, reactor)
-        self._kinds = serve_kinds(api)
         self._admission = AdmissionChain([*builtin, *api.admission])
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
-        installation = Installation(self._cacher, reactor, self._random)
-        for kind in self._kinds:
-            installation.add(kind)
-        router = Router(
-            endpoints=installation.endpoints,
-            discovery=DiscoveryDocuments(api.groups, installation.endpoints),
-            openapi=OpenAPIDocuments(api.groups, self._kinds, installation.endpoints),
-            health=Health([*self._checks(store_check), *checks], log_health),
-            chain=self._admission,
+        health = Health([*self._checks(store_check), *checks], log_health)
+        kinds = serve_kinds(api)
+        catalogue = build_catalogue(
+            api.groups,
+            kinds,
+            self._open_caches(kinds),
             clock=reactor,
+            random=self._random,
+            further=("/version", *health.paths()),
         )
+        self._served = CatalogueReference(catalogue)
+        router = Router(self._served, health=health, chain=self._admission, clock=reactor)
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
             authenticator=authenticator,
@@ -140,9 +139,8 @@ class Server:
             UnknownStoredVersion: The store has objects in a version that the API does not know.
             Exception: What the store or a plugin raises.
         """
-        for kind in self._kinds:
-            if not kind.virtual and not isinstance(kind, SharedKind):
-                await check_stored_versions(self._backend, kind)
+        for kind, *_ in stored_together(self._served.catalogue.kinds).values():
+            await check_stored_versions(self._backend, kind)
         await self._cacher.start()
         self._compactor.start()
         await self._admission.start(self.context)
@@ -155,6 +153,14 @@ class Server:
         await self._compactor.stop()
         await self._cacher.stop()
         await self._backend.close()
+
+    def _open_caches(self, kinds: Sequence[ServedKind]) -> dict[bytes, ResourceCache]:
+        caches = {}
+        for prefix, (kind, *others) in stored_together(kinds).items():
+            caches[prefix] = cache = self._cacher.add(kind.layout, kind)
+            for other in others:
+                cache.share([version.representation for version in other.versions.values()], other)
+        return caches
 
     def _checks(self, store: str) -> list[NamedCheck]:
         ready = frozenset({"readyz"})

@@ -104,10 +104,18 @@ class Document:
 
 
 class SwaggerDocument:
-    """OpenAPI v2, in JSON and in protobuf; kubectl reads only the latter, which is encoded on first use."""
+    """OpenAPI v2, in JSON and in protobuf.
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        self._json = Document(content)
+    Each is made on first use: it is of all kinds together, the largest document by far, and most clients read v3. kubectl
+    reads the protobuf only.
+
+    Args:
+        make: Makes the document.
+    """
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        self._source: Callable[[], Mapping[str, Any]] | Document = make
+        """The JSON, once it is made; what it is made from is not kept."""
         self._protobuf: Document | None = None
 
     def response(self, request: Request) -> Response:
@@ -118,12 +126,17 @@ class SwaggerDocument:
         """
         content_type = negotiate_openapi(request.header("accept"), protobuf=True)
         if content_type != SWAGGER_PROTOBUF:
-            return self._json.response(request, content_type, etag=True)
+            return self._json().response(request, content_type, etag=True)
         if self._protobuf is None:
             from extapi.schema.openapi.protobuf import encode_v2  # noqa: PLC0415 - only loaded where used
 
-            self._protobuf = Document(encode_v2(msgspec.json.decode(self._json.body)))
+            self._protobuf = Document(encode_v2(msgspec.json.decode(self._json().body)))
         return self._protobuf.response(request, content_type, etag=True)
+
+    def _json(self) -> Document:
+        if not isinstance(self._source, Document):
+            self._source = Document(self._source())
+        return self._source
 
 
 def groups_response(request: Request, plain: Document, aggregated: Mapping[str, Document]) -> Response:

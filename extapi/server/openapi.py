@@ -37,7 +37,7 @@ class OpenAPIDocuments:
         self._v2 = maker.make(
             "/openapi/v2",
             tuple(published),
-            lambda: SwaggerDocument(openapi_v2(_models(published, installed))),
+            lambda: SwaggerDocument(lambda: openapi_v2(_models(published, installed))),
         )
         self._v3 = {}
         for group in groups:

@@ -138,7 +138,7 @@ class MergedOpenAPI:
             if packed is not None:
                 merge(merged, isal_zlib.decompress(packed))
         document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return SwaggerDocument({**document_, **msgspec.structs.asdict(merged)})
+        return SwaggerDocument(lambda: {**document_, **msgspec.structs.asdict(merged)})
 
 
 def part_of(body: bytes, service: APIServiceInfo) -> MergedSwagger:

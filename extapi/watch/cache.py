@@ -67,6 +67,11 @@ class ResourceCache:
         self._expected: OrderedDict[bytes, Mapping[str, Parts]] = OrderedDict()
         self._expected_bytes = 0
 
+    @property
+    def prefix(self) -> bytes:
+        """The prefix of its objects' keys."""
+        return self._layout.prefix
+
     def share(self, versions: Iterable[str], projector: Projector) -> None:
         """Serve the objects in further versions, those of another kind that is stored here; ``projector`` makes them."""
         self._source.share(versions, projector)

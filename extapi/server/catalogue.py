@@ -30,7 +30,9 @@ Caches = Mapping[bytes, ResourceCache]
 class Catalogue:
     """The kinds of a server with their caches, endpoints and documents."""
 
+    groups: Sequence[Group]
     kinds: Sequence[ServedKind]
+    """The kinds of all groups, compiled."""
     caches: Caches
     installed: InstalledKinds
     endpoints: Endpoints
@@ -47,13 +49,6 @@ class Catalogue:
     def cache(self, kind: ServedKind) -> ResourceCache | None:
         """The cache of a kind's objects; None for a virtual kind."""
         return None if kind.virtual else self.caches[kind.layout.prefix]
-
-
-class CatalogueReference:
-    """The catalogue that is served now; the only place from which requests take one."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
 
 
 def stored_together(kinds: Sequence[ServedKind]) -> dict[bytes, tuple[ServedKind, ...]]:
@@ -104,6 +99,7 @@ def build_catalogue(
     versions = [f"/apis/{group}/{version}" for group, version in discovery.versions if group]
     paths = [*core, *apis, *versions, *openapi.paths(), *further]
     return Catalogue(
+        groups=tuple(groups),
         kinds=tuple(kinds),
         caches=caches,
         installed=installed,

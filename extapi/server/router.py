@@ -17,7 +17,8 @@ from extapi.errors import ApiError, BadRequest, MethodNotAllowed, NotFound
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.registry.base import RequestScope
-from extapi.server.catalogue import Catalogue, CatalogueReference
+from extapi.server.catalogue import Catalogue
+from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.discovery import DiscoveryDocuments, core_document
 from extapi.server.documents import groups_response, plain_response
 from extapi.server.endpoints import Endpoint
@@ -36,7 +37,7 @@ SINGLE = frozenset({"get", "update", "patch", "delete"})
 class Router:
     """Handles every request that is authorized."""
 
-    def __init__(self, served: CatalogueReference, *, health: Health, chain: AdmissionChain, clock: Clock) -> None:
+    def __init__(self, served: CurrentCatalogue, *, health: Health, chain: AdmissionChain, clock: Clock) -> None:
         self._served = served
         self._health = health
         self._version = encode_pretty(version_info())

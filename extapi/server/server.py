@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from extapi.admission.chain import AdmissionChain
-from extapi.api.definition import Api
+from extapi.api.definition import Api, Group
 from extapi.api.user import User
 from extapi.authentication.authenticator import Authenticator
 from extapi.authentication.loopback import APISERVER
@@ -20,14 +20,11 @@ from extapi.authorization.authorizer import Authorizer
 from extapi.client.kube import Client
 from extapi.http.response import Handler
 from extapi.listener.state import Describe
-from extapi.registry.kinds import serve_kinds
-from extapi.registry.served import ServedKind
-from extapi.registry.storedversions import check_stored_versions
-from extapi.server.catalogue import CatalogueReference, build_catalogue, stored_together
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.context import Context
 from extapi.server.controllers import Controllers
+from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.health import Health, NamedCheck
 from extapi.server.loopback import LoopbackTransport
 from extapi.server.reauthorization import PERIOD, Reauthorization
@@ -36,7 +33,6 @@ from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
 from extapi.storage.probe import ProbedBackend
-from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
 
 
@@ -100,16 +96,11 @@ class Server:
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         health = Health([*self._checks(store_check), *checks], log_health)
-        kinds = serve_kinds(api)
-        catalogue = build_catalogue(
-            api.groups,
-            kinds,
-            self._open_caches(kinds),
-            clock=reactor,
-            random=self._random,
-            further=("/version", *health.paths()),
+        self._served = CurrentCatalogue(
+            api, backend, self._cacher, clock=reactor, random=self._random, further=("/version", *health.paths())
         )
-        self._served = CatalogueReference(catalogue)
+        self.observers = self._served.observers
+        """Called after each :meth:`replace`."""
         router = Router(self._served, health=health, chain=self._admission, clock=reactor)
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
@@ -139,28 +130,35 @@ class Server:
             UnknownStoredVersion: The store has objects in a version that the API does not know.
             Exception: What the store or a plugin raises.
         """
-        for kind, *_ in stored_together(self._served.catalogue.kinds).values():
-            await check_stored_versions(self._backend, kind)
-        await self._cacher.start()
+        await self._served.start()
         self._compactor.start()
         await self._admission.start(self.context)
         self._controllers.start()
+
+    async def replace(self, groups: Sequence[Group]) -> None:
+        """Serve other groups from now on; see :meth:`extapi.server.currentcatalogue.CurrentCatalogue.replace`.
+
+        Plugins and controllers stay as they are.
+
+        Args:
+            groups: All groups, also those that stay.
+
+        Raises:
+            DeclarationError: They cannot be served.
+            RuntimeError: The server has not been started.
+            UnknownStoredVersion: Objects are stored in a version that a kind does not have.
+            Unavailable: The store cannot be read, or is too slow, or the server stops.
+        """
+        await self._served.replace(groups)
 
     async def stop(self) -> None:
         """Stop controllers and watches, then close the store."""
         self._controllers.stop()
         self._reauthorization.stop()
+        self._served.stop()
         await self._compactor.stop()
         await self._cacher.stop()
         await self._backend.close()
-
-    def _open_caches(self, kinds: Sequence[ServedKind]) -> dict[bytes, ResourceCache]:
-        caches = {}
-        for prefix, (kind, *others) in stored_together(kinds).items():
-            caches[prefix] = cache = self._cacher.add(kind.layout, kind)
-            for other in others:
-                cache.share([version.representation for version in other.versions.values()], other)
-        return caches
 
     def _checks(self, store: str) -> list[NamedCheck]:
         ready = frozenset({"readyz"})

@@ -64,6 +64,11 @@ class MergedOpenAPI:
         """Something has changed: merge again."""
         self._merged = self._listed = None
 
+    def forget_own(self) -> None:
+        """The control plane serves other groups: read its documents again, too."""
+        self._own_index = None
+        self.forget()
+
     def served(self, path: str) -> Remote | None:
         """The other server whose OpenAPI v3 document is at this path, if there is one."""
         if not path.startswith(V3 + "apis/"):

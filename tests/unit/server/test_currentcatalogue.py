@@ -371,6 +371,7 @@ def test_kinds_of_one_storage_stay_together_or_not_at_all() -> None:
         ((Group(A, kind("Alpha", 2), BETA), Group(B, twin("Gamma", 7, A, "Alpha"))), {"size": 1, "gen7": 7}),
     ):
         watches = [place.watch(ALPHAS), place.watch(GAMMAS)]
+        assert not any(watch.ended for watch in watches)
         place.replace(*groups)
         place.advance(0.1)
         assert [(watch.ended, watch.error) for watch in watches] == [(True, None)] * 2
@@ -423,10 +424,12 @@ def test_of_a_replacement_that_fails_nothing_is_left(place: Place) -> None:
         return {id(each) for each in gc.get_objects() if isinstance(each, ResourceCache)}
 
     before = caches()
-    place.backend.broken = Unavailable("disk full")
-    with pytest.raises(Unavailable):
-        place.replace(Group(A, ALPHA, BETA), Group(B, GAMMA))
-    place.backend.broken = None  # with its traceback
+    place.backend.paused = True
+    errors = caught(place.begin(Group(A, ALPHA, BETA), Group(B, GAMMA, kind("Delta"))))
+    place.backend.release()  # of the first of both
+    place.backend.waiting.pop().errback(Unavailable("disk full"))
+    assert [str(error) for error in errors] == ["disk full"]
+    errors.clear()  # with its traceback
     assert caches() <= before
 
 

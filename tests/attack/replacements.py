@@ -196,7 +196,7 @@ class Replacements(RuleBasedStateMachine):
         if how == "drop":  # and with it those that are stored as it
             wanted = {each: kind for each, kind in self.wanted.items() if name not in (each, SLOTS[each].base)}
         elif how == "reorder":  # no cache and no watch is concerned
-            wanted = dict(reversed(self.wanted.items()))
+            wanted = dict(list(self.wanted.items())[::-1])
         else:
             wanted = {**self.wanted, name: declare(name, self._next(), versions)}
             base = SLOTS[name].base
@@ -248,7 +248,7 @@ class Replacements(RuleBasedStateMachine):
                     name in self.ever_second and "v2" not in kind.versions for name, kind in asked.served.items()
                 ), outcome
             else:
-                outcome.trap(Unavailable)
+                assert isinstance(outcome.value, Unavailable), outcome
             if not self.asked:
                 self.wanted = self.served
             return

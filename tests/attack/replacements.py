@@ -8,8 +8,6 @@ kind has a generation of its own, which its objects, columns and documents show;
 from __future__ import annotations
 
 import argparse
-import json
-import select
 import sys
 import tempfile
 import time
@@ -28,13 +26,14 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.storage.base import Backend, Unavailable
 from extapi.storage.sqlite import SqliteBackend
 from extapi.testing import ServerResponse, Stream
+from tests.attack.diskclock import DiskClock
+from tests.attack.replaceddocuments import check_documents
 from tests.attack.replacedkinds import (
     SLOTS,
     STORED,
@@ -42,8 +41,6 @@ from tests.attack.replacedkinds import (
     Catalog,
     Declared,
     declare,
-    declared_generations,
-    generations,
     group_versions,
     groups_of,
     shown,
@@ -54,7 +51,6 @@ from tests.unit.server.generations import Place, new
 
 NAMES = ("a", "b", "c")
 TABLE = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
-AGGREGATED = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 CHANGES = ("put", "put", "put", "put", "drop", "drop", "reorder", "fail")
 USES = (
@@ -72,31 +68,6 @@ USES = (
 )
 TURNS = 30
 """Steps of the clock in which everything that need not be let go by a test is over."""
-
-
-class DiskClock(Clock):
-    """A clock that waits for the disk of a store at each step."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.advance(1_700_000_000)
-        self._readers: list[Any] = []
-
-    def addReader(self, reader: Any) -> None:  # noqa: N802 - of IReactorFDSet
-        """See IReactorFDSet."""
-        self._readers.append(reader)
-
-    def removeReader(self, reader: Any) -> None:  # noqa: N802 - of IReactorFDSet
-        """See IReactorFDSet."""
-        self._readers.remove(reader)
-
-    def advance(self, amount: float) -> None:
-        """Also let what the disk has done return."""
-        super().advance(amount)
-        for reader in tuple(getattr(self, "_readers", ())):
-            while reader in self._readers and reader._done is not None:
-                assert select.select([reader.fileno()], [], [], 10)[0], "the disk does not answer"
-                reader.doRead()
 
 
 @dataclass
@@ -176,7 +147,7 @@ class Replacements(RuleBasedStateMachine):
             while self.writes:
                 self._let_write(0)
             self.everything()
-            self.documents()
+            self._documents()
             self.watches_are_right()
             self.place.stop()
         self.directory.cleanup()
@@ -314,7 +285,7 @@ class Replacements(RuleBasedStateMachine):
         elif "watch" in what:
             self._watch(slot, version, table=what == "table watch")
         elif what == "documents":
-            self.documents()
+            self._documents()
         elif what == "past":
             self._read_past(slot, name)
         else:
@@ -483,53 +454,9 @@ class Replacements(RuleBasedStateMachine):
 
     # -- documents
 
-    def documents(self) -> None:
-        """All documents are of one catalogue, and each names the generations that are served, and no others."""
+    def _documents(self) -> None:
         self._count("documents")
-        text = self._text
-        served = self.served
-        core = {each for each in served if not SLOTS[each].group}
-        named = {name: kind for name, kind in served.items() if name not in core}
-        everything = declared_generations(served.values())
-        assert generations(text("/openapi/v2")) == everything
-        assert generations(text("/apis", AGGREGATED)) == declared_generations(named.values())
-        assert bool(core) == (self.place.request("GET", "/api").status == 200)
-        if core:
-            assert generations(text("/api", AGGREGATED)) == declared_generations(served[each] for each in core)
-        of_versions = {
-            (SLOTS[name].group, version): {
-                each.generation
-                for slot, each in served.items()
-                if SLOTS[slot].group == SLOTS[name].group and version in each.versions
-            }
-            for name, kind in served.items()
-            for version in kind.versions
-        }
-        roots = {key: f"apis/{key[0]}/{key[1]}" if key[0] else f"api/{key[1]}" for key in of_versions}
-        index = json.loads(text("/openapi/v3"))["paths"]
-        assert set(index) == set(roots.values())
-        paths = {f"/{root}" for root in roots.values()} | {f"/openapi/v3/{root}" for root in roots.values()}
-        listed = json.loads(text("/"))["paths"]
-        assert paths <= set(listed)
-        assert [path for path in listed if "example.com/" in path] == sorted(
-            path for path in paths if "example.com" in path
-        )
-        for key, root in roots.items():
-            assert generations(text(f"/{root}")) == of_versions[key]
-            url = index[root]["serverRelativeURL"]
-            answer = self.place.request("GET", f"/openapi/v3/{root}", {"hash": url.partition("hash=")[2]})
-            assert answer.headers["cache-control"] == "public, immutable"  # the index names the document as it is
-            assert generations(answer.body.decode()) == of_versions[key]
-        groups = {
-            group["name"]: [each["version"] for each in group["versions"]]
-            for group in json.loads(text("/apis"))["groups"]
-        }
-        assert groups == {group: sorted(v for g, v in roots if g == group)[::-1] for group, _ in roots if group}
-
-    def _text(self, path: str, headers: Mapping[str, str] | None = None) -> str:
-        answer = self.place.request("GET", path, headers=headers)
-        assert answer.status == 200, (path, answer)
-        return answer.body.decode()
+        check_documents(self.place, self.served)
 
     def _same_documents(self, before: Catalog, made: Mapping[str, Any]) -> None:
         """Documents whose kinds have stayed must be the same objects."""

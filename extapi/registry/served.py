@@ -218,10 +218,14 @@ class ServedKind:
 
         Raises:
             Unfit: Its fields do not fit their types.
-            InternalError: The author's conversion failed.
+            InternalError: The author's conversion failed, or it is stored in a version that came after the request.
         """
         obj: Obj = decode_stored(value)
         stored_in = _version_of(obj)
+        if stored_in not in self.versions:
+            raise InternalError.because(
+                f"the object is stored in version {stored_in}, which is newer than this request"
+            )
         self.prune_and_default(obj, stored_in)
         if stored_in != version:
             obj = self._converted(obj, stored_in, version)

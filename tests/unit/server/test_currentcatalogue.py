@@ -168,6 +168,19 @@ def test_a_request_that_began_before_reads_what_is_written_after(place: Place) -
     assert (found["spec"], found["metadata"]["labels"]) == ({"size": 7, "gen2": 2}, {"new": "yes"})
 
 
+def test_a_request_cannot_read_a_version_that_came_after_it(place: Place) -> None:
+    """A client that tries again gets the object: that is another request. kube-apiserver has no better answer either."""
+    place.create(ALPHAS, "one")
+    place.plugin.hold = True
+    written = place.send("PATCH", f"{ALPHAS}/one", {}, MERGE, {"spec": {"size": 7}})
+    place.replace(Group(A, kind("Alpha", 2, versions=("v1", "v2"), storage="v2")))
+    assert place.request("PATCH", f"{ALPHAS}/one", {}, MERGE, {"spec": {"size": 8}}).status == 200
+    place.plugin.release()
+    place.advance(0.1)
+    assert (written[0].status, written[0].json()["reason"]) == (500, "InternalError")
+    assert place.specs(ALPHAS) == {"one": {"size": 8, "gen2": 2}}
+
+
 def test_a_write_of_a_kind_that_goes_meanwhile_is_stored(place: Place) -> None:
     place.plugin.hold = True
     written = place.send("POST", ALPHAS, body=new(ALPHAS, "one"))

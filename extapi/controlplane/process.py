@@ -136,6 +136,7 @@ class ControlPlaneProcess:
             front=self._aggregator.front,
             pool=reactor.getThreadPool(),
         )
+        server.observers.append(self._aggregator.own_changed)
         self._serving = Serving(
             server,
             reactor,

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 from extapi.api.definition import Api
 from extapi.manifests.settings import ManifestSettings
 from extapi.registry.served import ServedKind
-from extapi.server.installation import Installation
+from extapi.server.installation import install
 from extapi.storage.memory import MemoryBackend
 from extapi.watch.cacher import Cacher
 
@@ -71,15 +71,16 @@ def served_verbs(api: Api) -> dict[str, dict[str, frozenset[str]]]:
         ValueError: The API cannot be served; the message says why.
     """
     clock: Any = Clock()
-    installation = Installation(Cacher(MemoryBackend(clock), clock), clock, Random(0))  # noqa: S311 - generates names only, and none here
+    cacher = Cacher(MemoryBackend(clock), clock)
     found: dict[str, dict[str, frozenset[str]]] = {}
     for group in api.groups:
         for kind in group.kinds:
-            installation.add(ServedKind(kind, group.name))
-    for (name, _, plural, subresource), endpoint in installation.endpoints.items():
-        resource = f"{plural}/{subresource}" if subresource else plural
-        verbs = found.setdefault(name, {})
-        verbs[resource] = verbs.get(resource, frozenset()) | frozenset(endpoint.verbs)
+            served = ServedKind(kind, group.name)
+            cache = None if served.virtual else cacher.add(served.layout, served)
+            for (name, _, plural, subresource), endpoint in install(served, cache, clock, Random(0)).items():  # noqa: S311 - generates names only, and none here
+                resource = f"{plural}/{subresource}" if subresource else plural
+                verbs = found.setdefault(name, {})
+                verbs[resource] = verbs.get(resource, frozenset()) | frozenset(endpoint.verbs)
     return found
 
 

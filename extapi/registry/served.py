@@ -235,7 +235,7 @@ class ServedKind:
 
         Raises:
             Unfit: Its fields do not fit their types.
-            InternalError: The author's conversion failed.
+            InternalError: The author's conversion failed, or it is stored in a version that came after the request.
         """
         return self.shown(decode_stored(value), version)
 
@@ -244,9 +244,9 @@ class ServedKind:
 
         Raises:
             Unfit: Its fields do not fit their types.
-            InternalError: The author's conversion failed.
+            InternalError: The author's conversion failed, or the object is stored in a version that came after the request.
         """
-        stored_in = _version_of(stored)
+        stored_in = self._stored_version(stored)
         self.prune_and_default(stored, stored_in)
         if stored_in == version:
             return stored
@@ -293,8 +293,19 @@ class ServedKind:
     def _opened(self, value: bytes) -> Obj:
         """A stored object, pruned and defaulted in the version in which it is stored."""
         obj: Obj = decode_stored(value)
-        self.prune_and_default(obj, _version_of(obj))
+        self.prune_and_default(obj, self._stored_version(obj))
         return obj
+
+    def _stored_version(self, obj: Obj) -> str:
+        """The version in which an object is stored.
+
+        Raises:
+            InternalError: The version came after the request.
+        """
+        version = _version_of(obj)
+        if version not in self.versions:
+            raise InternalError.because(f"the object is stored in version {version}, which is newer than this request")
+        return version
 
     def _finish_converted(self, obj: Obj, version: str) -> None:
         self.check(obj, f"the conversion to {version}")

@@ -32,6 +32,11 @@ class SharedKind(ServedKind):
         for version in self.versions.values():
             version.representation = version.api_version
 
+    @property
+    def base(self) -> ServedKind:
+        """The kind that it is stored as."""
+        return self._base
+
     def is_stored_as(self, version: str) -> bool:
         """See :class:`ServedKind`. No version is."""
         del version

@@ -6,8 +6,8 @@ Never a redirect: kube-apiserver turns one into 502, so a stale ``?hash=`` gets 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,7 +17,40 @@ from extapi.codec.strictjson import encode
 from extapi.http.request import Request
 from extapi.http.response import PIECE, Response
 
+D = TypeVar("D")
+
+MadeDocuments = Mapping[str, tuple[tuple[object, ...], Any]]
+"""Documents by path and format, each with what it was made from."""
+
 _CACHED = (("Cache-Control", "public"),)
+
+
+class DocumentMaker:
+    """Makes the documents of a catalogue, except those that the one before has already.
+
+    Args:
+        before: What the one before has made.
+    """
+
+    def __init__(self, before: MadeDocuments) -> None:
+        self._before = before
+        self.made: dict[str, tuple[tuple[object, ...], Any]] = {}
+        """What this one has; not of ``before`` what is not wanted any more."""
+
+    def make(self, where: str, sources: tuple[object, ...], make: Callable[[], D]) -> D:
+        """A document: the one before, if there is one that was made from equal ``sources``.
+
+        Args:
+            where: Its path, and its format if the path has several.
+            sources: All that it depends on. A compiled kind is equal only to itself.
+            make: Makes it.
+        """
+        found = self._before.get(where)
+        if found is None or found[0] != sources:
+            found = (sources, make())
+        self.made[where] = found
+        document: D = found[1]
+        return document
 
 
 class Document:
@@ -71,10 +104,18 @@ class Document:
 
 
 class SwaggerDocument:
-    """OpenAPI v2, in JSON and in protobuf; kubectl reads only the latter, which is encoded on first use."""
+    """OpenAPI v2, in JSON and in protobuf.
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        self._json = Document(content)
+    Each is made on first use: it is of all kinds together, the largest document by far, and most clients read v3. kubectl
+    reads the protobuf only.
+
+    Args:
+        make: Makes the document.
+    """
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        self._source: Callable[[], Mapping[str, Any]] | Document = make
+        """The JSON, once it is made; what it is made from is not kept."""
         self._protobuf: Document | None = None
 
     def response(self, request: Request) -> Response:
@@ -85,12 +126,17 @@ class SwaggerDocument:
         """
         content_type = negotiate_openapi(request.header("accept"), protobuf=True)
         if content_type != SWAGGER_PROTOBUF:
-            return self._json.response(request, content_type, etag=True)
+            return self._json().response(request, content_type, etag=True)
         if self._protobuf is None:
             from extapi.schema.openapi.protobuf import encode_v2  # noqa: PLC0415 - only loaded where used
 
-            self._protobuf = Document(encode_v2(msgspec.json.decode(self._json.body)))
+            self._protobuf = Document(encode_v2(msgspec.json.decode(self._json().body)))
         return self._protobuf.response(request, content_type, etag=True)
+
+    def _json(self) -> Document:
+        if not isinstance(self._source, Document):
+            self._source = Document(self._source())
+        return self._source
 
 
 def groups_response(request: Request, plain: Document, aggregated: Mapping[str, Document]) -> Response:

@@ -16,6 +16,7 @@ from extapi.registry.base import (
     ResourceUpdater,
     ResourceWatcher,
 )
+from extapi.registry.served import ServedKind
 from extapi.verbs.create import create
 from extapi.verbs.delete import delete
 from extapi.verbs.deletecollection import deletecollection
@@ -69,7 +70,26 @@ class Endpoint:
 
 
 Endpoints = Mapping[tuple[str, str, str, str], Endpoint]
-"""All endpoints of a server, by group, version, plural and subresource."""
+"""Endpoints by group, version, plural and subresource."""
+
+
+class InstalledKinds:
+    """Kinds with their endpoints, in order.
+
+    Args:
+        endpoints: The endpoints of each kind.
+    """
+
+    def __init__(self, endpoints: Mapping[ServedKind, Endpoints]) -> None:
+        self.endpoints = endpoints
+        self._served: dict[tuple[str, str], list[ServedKind]] = {}
+        for kind in endpoints:
+            for version in kind.kind.served_versions():
+                self._served.setdefault((kind.group, version), []).append(kind)
+
+    def served(self, group: str, version: str) -> list[ServedKind]:
+        """The kinds of a group that are served in a version."""
+        return self._served.get((group, version), [])
 
 
 def endpoint(

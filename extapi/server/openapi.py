@@ -1,9 +1,11 @@
-"""The OpenAPI documents of a server, v2 and v3, made once at start and served with ETags (behaviour C18-C20, D14-D16)."""
+"""The OpenAPI documents of a server, v2 and v3, made with the catalogue and served with ETags (behaviour C18-C20, D14-D16)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from email.utils import formatdate
+from functools import partial
+from typing import Any
 
 from extapi.api.definition import Group
 from extapi.codec.negotiation import negotiate_openapi
@@ -14,36 +16,39 @@ from extapi.registry.virtual import subresource_kind
 from extapi.schema.openapi.document import openapi_v2, openapi_v3
 from extapi.schema.openapi.meta import AUTOSCALING
 from extapi.schema.openapi.model import PATCH_TYPES, ResourceModel, SubresourceModel, TypeModel
-from extapi.server.documents import Document, SwaggerDocument
-from extapi.server.endpoints import Endpoint, Endpoints
+from extapi.server.documents import Document, DocumentMaker, SwaggerDocument
+from extapi.server.endpoints import Endpoint, Endpoints, InstalledKinds
 
 IMMUTABLE = 365 * 24 * 3600
 """Seconds for which clients may cache a document that they request by its hash."""
 
 
 class OpenAPIDocuments:
-    """All OpenAPI documents of a server."""
+    """All OpenAPI documents of a server.
 
-    def __init__(self, groups: Sequence[Group], kinds: Sequence[ServedKind], endpoints: Endpoints) -> None:
-        published = [
-            _published(kind, kind.versions[name], endpoints) for kind in kinds for name in kind.kind.served_versions()
-        ]
-        self._v2 = SwaggerDocument(openapi_v2(published))
-        self._v3 = {
-            f"apis/{group.name}/{version}" if group.name else f"api/{version}": Document(
-                openapi_v3(group.name, version, [r for r in published if (r.group, r.version) == (group.name, version)])
-            )
-            for group in groups
-            for version in group.versions_by_priority()
-        }
-        self._index = Document(
-            {
-                "paths": {
-                    path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={document.etag.strip(chr(34))}"}
-                    for path, document in self._v3.items()
-                }
-            }
+    Args:
+        groups: The groups.
+        installed: Their kinds, with their endpoints.
+        maker: Makes the documents.
+    """
+
+    def __init__(self, groups: Sequence[Group], installed: InstalledKinds, maker: DocumentMaker) -> None:
+        published = [(kind, version) for kind in installed.endpoints for version in kind.kind.served_versions()]
+        self._v2 = maker.make(
+            "/openapi/v2",
+            tuple(published),
+            lambda: SwaggerDocument(lambda: openapi_v2(_models(published, installed))),
         )
+        self._v3 = {}
+        for group in groups:
+            for version in group.versions_by_priority():
+                path = f"apis/{group.name}/{version}" if group.name else f"api/{version}"
+                kinds = installed.served(group.name, version)
+                self._v3[path] = maker.make(
+                    f"/openapi/v3/{path}", tuple(kinds), partial(_v3_document, group.name, version, kinds, installed)
+                )
+        etags = {path: document.etag.strip('"') for path, document in self._v3.items()}
+        self._index = maker.make("/openapi/v3", tuple(etags.items()), lambda: Document(_index(etags)))
 
     def paths(self) -> list[str]:
         """The paths to list at ``/``."""
@@ -64,6 +69,18 @@ class OpenAPIDocuments:
             until = formatdate(request.received + IMMUTABLE, usegmt=True)
             return _json(request, document, ("Cache-Control", "public, immutable"), ("Expires", until))
         return _json(request, document)
+
+
+def _v3_document(group: str, version: str, kinds: Sequence[ServedKind], installed: InstalledKinds) -> Document:
+    return Document(openapi_v3(group, version, _models([(kind, version) for kind in kinds], installed)))
+
+
+def _models(published: Iterable[tuple[ServedKind, str]], installed: InstalledKinds) -> list[ResourceModel]:
+    return [_published(kind, kind.versions[version], installed.endpoints[kind]) for kind, version in published]
+
+
+def _index(etags: Mapping[str, str]) -> dict[str, Any]:
+    return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={etag}"} for path, etag in etags.items()}}
 
 
 def _json(request: Request, document: Document, *headers: tuple[str, str]) -> Response:

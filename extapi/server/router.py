@@ -1,6 +1,7 @@
 """Stage 5 begins: which code handles an authorized request (behaviour C1-C9, C21, B1).
 
-Paths of resources lead to a verb of an endpoint, other paths to discovery, OpenAPI, health and version.
+Paths of resources lead to a verb of an endpoint, other paths to discovery, OpenAPI, health and version. What is served may be
+replaced at any time; a request ends on the catalogue with which it began.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from extapi.errors import ApiError, BadRequest, MethodNotAllowed, NotFound
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.registry.base import RequestScope
+from extapi.server.catalogue import Catalogue
+from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.discovery import DiscoveryDocuments, core_document
 from extapi.server.documents import groups_response, plain_response
-from extapi.server.endpoints import Endpoint, Endpoints
+from extapi.server.endpoints import Endpoint
 from extapi.server.health import Health
-from extapi.server.openapi import OpenAPIDocuments
 from extapi.verbs.request import ResourceRequest
 
 READ_METHODS = frozenset({"GET", "HEAD"})
@@ -35,30 +37,12 @@ SINGLE = frozenset({"get", "update", "patch", "delete"})
 class Router:
     """Handles every request that is authorized."""
 
-    def __init__(
-        self,
-        *,
-        endpoints: Endpoints,
-        discovery: DiscoveryDocuments,
-        openapi: OpenAPIDocuments,
-        health: Health,
-        chain: AdmissionChain,
-        clock: Clock,
-    ) -> None:
-        self._endpoints = endpoints
-        self._discovery = discovery
-        self._openapi = openapi
+    def __init__(self, served: CurrentCatalogue, *, health: Health, chain: AdmissionChain, clock: Clock) -> None:
+        self._served = served
         self._health = health
         self._version = encode_pretty(version_info())
         self._chain = chain
         self._clock = clock
-        groups = [f"/apis/{name}" for name in discovery.group]
-        versions = [f"/apis/{group}/{version}" for group, version in discovery.versions if group]
-        core = ["/api", *(f"/api/{version}" for version in discovery.core_versions)] if discovery.core_versions else []
-        # Unknown paths below these are 404 with a Status, all others 404 with the list of paths (behaviour C2, C4).
-        self._roots = ("/api/", "/apis/") if core else ("/apis/",)
-        paths = [*core, "/apis", *groups, *versions, "/version", *health.paths(), *openapi.paths()]
-        self._index = encode_pretty({"paths": sorted(paths)})
 
     async def __call__(self, request: Request) -> Response:
         """The response.
@@ -68,16 +52,16 @@ class Router:
             MethodNotAllowed: The path has no such verb.
             ApiError: What the verb raises.
         """
+        catalogue = self._served.catalogue
         if request.info.is_resource:
-            return await self._resource(request)
-        return self._path(request, request.info.path)
+            return await self._resource(request, catalogue)
+        return self._path(request, catalogue)
 
-    async def _resource(self, request: Request) -> Response:
+    async def _resource(self, request: Request, catalogue: Catalogue) -> Response:
         info = request.info
-        endpoint = self._endpoints.get((info.group, info.version, info.resource, info.subresource))
-        main = endpoint or (
-            self._endpoints.get((info.group, info.version, info.resource, "")) if info.subresource else None
-        )
+        endpoints = catalogue.endpoints
+        endpoint = endpoints.get((info.group, info.version, info.resource, info.subresource))
+        main = endpoint or (endpoints.get((info.group, info.version, info.resource, "")) if info.subresource else None)
         if main is None or info.prefix != ("apis" if info.group else "api"):
             raise NotFound.path()
         resource = main.resource
@@ -109,38 +93,41 @@ class Router:
         )
         return await verb(resource_request)  # type: ignore[no-any-return]
 
-    def _path(self, request: Request, path: str) -> Response:
-        found = self._document(request, path.rstrip("/") or "/")
+    def _path(self, request: Request, catalogue: Catalogue) -> Response:
+        path = request.info.path
+        found = self._document(request, path.rstrip("/") or "/", catalogue)
         if found is None:
-            if path.startswith(self._roots):
+            if path.startswith(catalogue.roots):
                 raise NotFound.path()
-            return Response(404, [("Content-Type", "application/json")], self._index)
+            return Response(404, [("Content-Type", "application/json")], catalogue.index)
         if request.method not in READ_METHODS or (request.method == "HEAD" and path.rstrip("/") == "/version"):
             raise MethodNotAllowed.on_path()  # kube-apiserver has HEAD for its documents, but not for the version
         return found
 
-    def _document(self, request: Request, path: str) -> Response | None:
+    def _document(self, request: Request, path: str, catalogue: Catalogue) -> Response | None:
+        discovery = catalogue.discovery
         if path in {"/", "/index.html"}:
-            return Response(200, [("Content-Type", "application/json")], self._index)
+            return Response(200, [("Content-Type", "application/json")], catalogue.index)
         if path == "/version":
             return Response(200, [("Content-Type", "application/json")], self._version)
         if path == "/apis":
-            return groups_response(request, self._discovery.groups, self._discovery.aggregated)
-        if path == "/api" and self._discovery.core_versions:
-            unaggregated = core_document(self._discovery.core_versions, request.header("host"))
-            return groups_response(request, unaggregated, self._discovery.core_aggregated)
+            return groups_response(request, discovery.groups, discovery.aggregated)
+        if path == "/api" and discovery.core_versions:
+            unaggregated = core_document(discovery.core_versions, request.header("host"))
+            return groups_response(request, unaggregated, discovery.core_aggregated)
         if path.startswith("/apis/"):
             group, _, version = path.removeprefix("/apis/").partition("/")
-            return self._legacy(request, group, version) if group else None
+            return _legacy(request, discovery, group, version) if group else None
         if path.startswith("/api/"):
-            return self._legacy(request, "", path.removeprefix("/api/"))
+            return _legacy(request, discovery, "", path.removeprefix("/api/"))
         return self._health.answer(request, path) or (
-            self._openapi.answer(request, path) if path.startswith("/openapi/") else None
+            catalogue.openapi.answer(request, path) if path.startswith("/openapi/") else None
         )
 
-    def _legacy(self, request: Request, group: str, version: str) -> Response | None:
-        document = self._discovery.versions.get((group, version)) if version else self._discovery.group.get(group)
-        return None if document is None else plain_response(request, document)
+
+def _legacy(request: Request, discovery: DiscoveryDocuments, group: str, version: str) -> Response | None:
+    document = discovery.versions.get((group, version)) if version else discovery.group.get(group)
+    return None if document is None else plain_response(request, document)
 
 
 def _refused(endpoint: Endpoint, verb: str, *, whole: bool) -> ApiError:

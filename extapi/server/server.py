@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from extapi.admission.chain import AdmissionChain
-from extapi.api.definition import Api
+from extapi.api.definition import Api, Group
 from extapi.api.user import User
 from extapi.authentication.authenticator import Authenticator
 from extapi.authentication.loopback import APISERVER
@@ -20,18 +20,13 @@ from extapi.authorization.authorizer import Authorizer
 from extapi.client.kube import Client
 from extapi.http.response import Handler
 from extapi.listener.state import Describe
-from extapi.registry.kinds import serve_kinds
-from extapi.registry.shared import SharedKind
-from extapi.registry.storedversions import check_stored_versions
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.context import Context
 from extapi.server.controllers import Controllers
-from extapi.server.discovery import DiscoveryDocuments
+from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.health import Health, NamedCheck
-from extapi.server.installation import Installation
 from extapi.server.loopback import LoopbackTransport
-from extapi.server.openapi import OpenAPIDocuments
 from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
@@ -97,21 +92,16 @@ class Server:
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
         self._cacher = Cacher(backend, reactor)
         self._compactor = Compactor(backend, reactor)
-        self._kinds = serve_kinds(api)
         self._admission = AdmissionChain([*builtin, *api.admission])
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
-        installation = Installation(self._cacher, reactor, self._random)
-        for kind in self._kinds:
-            installation.add(kind)
-        router = Router(
-            endpoints=installation.endpoints,
-            discovery=DiscoveryDocuments(api.groups, installation.endpoints),
-            openapi=OpenAPIDocuments(api.groups, self._kinds, installation.endpoints),
-            health=Health([*self._checks(store_check), *checks], log_health),
-            chain=self._admission,
-            clock=reactor,
+        health = Health([*self._checks(store_check), *checks], log_health)
+        self._served = CurrentCatalogue(
+            api, backend, self._cacher, clock=reactor, random=self._random, further=("/version", *health.paths())
         )
+        self.observers = self._served.observers
+        """Called after each :meth:`replace`."""
+        router = Router(self._served, health=health, chain=self._admission, clock=reactor)
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
             authenticator=authenticator,
@@ -140,18 +130,32 @@ class Server:
             UnknownStoredVersion: The store has objects in a version that the API does not know.
             Exception: What the store or a plugin raises.
         """
-        for kind in self._kinds:
-            if not kind.virtual and not isinstance(kind, SharedKind):
-                await check_stored_versions(self._backend, kind)
-        await self._cacher.start()
+        await self._served.start()
         self._compactor.start()
         await self._admission.start(self.context)
         self._controllers.start()
+
+    async def replace(self, groups: Sequence[Group]) -> None:
+        """Serve other groups from now on; see :meth:`extapi.server.currentcatalogue.CurrentCatalogue.replace`.
+
+        Plugins and controllers stay as they are.
+
+        Args:
+            groups: All groups, also those that stay.
+
+        Raises:
+            DeclarationError: They cannot be served.
+            RuntimeError: The server has not been started.
+            UnknownStoredVersion: Objects are stored in a version that a kind does not have.
+            Unavailable: The store cannot be read, or is too slow, or the server stops.
+        """
+        await self._served.replace(groups)
 
     async def stop(self) -> None:
         """Stop controllers and watches, then close the store."""
         self._controllers.stop()
         self._reauthorization.stop()
+        self._served.stop()
         await self._compactor.stop()
         await self._cacher.stop()
         await self._backend.close()

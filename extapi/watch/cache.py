@@ -69,6 +69,11 @@ class ResourceCache:
         self.expect = self._expected.add
         """Announces a commit: see :meth:`~extapi.watch.expected.ExpectedCommits.add`. One that fails is forgotten."""
 
+    @property
+    def prefix(self) -> bytes:
+        """The prefix of its objects' keys."""
+        return self._layout.prefix
+
     def share(self, versions: Iterable[str], projector: Projector) -> None:
         """Serve the objects in further versions, those of another kind that is stored here; ``projector`` makes them."""
         self._source.share(versions, projector)

@@ -1,16 +1,19 @@
-"""The only reader of the store's log: fills the caches of all resources, then passes each commit to the cache it concerns.
+"""The only reader of the store's log: fills the caches of all resources, then passes each commit to the caches it concerns.
 
-When the log breaks off, it starts over: running watches end, and reads are told to retry (behaviour F18, E35). Must not
-know what an object is.
+When the log breaks off, it starts over: running watches end, and reads are told to retry (behaviour F18, E35). Caches may come
+and go while the others are served. Must not know what an object is.
 """
 
 from __future__ import annotations
+
+from itertools import chain
+from weakref import WeakSet
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
 from extapi.clock import Clock, sleep
-from extapi.storage.base import Backend, Batch, Compacted, Future, KeyValue, Tail, Unavailable
+from extapi.storage.base import Backend, Batch, Compacted, Future, KeyValue, LogEvent, Tail, Unavailable
 from extapi.storage.keys import KeyLayout, resource_prefix_of
 from extapi.watch.cache import CacheSettings, ResourceCache
 from extapi.watch.cachedobject import CacheSource, Projector
@@ -23,6 +26,10 @@ _TURN = 5000
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 10.0
 """Seconds before the next attempt after the log broke off; doubled with each attempt, from the first to the longest."""
+_ATTEMPTS = 5
+"""How often a cache that comes later is filled before that counts as failed."""
+_MOST_WAITING = 10_000
+"""Commits that may wait for a cache that is being filled; one more, and it is filled again."""
 
 
 class Cacher:
@@ -35,7 +42,12 @@ class Cacher:
         self._clock = reactor
         self._settings = settings or CacheSettings()
         self._position = Position(backend, reactor)
-        self._caches: dict[bytes, ResourceCache] = {}
+        self._caches: dict[bytes, tuple[ResourceCache, ...]] = {}
+        """By prefix. There are two for one while the second is to replace the first."""
+        self._waiting: dict[ResourceCache, list[LogEvent]] = {}
+        """Caches that are being filled after the start, with the commits that arrive meanwhile."""
+        self._removed: WeakSet[ResourceCache] = WeakSet()
+        """They follow the log for as long as a request that began before holds them."""
         self._tail: Tail | None = None
         self._running: Deferred[None] | None = None
         self._stopping = False
@@ -52,23 +64,78 @@ class Cacher:
         return self._position.revision
 
     def add(self, layout: KeyLayout, projector: Projector) -> ResourceCache:
-        """Create the cache of a resource, before the start.
+        """Create the cache of a resource. After the start it has to be filled, with :meth:`fill`, before it is read.
 
         Raises:
-            ValueError: The resource has a cache, or the cacher has been started.
+            ValueError: Before the start: the resource has a cache.
         """
-        if layout.prefix in self._caches:
-            raise ValueError(f"the resource has a cache already: {layout.prefix!r}")
-        if self._running is not None:
-            raise ValueError("resources are added before the start")
-        cache = self._caches[layout.prefix] = ResourceCache(
+        cache = ResourceCache(
             CacheSource(layout, projector),
             backend=self._backend,
             position=self._position,
             clock=self._clock,
             settings=self._settings,
         )
+        if self._running is None:
+            if layout.prefix in self._caches:
+                raise ValueError(f"the resource has a cache already: {layout.prefix!r}")
+            self._follow_with(cache)
         return cache
+
+    async def fill(self, cache: ResourceCache) -> None:
+        """Fill a cache that was added after the start; from then on it follows the log.
+
+        Other caches are read and watched meanwhile, also one of the same resource.
+
+        Raises:
+            Unavailable: The store cannot be read, or its log broke off again and again.
+            Exception: What the store raises otherwise.
+        """
+        pause = _FIRST_PAUSE
+        for _ in range(_ATTEMPTS):
+            if self.ready and await self._filled(cache):
+                return
+            await sleep(self._clock, pause)
+            pause *= 2
+        raise Unavailable("the log of the store broke off while a cache was filled")
+
+    async def _filled(self, cache: ResourceCache) -> bool:
+        """Fill a cache with what the others are complete up to, then with what they get meanwhile; whether that succeeded."""
+        at = self._position.revision
+        waiting: list[LogEvent] = []
+        self._waiting[cache] = waiting
+        try:
+            entries = await self._read(cache.prefix, at)
+            if self._waiting.get(cache) is not waiting:
+                return False  # the log broke off, or is too fast
+            cache.fill(entries, at)
+            for change in waiting:
+                cache.apply(change)
+            self._follow_with(cache)
+        except Compacted:
+            return False
+        finally:
+            self._waiting.pop(cache, None)
+        return True
+
+    def remove(self, cache: ResourceCache) -> None:
+        """End the watches of a cache cleanly, and let it go once no request uses it any more.
+
+        Until then it follows the log, so that requests which began with it end as they would have.
+        """
+        followed = self._caches.get(cache.prefix, ())
+        if cache in followed:
+            self._removed.add(cache)
+            self._caches[cache.prefix] = tuple(other for other in followed if other is not cache)
+            if not self._caches[cache.prefix]:
+                del self._caches[cache.prefix]
+        cache.end_watches(closed=True)
+
+    def _follow_with(self, cache: ResourceCache) -> None:
+        self._caches[cache.prefix] = (*self._caches.get(cache.prefix, ()), cache)
+
+    def _all(self) -> list[ResourceCache]:
+        return [*chain.from_iterable(self._caches.values()), *self._removed]
 
     async def start(self) -> None:
         """Fill the caches and follow the log; return once they are complete. Retries until it succeeds or is stopped."""
@@ -82,7 +149,7 @@ class Cacher:
         """End all watches cleanly and stop following the log. Later reads raise TooManyRequests."""
         self._stopping = True
         self._position.mark_unready()
-        for cache in self._caches.values():
+        for cache in self._all():
             cache.end_watches(closed=True)
         if self._tail is not None:
             self._tail.close()
@@ -124,24 +191,28 @@ class Cacher:
         tail, self._tail = self._tail, None
         if tail is not None:
             tail.close()
-        for cache in self._caches.values():
+        self._waiting.clear()
+        for cache in self._all():
             cache.end_watches()
 
     async def _fill(self) -> None:
         """Read every resource as it was at the oldest revision, so that watches can resume from there."""
         at = await self._backend.oldest()
-        for prefix, cache in self._caches.items():
-            entries: list[KeyValue] = []
-            after = b""
-            while True:
-                page = await self._backend.page(prefix, at=at, after=after, limit=_PAGE)
-                entries.extend(page.entries)
-                if not page.more:
-                    break
-                after = page.entries[-1].key
-                await sleep(self._clock, 0)
-            cache.fill(entries, at)
+        for cache in self._all():
+            cache.fill(await self._read(cache.prefix, at), at)
         self._position.revision = at
+
+    async def _read(self, prefix: bytes, at: int) -> list[KeyValue]:
+        """What the store has under a prefix, as of a revision."""
+        entries: list[KeyValue] = []
+        after = b""
+        while True:
+            page = await self._backend.page(prefix, at=at, after=after, limit=_PAGE)
+            entries.extend(page.entries)
+            if not page.more:
+                return entries
+            after = page.entries[-1].key
+            await sleep(self._clock, 0)
 
     async def _follow(self) -> None:
         """Read the log from there; the caches are ready once they reach the revision that is current now."""
@@ -159,10 +230,24 @@ class Cacher:
 
     def _dispatch(self, batch: Batch) -> None:
         """Pass changes to their caches. Keys of no known resource are ignored: other processes may share the store."""
+        aside = bool(self._waiting or self._removed)
         for change in batch.changes:
-            cache = self._caches.get(resource_prefix_of(change.key))
-            if cache is not None:
+            prefix = resource_prefix_of(change.key)
+            for cache in self._caches.get(prefix, ()):
                 cache.apply(change)
+            if aside:
+                self._dispatch_aside(prefix, change)
+
+    def _dispatch_aside(self, prefix: bytes, change: LogEvent) -> None:
+        """Pass a change to caches that come or go."""
+        for cache in tuple(self._removed):
+            if cache.prefix == prefix:
+                cache.apply(change)
+        for cache, waiting in tuple(self._waiting.items()):
+            if cache.prefix == prefix:
+                waiting.append(change)
+                if len(waiting) > _MOST_WAITING:
+                    del self._waiting[cache]
 
     def _reached(self, revision: int, current: int) -> None:
         """The caches are complete up to ``revision``."""

@@ -306,6 +306,11 @@ class Aggregator:
         self._discovery.forget()
         self._openapi.forget()
 
+    def own_changed(self) -> None:
+        """The control plane serves other groups: give this to :attr:`extapi.server.server.Server.observers`."""
+        self._discovery.forget_own()
+        self._openapi.forget_own()
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         running = Deferred.fromCoroutine(work)
         running.addErrback(lambda failure: self._log.failure("the aggregator failed", failure))

@@ -54,6 +54,11 @@ class MergedDiscovery:
         """Something has changed: merge again."""
         self._made.clear()
 
+    def forget_own(self) -> None:
+        """The control plane serves other groups: read its documents again, too."""
+        self._own_groups = None
+        self.forget()
+
     async def has_core(self) -> bool:
         """Whether the control plane serves the core group."""
         try:

@@ -64,6 +64,11 @@ class MergedOpenAPI:
         """Something has changed: merge again."""
         self._merged = self._listed = None
 
+    def forget_own(self) -> None:
+        """The control plane serves other groups: read its documents again, too."""
+        self._own_index = None
+        self.forget()
+
     def served(self, path: str) -> Remote | None:
         """The other server whose OpenAPI v3 document is at this path, if there is one."""
         if not path.startswith(V3 + "apis/"):
@@ -138,7 +143,7 @@ class MergedOpenAPI:
             if packed is not None:
                 merge(merged, isal_zlib.decompress(packed))
         document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return SwaggerDocument({**document_, **msgspec.structs.asdict(merged)})
+        return SwaggerDocument(lambda: {**document_, **msgspec.structs.asdict(merged)})
 
 
 def part_of(body: bytes, service: APIServiceInfo) -> MergedSwagger:

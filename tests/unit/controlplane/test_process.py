@@ -18,8 +18,14 @@ from typing import Any
 
 import pytest
 
+from extapi import Group
+from extapi.client.kube import Client
+from extapi.controlplane.options import ControlPlaneOptions
+from extapi.controlplane.process import ControlPlaneProcess
 from extapi.dev import certificates, ports
 from extapi.dev.certificates import Certificates, Identities
+from extapi.privatereactor import drive, private_reactor
+from tests.unit.server.generations import kind
 
 IDENTITIES = Identities(extension_user="extension", extension_groups=(), extension_hosts=("localhost",))
 
@@ -233,3 +239,50 @@ def test_one_authority_for_users_and_front_proxies_needs_names(keys: Certificate
     assert result.returncode == 1
     (error,) = [line for line in result.stderr.splitlines() if not line.startswith("{")]
     assert error.startswith(f"Error: {keys.certificate('cluster-ca')}: an authority of client-ca-file also vouches for")
+
+
+def test_groups_that_it_serves_later_are_in_the_merged_documents(keys: Certificates) -> None:
+    """And are gone from them when it serves them no longer. What it serves is replaced by nobody yet but tests."""
+    options = ControlPlaneOptions(
+        secure_port=0,
+        storage="memory:",
+        tls_cert_file=keys.certificate("kube-apiserver"),
+        tls_private_key_file=keys.key("kube-apiserver"),
+        client_ca_file=keys.certificate("cluster-ca"),
+        proxy_client_cert_file=keys.certificate("front-proxy-client"),
+        proxy_client_key_file=keys.key("front-proxy-client"),
+        requestheader_client_ca_file=keys.certificate("front-proxy-ca"),
+        requestheader_allowed_names=("front-proxy-client",),
+        service_account_key_file=keys.key("service-account"),
+        service_account_issuer="https://issuer",
+        request_timeout=60.0,
+    )
+    group = Group("later.example.com", kind("Alpha"))
+    with private_reactor() as reactor:
+        process = ControlPlaneProcess(options, reactor, lambda *_: None)
+        server = process._serving._server
+        client = Client(server.transport())
+        accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+        async def told() -> list[bool]:
+            return [
+                group.name in str(await client.call("GET", "/apis")),
+                group.name in str(await client.call("GET", "/apis", accept=accept)),
+                f"/apis/{group.name}/v1" in (await client.call("GET", "/"))["paths"],
+                f"apis/{group.name}/v1" in (await client.call("GET", "/openapi/v3"))["paths"],
+                f"/apis/{group.name}/v1/alphas" in (await client.call("GET", "/openapi/v2"))["paths"],
+            ]
+
+        async def story() -> None:
+            await server.start()
+            groups = server._served.catalogue.groups
+            assert await told() == [False] * 5
+            await server.replace([*groups, group])
+            assert await told() == [True] * 5
+            assert (await client.call("GET", f"/openapi/v3/apis/{group.name}/v1"))["openapi"] == "3.0.0"
+            await server.replace(groups)
+            assert await told() == [False] * 5
+            process._aggregator.stop()
+            await server.stop()
+
+        drive(reactor, story(), timeout=30)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.errors import ApiError, TooManyRequests
 from extapi.http.response import Streaming
@@ -12,7 +14,7 @@ from extapi.storage.base import Backend, Batch, Page, Tail, Unavailable
 from extapi.storage.keys import KeyLayout
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
-from tests.unit.watch.store import LAYOUT, PREFIX, V1, Kitchen, Pizzas, RecordingSink, now, over, pizza, select
+from tests.unit.watch.store import LAYOUT, PREFIX, V1, Kitchen, Pizzas, RecordingSink, caught, now, over, pizza, select
 
 
 def names(cache: ResourceCache) -> list[str]:
@@ -99,11 +101,11 @@ def test_each_resource_gets_its_own_keys_and_others_are_left_alone(kitchen: Kitc
     assert kitchen.cacher.revision == kitchen.first + 6
 
 
-def test_resources_are_added_once_and_before_the_start(kitchen: Kitchen) -> None:
+def test_before_the_start_a_resource_has_one_cache(kitchen: Kitchen) -> None:
+    now(kitchen.cacher.stop())
+    kitchen.open(start=False)
     with pytest.raises(ValueError, match="has a cache already"):
         kitchen.cacher.add(LAYOUT, Pizzas())
-    with pytest.raises(ValueError, match="before the start"):
-        kitchen.cacher.add(KeyLayout("food.example", "ovens", namespaced=True), Pizzas())
 
 
 def test_what_was_there_before_the_start_is_there_after_it() -> None:
@@ -251,3 +253,226 @@ def test_marks_without_changes_move_the_position(kitchen: Kitchen) -> None:
     now(kitchen.backend.commit(b"elsewhere", b"{}", expected=0))
     assert now(tail.__anext__()) == Batch([kitchen.backend._log[0]], kitchen.first + 1)
     assert kitchen.cache.revision == kitchen.first + 1
+
+
+OVENS = KeyLayout("food.example", "ovens", namespaced=False)
+
+
+class Slow(Faulty):
+    """A store whose pages wait until a test lets them come."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend)
+        self.slow = False
+        self.asked: list[tuple[int | None, Deferred[None]]] = []
+
+    async def page(self, prefix: bytes, *, at: int | None, after: bytes, limit: int) -> Page:
+        if self.slow:
+            waiting: Deferred[None] = Deferred()
+            self.asked.append((at, waiting))
+            await waiting
+        return await super().page(prefix, at=at, after=after, limit=limit)
+
+    def let(self) -> None:
+        """The next page comes."""
+        self.asked.pop(0)[1].callback(None)
+
+
+@pytest.fixture
+def slow(kitchen: Kitchen) -> Slow:
+    """A store below a cacher that has been started; from now on its pages wait."""
+    now(kitchen.cacher.stop())
+    backend = Slow(kitchen.backend)
+    kitchen.cacher = Cacher(backend, kitchen.clock)
+    kitchen.cache = kitchen.cacher.add(LAYOUT, kitchen.projector)
+    now(kitchen.cacher.start())
+    backend.slow = True
+    return backend
+
+
+def oven(kitchen: Kitchen, name: str, expected: int = 0) -> int:
+    return now(kitchen.backend.commit(b"/registry/food.example/ovens/" + name.encode(), pizza(name), expected=expected))
+
+
+def test_a_cache_that_comes_later_has_what_was_stored_and_what_is_stored_meanwhile(
+    kitchen: Kitchen, slow: Slow
+) -> None:
+    """Each commit once, whether it comes before, while or after the store is read, and the other caches go on."""
+    first = oven(kitchen, "old")
+    gone = oven(kitchen, "gone")
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    assert [at for at, _ in slow.asked] == [gone]
+    oven(kitchen, "new")
+    second = oven(kitchen, "old", expected=first)
+    now(kitchen.backend.commit(b"/registry/food.example/ovens/gone", None, expected=gone))
+    kitchen.put("one")
+    assert names(kitchen.cache) == ["a/one"]
+    assert not over(filling)
+    slow.let()
+    assert over(filling)
+    assert names(ovens) == ["/new", "/old"]
+    cached = ovens.get("", "old")
+    assert cached is not None
+    assert (cached.revision, ovens.revision) == (second, kitchen.cache.revision)
+    oven(kitchen, "late")
+    assert names(ovens) == ["/late", "/new", "/old"]
+
+
+def test_a_watch_of_a_cache_that_came_later_resumes_where_it_was_filled(kitchen: Kitchen, slow: Slow) -> None:
+    before = oven(kitchen, "old")
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    oven(kitchen, "new")
+    slow.let()
+    assert over(filling)
+    kitchen.cache = ovens
+    sink, _ = kitchen.watch(since=before)
+    oven(kitchen, "late")
+    kitchen.tick()
+    assert [(kind, name) for kind, name, _ in sink.told()] == [("ADDED", "new"), ("ADDED", "late")]
+
+
+def test_a_second_cache_of_a_resource_is_of_its_own(kitchen: Kitchen, slow: Slow) -> None:
+    """The objects of each are made by its own projector; watches of the first go on until it is removed."""
+    kitchen.put("one")
+    sink, done = kitchen.watch()
+    projector = Pizzas()
+    second = kitchen.cacher.add(LAYOUT, projector)
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(second))
+    slow.let()
+    assert over(filling)
+    kitchen.put("two")
+    kitchen.tick()
+    assert [name for _, name, _ in sink.told()] == ["two"]
+    assert names(kitchen.cache) == names(second) == ["a/one", "a/two"]
+    first = kitchen.projector.projected.copy()
+    cached = second.get("a", "one")
+    assert cached is not None
+    cached.serialized("v1")
+    assert (kitchen.projector.projected, projector.projected) == (first, ["v1"])
+    kitchen.cacher.remove(kitchen.cache)
+    assert over(done)
+    kitchen.put("three")
+    assert names(second) == ["a/one", "a/three", "a/two"]
+
+
+def test_a_removed_cache_ends_its_watches_after_their_last_event(kitchen: Kitchen) -> None:
+    sink, done = kitchen.watch()
+    late = kitchen.cache.watch(select(), "v1", V1, initial=True)
+    kitchen.put("one")
+    kitchen.cacher.remove(kitchen.cache)
+    assert over(done)
+    assert [name for _, name, _ in sink.told()] == ["one"]
+    assert not sink.aborted
+    assert over(Deferred.fromCoroutine(begin(late, sink)))
+    assert sink.take() == []
+
+
+def test_a_removed_cache_is_current_for_as_long_as_somebody_has_it(kitchen: Kitchen) -> None:
+    """A request that began with it reads what it has written itself; after the last one nothing is left of it."""
+    cache = kitchen.cache
+    kitchen.cacher.remove(cache)
+    kitchen.put("one")
+    assert now(cache.fresh()) == kitchen.cacher.revision
+    assert names(cache) == ["a/one"]
+    left = weakref.ref(cache)
+    del cache, kitchen.cache
+    assert left() is None  # by its references alone: the garbage collector does not see what was there at the start
+    kitchen.put("two")
+
+
+def test_a_removed_cache_is_filled_again_with_the_others(kitchen: Kitchen) -> None:
+    """Here with what has been compacted since the log broke off, so that no log has it any more."""
+    backend = faulty(kitchen)
+    now(kitchen.cacher.start())
+    kitchen.put("one")
+    kitchen.cacher.remove(kitchen.cache)
+    backend.tails[-1].close()
+    kitchen.remove("one")
+    newest = kitchen.put("two")
+    now(kitchen.backend.compact(newest, expected=kitchen.first))
+    kitchen.tick(0.2)
+    assert names(kitchen.cache) == ["a/two"]
+
+
+@pytest.mark.parametrize("error", [Unavailable("disk full"), ZeroDivisionError("a bug of the store")])
+def test_a_store_that_fails_is_told_and_the_others_go_on(kitchen: Kitchen, slow: Slow, error: Exception) -> None:
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    errors = caught(Deferred.fromCoroutine(kitchen.cacher.fill(ovens)))
+    slow.asked.pop()[1].errback(error)
+    assert errors == [error]
+    kitchen.put("one")
+    oven(kitchen, "new")
+    assert names(kitchen.cache) == ["a/one"]
+    assert len(ovens) == 0
+
+
+def test_a_log_that_breaks_off_meanwhile_has_the_cache_filled_again(kitchen: Kitchen, slow: Slow) -> None:
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    slow.slow = False
+    slow.tails[-1].close()
+    oven(kitchen, "new")
+    kitchen.tick(0.2)
+    assert kitchen.cacher.ready
+    slow.let()
+    assert not over(filling)
+    kitchen.tick(0.2)
+    assert over(filling)
+    assert names(ovens) == ["/new"]
+
+
+def test_a_log_that_does_not_come_back_is_told(kitchen: Kitchen, slow: Slow) -> None:
+    slow.down = Unavailable("disk full")
+    slow.tails[-1].close()
+    errors = caught(Deferred.fromCoroutine(kitchen.cacher.fill(kitchen.cacher.add(OVENS, Pizzas()))))
+    for _ in range(40):
+        kitchen.tick(0.1)
+    assert [str(error) for error in errors] == ["the log of the store broke off while a cache was filled"]
+    slow.slow, slow.down = False, None
+    kitchen.tick(20)
+    assert kitchen.cacher.ready
+
+
+def test_what_is_compacted_while_it_is_read_is_read_again(kitchen: Kitchen, slow: Slow) -> None:
+    oven(kitchen, "old")
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    newest = oven(kitchen, "new")
+    now(kitchen.backend.compact(newest, expected=kitchen.first))
+    slow.slow = False
+    slow.let()
+    kitchen.tick(0.2)
+    assert over(filling)
+    assert names(ovens) == ["/new", "/old"]
+
+
+def test_more_commits_than_can_wait_have_the_cache_filled_again(kitchen: Kitchen, slow: Slow) -> None:
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    revision = 0
+    for _ in range(10_001):
+        revision = oven(kitchen, "busy", expected=revision)
+    slow.slow = False
+    slow.let()
+    assert not over(filling)
+    kitchen.tick(0.2)
+    assert over(filling)
+    cached = ovens.get("", "busy")
+    assert cached is not None
+    assert cached.revision == revision
+
+
+def test_a_fill_that_is_cancelled_leaves_nothing_behind(kitchen: Kitchen, slow: Slow) -> None:
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    errors = caught(filling)
+    filling.cancel()
+    assert [type(error) for error in errors] == [CancelledError]
+    left = weakref.ref(ovens)
+    slow.asked.clear()
+    errors.clear()
+    del ovens, filling
+    gc.collect()
+    assert left() is None

@@ -1,0 +1,201 @@
+"""The catalogue that is served now, and how another one takes its place while requests go on.
+
+Knows caches and the store, not requests. Those that began before end on the catalogue with which they began; watches of what
+goes or changes end, and clients connect again, as with kube-apiserver.
+
+Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go``, which does so when a CRD changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from extapi.api.definition import Api, Group
+from extapi.errors import qualified
+from extapi.registry.kinds import serve_kinds
+from extapi.registry.served import ServedKind
+from extapi.registry.shared import SharedKind
+from extapi.registry.storedversions import UnknownStoredVersion, check_stored_versions
+from extapi.server.catalogue import Caches, Catalogue, build_catalogue, stored_together
+from extapi.storage.base import Backend, Unavailable
+from extapi.watch.cache import ResourceCache
+from extapi.watch.cacher import Cacher
+
+SECONDS = 60.0
+"""How long the store may take until a new catalogue can be served."""
+
+
+class CurrentCatalogue:
+    """The one reference to what is served.
+
+    Args:
+        api: What is served first.
+        backend: The store.
+        cacher: Makes the caches of kinds, and lets them go.
+        clock: The reactor.
+        random: For generated names.
+        further: Paths that something else serves, for the list of paths.
+
+    Raises:
+        DeclarationError: The API cannot be served.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self, api: Api, backend: Backend, cacher: Cacher, *, clock: Any, random: Random, further: Sequence[str] = ()
+    ) -> None:
+        self._backend = backend
+        self._cacher = cacher
+        self._clock = clock
+        self._random = random
+        self._further = further
+        self._lock = DeferredLock()
+        self._replacing: Deferred[None] | None = None
+        self._started = self._stopped = False
+        self._leaving: WeakKeyDictionary[ResourceCache, ServedKind] = WeakKeyDictionary()
+        """Kinds that are not served any more, by the caches that requests which began before hold."""
+        self.observers: list[Callable[[], None]] = []
+        """Called after each replacement."""
+        kinds = serve_kinds(api)
+        self.catalogue = self._build(api.groups, kinds, self._open_caches(kinds, None), None)
+        """Read it once per request."""
+
+    async def start(self) -> None:
+        """Fill the caches.
+
+        Raises:
+            UnknownStoredVersion: The store has objects in a version that is not declared.
+            Exception: What the store raises.
+        """
+        for kind, *_ in stored_together(self.catalogue.kinds).values():
+            await check_stored_versions(self._backend, kind)
+        await self._cacher.start()
+        self._started = True
+
+    def stop(self) -> None:
+        """Replace nothing any more; a replacement that is under way fails."""
+        self._stopped = True
+        if self._replacing is not None:
+            self._replacing.cancel()
+
+    async def replace(self, groups: Sequence[Group]) -> None:
+        """Serve other groups from now on. If it raises, what was served before is served still.
+
+        A kind stays if the same :class:`~extapi.api.definition.Kind` is in a group of the same name: its watches go on. All
+        others come, go or change. The objects of a kind that goes stay in the store. Kinds of one storage stay together or
+        not at all.
+
+        Replacements happen one after the other, in the order of the calls.
+
+        Args:
+            groups: All groups, also those that stay.
+
+        Raises:
+            DeclarationError: They cannot be served.
+            RuntimeError: The server has not been started.
+            UnknownStoredVersion: Objects are stored in a version that a kind does not have, or may be until it is served.
+            Unavailable: The store cannot be read, or is too slow, or the server stops.
+        """
+        if not self._started:
+            raise RuntimeError("only a server that has been started can serve other groups")
+        api = Api(*groups)
+        await self._lock.acquire()
+        try:
+            if self._stopped:
+                raise Unavailable("the server stops")
+            self._replacing = Deferred.fromCoroutine(self._replace(api))
+            self._replacing.addTimeout(SECONDS, self._clock, _too_slow)
+            await self._replacing
+        except CancelledError:
+            if self._stopped:
+                raise Unavailable("the server stops") from None
+            raise
+        finally:
+            self._replacing = None
+            self._lock.release()
+
+    async def _replace(self, api: Api) -> None:
+        before = self.catalogue
+        kinds = serve_kinds(api, before.kinds)
+        await self._check_versions(kinds)
+        caches = self._open_caches(kinds, before)
+        kept = set(before.caches.values())
+        new = [cache for cache in caches.values() if cache not in kept]
+        try:
+            for cache in new:
+                await self._cacher.fill(cache)
+            catalogue = self._build(api.groups, kinds, caches, before)
+        except BaseException:
+            for cache in new:
+                self._cacher.remove(cache)
+            raise
+        self._switch(before, catalogue)
+
+    def _switch(self, before: Catalogue, after: Catalogue) -> None:
+        self.catalogue = after
+        for prefix, (kind, *_) in stored_together(before.kinds).items():
+            cache = before.caches[prefix]
+            if after.caches.get(prefix) is not cache:
+                self._leaving[cache] = kind
+                self._cacher.remove(cache)
+        for observer in self.observers:
+            try:
+                observer()
+            except Exception:  # noqa: BLE001 - the catalogue has been replaced, whoever fails to notice
+                self._log.failure("what follows the catalogue failed")
+
+    async def _check_versions(self, kinds: Sequence[ServedKind]) -> None:
+        """Check that the kinds that come or change can read what is stored, and what is being stored until they are served.
+
+        Raises:
+            UnknownStoredVersion: One of them cannot.
+        """
+        storing: dict[bytes, list[ServedKind]] = {}
+        for before in (*self.catalogue.kinds, *self._leaving.values()):
+            storing.setdefault(before.layout.prefix, []).append(before)
+        for prefix, (kind, *_) in stored_together(kinds).items():
+            if kind in self.catalogue.installed.endpoints:
+                continue
+            for before in storing.get(prefix, ()):
+                if not isinstance(before, SharedKind) and before.kind.storage not in kind.versions:
+                    raise UnknownStoredVersion(
+                        f"objects of {qualified(kind.kind.name, kind.group)} are still being stored in {before.kind.storage}, which "
+                        "is none of its new versions; store them in another version first, then drop this one"
+                    )
+            await check_stored_versions(self._backend, kind)
+
+    def _open_caches(self, kinds: Sequence[ServedKind], before: Catalogue | None) -> Caches:
+        """The caches of stored kinds: those that ``before`` has of the same kinds, or new ones, which are empty."""
+        kept = stored_together(before.kinds) if before is not None else {}
+        caches = {}
+        for prefix, together in stored_together(kinds).items():
+            if before is not None and kept.get(prefix) == together:
+                caches[prefix] = before.caches[prefix]
+                continue
+            kind, *others = together
+            caches[prefix] = cache = self._cacher.add(kind.layout, kind)
+            for other in others:
+                cache.share([version.representation for version in other.versions.values()], other)
+        return caches
+
+    def _build(
+        self, groups: Sequence[Group], kinds: Sequence[ServedKind], caches: Caches, before: Catalogue | None
+    ) -> Catalogue:
+        return build_catalogue(
+            groups, kinds, caches, clock=self._clock, random=self._random, further=self._further, before=before
+        )
+
+
+def _too_slow(result: Any, seconds: float) -> Any:
+    """What comes of a replacement whose time is up."""
+    if isinstance(result, Failure) and isinstance(result.value, CancelledError):
+        raise Unavailable(f"the store did not answer within {seconds:g} s")
+    return result

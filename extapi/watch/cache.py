@@ -7,13 +7,11 @@ always is, reads do not wait for the store. Must not know requests: parameters a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Final
-
-from sortedcontainers import SortedDict
 
 from extapi.clock import Clock
 from extapi.codec.strictjson import split_resource_version
@@ -27,6 +25,7 @@ from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.encoding import EventEncoder
 from extapi.watch.events import ADDED, WatchEvent, to_watch_event
 from extapi.watch.history import EventHistory, HistorySettings
+from extapi.watch.orderedobjects import OrderedObjects
 from extapi.watch.position import Position
 from extapi.watch.selection import Predicate, Selection
 from extapi.watch.snapshot import ObjectPage, read_page
@@ -61,7 +60,7 @@ class ResourceCache:
         self._position = position
         self._clock = clock
         self._limits = settings.limits
-        self._objects: SortedDict[bytes, CachedObject] = SortedDict()
+        self._objects = OrderedObjects()
         self._history = EventHistory(clock, settings.history)
         self._broadcaster = Broadcaster(source, clock)
         self._expected: OrderedDict[bytes, Mapping[str, Parts]] = OrderedDict()
@@ -75,17 +74,16 @@ class ResourceCache:
 
     def fill(self, entries: Iterable[KeyValue], revision: int) -> None:
         """Start over from the content of the store at ``revision``."""
-        self._objects = SortedDict((key, self._object(key, value, changed)) for key, value, changed in entries)
+        self._objects = OrderedObjects(self._object(key, value, changed) for key, value, changed in entries)
         self._history.start(revision)
 
     def apply(self, change: LogEvent) -> None:
         """Apply a commit from the log, and publish it to watchers."""
         key = change.key
-        previous: CachedObject | None
         cached: CachedObject | None
         if change.value is None:
             cached = None
-            previous = self._objects.pop(key, None)
+            previous = self._objects.pop(key)
         else:
             previous = self._objects.get(key)
             cached = self._objects[key] = self._object(key, change.value, change.revision)
@@ -185,13 +183,11 @@ class ResourceCache:
         """
         if not self._position.ready:
             self._position.check_ready()
-        found: CachedObject | None = self._objects.get(self._key(namespace, name))
-        return found
+        return self._objects.get(self._key(namespace, name))
 
     def peek(self, namespace: str, name: str) -> CachedObject | None:
         """The object, or None if it does not exist or the cache is not ready; writers then read the store."""
-        found: CachedObject | None = self._objects.get(self._key(namespace, name)) if self._position.ready else None
-        return found
+        return self._objects.get(self._key(namespace, name)) if self._position.ready else None
 
     def page(self, namespace: str | None, after: bytes | str, limit: int, selection: Selection) -> ObjectPage:
         """Selected objects in key order.
@@ -211,35 +207,23 @@ class ResourceCache:
         name = selection.name
         if name is not None and (namespace or not self._layout.namespaced):
             return self._single(namespace or "", name, after, predicate)
-        keys = self._keys(prefix, after)
-        objects = self._objects
-        if predicate is None:
-            found = [objects[key] for key in (islice(keys, limit) if limit else keys)]
-            remaining = self._count_after(prefix, found[-1].key) if limit and len(found) == limit else 0
-            return ObjectPage(found, remaining > 0, None if selection.by_selector else remaining)
-        matching = (cached for key in keys if predicate(cached := objects[key]))
-        found = list(islice(matching, limit) if limit else matching)
-        # Whether any of the remaining objects is selected is left to the next page, as in kube-apiserver.
-        more = bool(limit) and len(found) == limit and self._count_after(prefix, found[-1].key) > 0
-        return ObjectPage(found, more, None)
+        end = successor(prefix)
+        objects = self._objects.between(max(prefix, _following(after)), end)
+        selected = selection.select(objects, self._source, within_namespace=prefix != self._layout.prefix)
+        found = list(islice(selected, limit) if limit else selected)
+        # With a selector, whether any of the remaining objects matches is left to the next page, as in kube-apiserver.
+        full = limit and len(found) == limit
+        remaining = self._objects.count(_following(found[-1].key), end) if full else 0
+        return ObjectPage(found, remaining > 0, None if selection.by_selector else remaining)
 
     def _range(self, namespace: str | None, selection: Selection) -> tuple[bytes, Predicate | None]:
         """The prefix of the keys in question, and the predicate for the objects under it."""
         prefix = self._layout.namespace_prefix(namespace or "")
         return prefix, selection.predicate(self._source, within_namespace=prefix != self._layout.prefix)
 
-    def _keys(self, prefix: bytes, after: bytes) -> Iterator[bytes]:
-        first, inclusive = (prefix, True) if after < prefix else (after, False)
-        keys: Iterator[bytes] = self._objects.irange(first, successor(prefix), inclusive=(inclusive, False))
-        return keys
-
-    def _count_after(self, prefix: bytes, key: bytes) -> int:
-        end = self._objects.bisect_left(successor(prefix))
-        return int(end - self._objects.bisect_right(key))
-
     def _single(self, namespace: str, name: str, after: bytes, predicate: Predicate | None) -> ObjectPage:
         """A list of one name is a lookup."""
-        cached: CachedObject | None = self._objects.get(self._key(namespace, name))
+        cached = self._objects.get(self._key(namespace, name))
         if cached is None or cached.key <= after or (predicate is not None and not predicate(cached)):
             return ObjectPage((), more=False, remaining=None)
         return ObjectPage((cached,), more=False, remaining=None)
@@ -371,3 +355,8 @@ class ResourceCache:
         missed = self._history.after(options.since)
         events = [event for change in missed if (event := to_watch_event(predicate, change)) is not None]
         return Backlog(events, not events, revision)
+
+
+def _following(key: bytes) -> bytes:
+    """The smallest key that is greater."""
+    return key + b"\0"

@@ -269,7 +269,7 @@ class Exchange:
             self._sent = len(body)
             self._finish()
         else:
-            write(start)
+            write(start, more=not callable(body))
             if not arrived and self.body is not None:
                 self.connection.discard(self.body)
             self._left = length
@@ -291,13 +291,16 @@ class Exchange:
                 self._sent += len(piece)
                 if self._left is not None and self._sent > self._left:
                     break
-                stream.write(_framed(piece) if self._chunked else piece)
+                stream.write(_framed(piece) if self._chunked else piece, more=True)
+                if stream.pending > HIGH:
+                    stream.flush()
                 if stream.ending:
                     return
                 if stream.pending > HIGH:
                     self._start_timer()
                     return
         except Exception:  # noqa: BLE001 - the head is sent: all that can be shown is that the body is incomplete
+            stream.flush()
             self._broken(_caught())
             return
         self._pieces = None
@@ -346,7 +349,8 @@ class Exchange:
             self.connection.stream.abort()
             return
         if self._chunked:
-            self.connection.stream.write(LAST_CHUNK)
+            self.connection.stream.write(LAST_CHUNK, more=True)
+        self.connection.stream.flush()
         self._finish()
 
     def _finish(self) -> None:

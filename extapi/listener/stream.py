@@ -25,7 +25,7 @@ from zope.interface import implementer
 from extapi.listener.tls import TLSConnection
 
 RECORD = 16 * 1024
-"""The most plaintext in a TLS record (RFC 8446, section 5.1): SSL_read and SSL_write move one record per call."""
+"""The most plaintext in a TLS record (RFC 8446, section 5.1): SSL_read returns one record per call."""
 TURN = 1 << 20
 """Bytes a connection may move, in either direction, before the others get their turn."""
 HANDSHAKE = 10.0
@@ -93,16 +93,14 @@ class TLSStream:
         handshake: float = HANDSHAKE,
     ) -> None:
         sock.setblocking(False)
-        if sock.family in (socket.AF_INET, socket.AF_INET6):
-            # Fails if the peer has left already; the handshake will notice.
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                # A machine that has vanished sends nothing, and a quiet watch would never notice.
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE // 4)
         self._reactor = reactor
         self._socket = sock
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # A machine that has vanished sends nothing, and a quiet watch would never notice.
+            self._set(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            self._set(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE)
+            self._set(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE // 4)
         self._descriptor = sock.fileno()
         self._application = application
         self._tls = tls = TLSConnection(context, sock)
@@ -164,7 +162,6 @@ class TLSStream:
                 self._reactor.callLater(0, self._again)
                 break
         if self._write_wants_read and not self.gone:
-            self._write_wants_read = False
             return self._flush()
         return None
 
@@ -197,33 +194,33 @@ class TLSStream:
 
     # -- called by the application
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: bytes | memoryview, *, more: bool = False) -> None:
         """Send what the socket takes now, and queue the rest in order. Never blocks, never raises.
 
-        ``data`` is kept by reference and must not change. After :meth:`close` or the end it is dropped.
+        ``data`` is kept by reference and must not change. After :meth:`close` or the end it is dropped. ``more``: only queue
+        it, because more is written in this turn, and then comes a :meth:`flush`.
         """
         if self._closing or self.gone or not data:
             return
-        if self._queue:
+        if more or self._queue or len(data) > RECORD:
             self._queue.append(data)
             self.pending += len(data)
+            if not more:
+                self.flush()
             return
         try:
-            sent = self._send(data)
-            if sent == len(data):
-                return
+            self._send(data)
         except (SSL.WantWriteError, SSL.WantReadError):
-            sent = 0
+            self._want_write()
+            self._queue.append(data)
+            self.pending = len(data)
         except (SSL.Error, OSError):
             self.abort()
-            return
-        self._queue.append(memoryview(data)[sent:] if sent else data)
-        self.pending = len(data) - sent
-        # OpenSSL takes one record per call, so "not all" does not mean that the socket is full.
-        if sent and self._flush(announce=False) is not None:
+
+    def flush(self) -> None:
+        """Send what is queued, unless the socket is full: then it is sent later."""
+        if self._queue and not self._writing and self._flush(announce=False) is not None:
             self.abort()
-        elif self._queue:
-            self._want_write()
 
     def close(self) -> None:
         """End after what is queued: send close_notify and FIN, then wait a moment for the peer to close."""
@@ -246,8 +243,7 @@ class TLSStream:
         self.pause()
         self._queue.clear()
         self.pending = 0
-        with contextlib.suppress(OSError):
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._set(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         # Not at once: the application may be in the middle of something.
         self._set_timer(0, lambda: self.connectionLost(ConnectionLost()))
 
@@ -317,26 +313,26 @@ class TLSStream:
     def _flush(self, *, announce: bool = True) -> BaseException | None:
         """Send as much of the queue as the socket takes; if ``announce``, tell the application when it is empty."""
         queue, budget = self._queue, TURN
+        self._write_wants_read = False
+        # Full packets: to send one costs more than to encrypt a record.
+        self._set(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         try:
-            while queue:
-                data = queue[0]
-                sent = self._send(data)
+            while queue and budget > 0:
+                sent = self._send(queue[0])
+                queue.popleft()
                 self.pending -= sent
                 budget -= sent
-                if sent == len(data):
-                    queue.popleft()
-                else:
-                    queue[0] = memoryview(data)[sent:]
-                if budget < 0 and queue:
-                    self._want_write()
-                    return None
         except SSL.WantWriteError:
-            self._want_write()
-            return None
+            pass
         except SSL.WantReadError:
             self._write_wants_read = True
         except (SSL.Error, OSError):
             return ConnectionLost()
+        finally:
+            self._set(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+        if queue and not self._write_wants_read:
+            self._want_write()
+            return None
         if self._writing:
             self._writing = False
             self._reactor.removeWriter(self)
@@ -382,9 +378,13 @@ class TLSStream:
 
     def _late(self) -> None:
         self._timer = None
-        with contextlib.suppress(OSError):
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._set(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self.connectionLost(TimeoutError())
+
+    def _set(self, level: int, option: int, value: int | bytes) -> None:
+        """Set an option of the socket, which may be gone, or none of TCP."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(level, option, value)
 
     def _set_timer(self, seconds: float, call: Any) -> None:
         self._cancel_timer()

@@ -30,6 +30,8 @@ CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 POLL = 5.0
 """Seconds between checks of the files, which cost next to nothing (kube-apiserver, ``dynamiccertificates``, is notified)."""
 ALPN = b"http/1.1"
+_PARTIAL_WRITE = 1
+"""``SSL_MODE_ENABLE_PARTIAL_WRITE``, which pyOpenSSL sets and does not name: with it, SSL_write sends one record per call."""
 KEY_BITS = 8192
 """Bits of a client's RSA key: the time to check a signature grows with its square (Go: ``maxRSAKeySize`` in ``crypto/tls``)."""
 
@@ -144,6 +146,7 @@ class ServingCertificate:
         context.set_options(SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION | SSL.OP_NO_TICKET)
         context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
         context.set_mode(SSL.MODE_RELEASE_BUFFERS)
+        context.clear_mode(_PARTIAL_WRITE)
         try:
             context.set_cipher_list(self._ciphers)
         except SSL.Error as error:

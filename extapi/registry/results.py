@@ -55,7 +55,18 @@ class CachedResults:
     def encoded(self) -> list[bytes]:
         """See :class:`extapi.registry.base.ObjectResults`."""
         version = self._version
-        return [cached.serialized(version).with_revision(cached.revision) for cached in self._objects]
+        # Nearly always, the first serialization is the one, and fit to be sent: no call per object of a long list.
+        return [
+            first.data
+            if (first := cached.first) is not None and first.data and first.representation.version == version
+            else cached.serialized(version).with_revision(cached.revision)
+            for cached in self._objects
+        ]
+
+
+def unserialized(objects: Sequence[CachedObject], version: str) -> list[CachedObject]:
+    """Those objects that may have to be serialized in ``version`` before they can be sent."""
+    return [cached for cached in objects if (first := cached.first) is None or first.representation.version != version]
 
 
 class ObjectResultList:

@@ -27,7 +27,7 @@ from extapi.registry.base import (
 )
 from extapi.registry.create import create
 from extapi.registry.delete import delete
-from extapi.registry.results import CachedResult, CachedResults
+from extapi.registry.results import CachedResult, CachedResults, unserialized
 from extapi.registry.selectable import selectable
 from extapi.registry.store import Store
 from extapi.registry.update import update
@@ -221,7 +221,10 @@ class StoredResource(StoredObject):
 
     async def _serialize(self, objects: Sequence[CachedObject], representation: str) -> None:
         """Serialize the objects of a long list in advance, and let other requests have their turn in between."""
-        for start in range(0, len(objects) - TURN, TURN):
-            for cached in objects[start : start + TURN]:
+        if len(objects) <= TURN:
+            return
+        lacking = unserialized(objects, representation)
+        for start in range(0, len(lacking) - TURN, TURN):
+            for cached in lacking[start : start + TURN]:
                 cached.serialized(representation)
             await sleep(self._store.clock, 0)

@@ -150,8 +150,8 @@ def _pieces(opening: bytes, items: Sequence[bytes], inside: int) -> Iterator[byt
 
     ``inside``: the bytes of all items and of the commas between them.
     """
-    # A little less than a piece each, so that the first has room for the opening and the last for the end.
-    room = PIECE - len(opening) - len(LIST_END)
+    # Less than a piece each: most batches then fit although sizes differ, the first with the opening, the last with the end.
+    room = PIECE * 15 // 16 - len(opening) - len(LIST_END)
     batch = max(1, room * len(items) // (inside + 1))
     pending = opening
     for start in range(0, len(items), batch):

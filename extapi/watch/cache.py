@@ -6,12 +6,10 @@ always is, reads do not wait for the store. Must not know requests: parameters a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-
-from sortedcontainers import SortedDict
 
 from extapi.clock import Clock
 from extapi.errors import ServerTimeout
@@ -26,6 +24,7 @@ from extapi.watch.encoding import EventEncoder
 from extapi.watch.events import ADDED, CacheEvent, WatchEvent, to_watch_event
 from extapi.watch.expected import ExpectedCommits
 from extapi.watch.history import EventHistory, HistorySettings
+from extapi.watch.orderedobjects import OrderedObjects
 from extapi.watch.position import Position
 from extapi.watch.preparation import Preparation
 from extapi.watch.preparedstream import StreamTypes
@@ -60,11 +59,11 @@ class ResourceCache:
         self.calls = ConversionCalls(clock, settings.conversion)
         """For conversions that may wait, those of writes included."""
         self._preparation = Preparation(source, self.calls, settings.conversion)
-        self._objects: SortedDict[bytes, CachedObject] = SortedDict()
+        self._objects = OrderedObjects()
         self._history = EventHistory(clock, settings.history)
         self._streams = StreamTypes(source, self._preparation, settings.conversion)
         self._broadcaster = Broadcaster(source, clock, self._streams.event_stream)
-        self._unread = UnreadVersions(clock, lambda: list(self._objects.values()), self._broadcaster.versions)
+        self._unread = UnreadVersions(clock, lambda: list(self._objects.between(b"", None)), self._broadcaster.versions)
         self._expected = ExpectedCommits(source)
         self.expect = self._expected.add
         """Announces a commit: see :meth:`~extapi.watch.expected.ExpectedCommits.add`. One that fails is forgotten."""
@@ -82,17 +81,16 @@ class ResourceCache:
 
     def fill(self, entries: Iterable[KeyValue], revision: int) -> None:
         """Start over from the content of the store at ``revision``."""
-        self._objects = SortedDict((key, self._object(key, value, changed)) for key, value, changed in entries)
+        self._objects = OrderedObjects(self._object(key, value, changed) for key, value, changed in entries)
         self._history.start(revision)
 
     def apply(self, change: LogEvent) -> None:
         """Apply a commit from the log, and publish it to watchers."""
         key = change.key
-        previous: CachedObject | None
         cached: CachedObject | None
         if change.value is None:
             cached = None
-            previous = self._objects.pop(key, None)
+            previous = self._objects.pop(key)
         else:
             previous = self._objects.get(key)
             cached = self._objects[key] = self._object(key, change.value, change.revision)
@@ -165,13 +163,11 @@ class ResourceCache:
         """
         if not self._position.ready:
             self._position.check_ready()
-        found: CachedObject | None = self._objects.get(self._key(namespace, name))
-        return found
+        return self._objects.get(self._key(namespace, name))
 
     def peek(self, namespace: str, name: str) -> CachedObject | None:
         """The object, or None if it does not exist or the cache is not ready; writers then read the store."""
-        found: CachedObject | None = self._objects.get(self._key(namespace, name)) if self._position.ready else None
-        return found
+        return self._objects.get(self._key(namespace, name)) if self._position.ready else None
 
     def page(self, namespace: str | None, after: bytes | str, limit: int, selection: Selection) -> ObjectPage:
         """Selected objects in key order.
@@ -193,17 +189,14 @@ class ResourceCache:
         name = selection.name
         if name is not None and (namespace or not self._layout.namespaced):
             return self._single(namespace or "", name, after, predicate)
-        keys = self._keys(prefix, after)
-        objects = self._objects
-        if predicate is None:
-            found = [objects[key] for key in (islice(keys, limit) if limit else keys)]
-            remaining = self._count_after(prefix, found[-1].key) if limit and len(found) == limit else 0
-            return ObjectPage(found, remaining > 0, None if selection.by_selector else remaining)
-        matching = (cached for key in keys if predicate(cached := objects[key]))
-        found = list(islice(matching, limit) if limit else matching)
-        # Whether any of the remaining objects is selected is left to the next page, as in kube-apiserver.
-        more = bool(limit) and len(found) == limit and self._count_after(prefix, found[-1].key) > 0
-        return ObjectPage(found, more, None)
+        end = successor(prefix)
+        objects = self._objects.between(max(prefix, _following(after)), end)
+        selected = selection.select(objects, self._source, within_namespace=prefix != self._layout.prefix)
+        found = list(islice(selected, limit) if limit else selected)
+        # With a selector, whether any of the remaining objects matches is left to the next page, as in kube-apiserver.
+        full = limit and len(found) == limit
+        remaining = self._objects.count(_following(found[-1].key), end) if full else 0
+        return ObjectPage(found, remaining > 0, None if selection.by_selector else remaining)
 
     async def prepare(self, objects: Sequence[CachedObject], version: str) -> None:
         """Wait until all objects can be read in ``version``: needed before every read, if conversion may wait.
@@ -242,18 +235,9 @@ class ResourceCache:
         prefix = self._layout.namespace_prefix(namespace or "")
         return prefix, selection.predicate(self._source, within_namespace=prefix != self._layout.prefix)
 
-    def _keys(self, prefix: bytes, after: bytes) -> Iterator[bytes]:
-        first, inclusive = (prefix, True) if after < prefix else (after, False)
-        keys: Iterator[bytes] = self._objects.irange(first, successor(prefix), inclusive=(inclusive, False))
-        return keys
-
-    def _count_after(self, prefix: bytes, key: bytes) -> int:
-        end = self._objects.bisect_left(successor(prefix))
-        return int(end - self._objects.bisect_right(key))
-
     def _single(self, namespace: str, name: str, after: bytes, predicate: Predicate | None) -> ObjectPage:
         """A list of one name is a lookup."""
-        cached: CachedObject | None = self._objects.get(self._key(namespace, name))
+        cached = self._objects.get(self._key(namespace, name))
         if cached is None or cached.key <= after or (predicate is not None and not predicate(cached)):
             return ObjectPage((), more=False, remaining=None)
         return ObjectPage((cached,), more=False, remaining=None)
@@ -403,3 +387,8 @@ class ResourceCache:
         elif options.since:
             changes = self._history.after(options.since)
         return Backlog((), empty=True, revision=self._position.revision, changes=changes)
+
+
+def _following(key: bytes) -> bytes:
+    """The smallest key that is greater."""
+    return key + b"\0"

@@ -6,7 +6,7 @@ the same selectors share one predicate and one sequence of events.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from extapi.api.selectors import FieldSelectorQuery, LabelSelectorQuery, parse_field_selector, parse_label_selector
@@ -59,11 +59,7 @@ class Selection:
         Returns:
             The predicate, or None if every object matches.
         """
-        predicates: list[Predicate] = []
-        if self.namespace and source.layout.namespaced and not within_namespace:
-            predicates.append(_under(source.layout.namespace_prefix(self.namespace)))
-        if not self.fields.empty:
-            predicates.append(self._field_predicate(source))
+        predicates = self._predicates(source, within_namespace=within_namespace)
         if not self.labels.empty:
             matches = self.labels.matches
             predicates.append(lambda cached: matches(cached.labels))
@@ -72,6 +68,26 @@ class Selection:
         if len(predicates) == 1:
             return predicates[0]
         return lambda cached: all(predicate(cached) for predicate in predicates)
+
+    def select(
+        self, objects: Iterable[CachedObject], source: CacheSource, *, within_namespace: bool = False
+    ) -> Iterable[CachedObject]:
+        """Those of ``objects`` that match, in their order: as the predicate says, with one call less per object."""
+        for predicate in self._predicates(source, within_namespace=within_namespace):
+            objects = filter(predicate, objects)
+        if self.labels.empty:
+            return objects
+        matches = self.labels.matches
+        return (cached for cached in objects if matches(cached.labels))
+
+    def _predicates(self, source: CacheSource, *, within_namespace: bool) -> list[Predicate]:
+        """What the namespace and the fields demand."""
+        predicates: list[Predicate] = []
+        if self.namespace and source.layout.namespaced and not within_namespace:
+            predicates.append(_under(source.layout.namespace_prefix(self.namespace)))
+        if not self.fields.empty:
+            predicates.append(self._field_predicate(source))
+        return predicates
 
     def _field_predicate(self, source: CacheSource) -> Predicate:
         """Compare names within the key: most watches with a field selector select one object by its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,20 @@ def test_pieces_that_fail_have_no_proper_end(wire: Wire) -> None:
     client = wire.connect()
     answer = client.ask(get("/broken"))
     assert (answer.body, answer.whole, client.closed_cleanly) == (b"one", False, False)
+
+
+def test_the_head_leaves_with_the_pieces(wire: Wire) -> None:
+    """In one segment: tcpi_data_segs_in of tcp(7)."""
+
+    def segments() -> int:
+        (count,) = struct.unpack_from("I", client.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 152)
+        return int(count)
+
+    client = wire.connect()
+    client.settle()
+    before = segments()
+    assert client.ask(get("/list")).body == b"onetwo"
+    assert segments() - before == 1
 
 
 def test_empty_pieces_do_not_end_the_body(wire: Wire) -> None:

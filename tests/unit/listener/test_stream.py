@@ -6,6 +6,7 @@ import gc
 import hashlib
 import random
 import socket
+import struct
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,9 +54,16 @@ class Recorder:
 class Bench:
     """Both ends of a connection."""
 
-    def __init__(self, directory: Path, *, buffer: int = 0, handshake: bool = True) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        buffer: int = 0,
+        handshake: bool = True,
+        sockets: tuple[socket.socket, socket.socket] | None = None,
+    ) -> None:
         self.reactor = SelectClock()
-        ours, theirs = socket.socketpair()
+        ours, theirs = sockets or socket.socketpair()
         if buffer:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         self.application = Recorder()
@@ -135,6 +143,68 @@ def test_write_that_fits_needs_no_turn_of_the_reactor(bench: Bench) -> None:
     assert (bench.stream.pending, bench.stream in bench.reactor.writers) == (0, False)
     bench.client.until(lambda: len(bench.client.got) == 40_000)
     assert bench.application.drains == 0
+
+
+def test_what_is_followed_by_more_leaves_with_it(bench: Bench) -> None:
+    for data in (b"head", b"x" * 40_000, b"end"):
+        bench.stream.write(data, more=True)
+    bench.client.settle()
+    assert (bench.stream.pending, bench.client.got) == (40_007, b"")
+    bench.stream.flush()
+    assert (bench.stream.pending, bench.stream in bench.reactor.writers) == (0, False)
+    bench.client.until(lambda: len(bench.client.got) == 40_007)
+    bench.stream.flush()
+    assert bench.application.drains == 0
+
+
+def test_flush_leaves_a_full_socket_to_the_reactor(narrow: Bench) -> None:
+    narrow.client.reading = False
+    narrow.stream.write(b"x" * 1_000_000)
+    narrow.stream.write(b"y" * 10, more=True)
+    narrow.stream.flush()
+    assert narrow.stream in narrow.reactor.writers
+    narrow.client.reading = True
+    narrow.client.until(lambda: narrow.client.got.endswith(b"y"))
+    assert len(narrow.client.got) == 1_000_010
+
+
+def test_flush_of_a_broken_connection_ends_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.stream.write(b"x", more=True)
+    monkeypatch.setattr(bench.stream, "_send", Broken().fail)
+    bench.stream.flush()
+    assert bench.stream.ending
+    bench.reactor.turn()
+    assert bench.stream.gone
+
+
+def test_one_call_sends_all_records_in_few_packets(tmp_path: Path) -> None:
+    """On TCP, where the kernel fills packets; afterwards it holds nothing back."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        theirs = socket.create_connection(server.getsockname())
+        ours, _ = server.accept()
+    bench = Bench(tmp_path, sockets=(ours, theirs))
+    sent: list[int] = []
+    send = bench.stream._send
+
+    def counting(data: bytes | memoryview) -> int:
+        sent.append(send(data))
+        return sent[-1]
+
+    bench.stream._send = counting
+    before = segments(ours)
+    bench.stream.write(b"x" * 4 * RECORD)
+    assert sent == [4 * RECORD]
+    bench.client.until(lambda: len(bench.client.got) == 4 * RECORD)
+    assert segments(ours) - before < 4
+    assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_CORK) == 0
+    finish(bench)
+
+
+def segments(sock: socket.socket) -> int:
+    """Segments with data that were sent: tcpi_data_segs_out of tcp(7)."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    (count,) = struct.unpack_from("I", info, 156)
+    return int(count)
 
 
 def test_close_sends_what_is_queued_and_waits_for_the_peer(narrow: Bench) -> None:

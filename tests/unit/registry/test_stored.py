@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from extapi.client.transport import ClientRequest, ClientResponse
 from extapi.codec.strictjson import encode
 from extapi.registry.stored import TURN
-from tests.unit.verbs.sample import WIDGETS, Shop
+from tests.unit.verbs.sample import ALPHAS, WIDGETS, Shop
 
 
 def fill(shop: Shop, count: int) -> None:
@@ -39,3 +39,20 @@ def test_a_long_list_lets_others_have_their_turn(shop_served: Shop) -> None:
     listed = msgspec.json.decode(shop_served.server.run(answer.read()))
     names = [item["metadata"]["name"] for item in listed["items"]]
     assert names == ["w", *(f"w{number:05}" for number in range(2 * TURN))]
+
+
+def test_a_long_list_of_what_has_been_read_before_does_not_wait(shop_served: Shop) -> None:
+    fill(shop_served, 2 * TURN)
+    shop_served.request("GET", WIDGETS)
+    again = Deferred.fromCoroutine(shop_served.server.server.transport().send(ClientRequest("GET", WIDGETS)))
+    assert again.called
+    assert len(shop_served.request("GET", WIDGETS).json()["items"]) == 2 * TURN + 1
+
+
+def test_a_list_is_in_its_version_whatever_was_read_before(shop_served: Shop) -> None:
+    fill(shop_served, 3)
+    shop_served.create("x", spec={"size": 7})
+    for path, size in ((WIDGETS, {"size": 7}), (ALPHAS, {"inches": "7in"}), (WIDGETS, {"size": 7})):
+        items = shop_served.request("GET", path).json()["items"]
+        assert {item["apiVersion"] for item in items} == {path.split("/namespaces")[0].removeprefix("/apis/")}
+        assert {name: items[-1]["spec"][name] for name in size} == size

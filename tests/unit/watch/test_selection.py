@@ -39,12 +39,21 @@ def test_what_passes(selection: Selection, passes: list[str]) -> None:
     predicate = selection.predicate(NAMESPACED)
     assert predicate is not None
     assert [f"{item.namespace}/{item.name}" for item in entries if predicate(item)] == passes
+    assert [f"{item.namespace}/{item.name}" for item in selection.select(entries, NAMESPACED)] == passes
 
 
 def test_no_test_is_needed_where_everything_passes() -> None:
     assert Selection().predicate(NAMESPACED) is None
     assert select(namespace="a").predicate(NAMESPACED, within_namespace=True) is None
     assert select(namespace="a").predicate(CLUSTER) is None
+
+
+def test_a_list_within_a_namespace_does_not_look_at_it() -> None:
+    elsewhere = [cached("one", "b", tier="web"), cached("two", "b", tier="db")]
+    web = select(namespace="a", labels="tier=web")
+    assert [*web.select(elsewhere, NAMESPACED, within_namespace=True)] == elsewhere[:1]
+    assert [*web.select(elsewhere, NAMESPACED)] == []
+    assert [*Selection().select(elsewhere, NAMESPACED)] == elsewhere
 
 
 def test_objects_of_the_cluster_are_found_by_name() -> None:

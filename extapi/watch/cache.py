@@ -63,7 +63,7 @@ class ResourceCache:
         self._history = EventHistory(clock, settings.history)
         self._streams = StreamTypes(source, self._preparation, settings.conversion)
         self._broadcaster = Broadcaster(source, clock, self._streams.event_stream)
-        self._unread = UnreadVersions(clock, lambda: list(self._objects.between(b"", None)), self._broadcaster.versions)
+        self._unread = UnreadVersions(clock, self._objects, self._broadcaster.versions)
         self._expected = ExpectedCommits(source)
         self.expect = self._expected.add
         """Announces a commit: see :meth:`~extapi.watch.expected.ExpectedCommits.add`. One that fails is forgotten."""
@@ -81,7 +81,7 @@ class ResourceCache:
 
     def fill(self, entries: Iterable[KeyValue], revision: int) -> None:
         """Start over from the content of the store at ``revision``."""
-        self._objects = OrderedObjects(self._object(key, value, changed) for key, value, changed in entries)
+        self._objects.fill(self._object(key, value, changed) for key, value, changed in entries)
         self._history.start(revision)
 
     def apply(self, change: LogEvent) -> None:

@@ -31,10 +31,14 @@ class OrderedObjects:
     """
 
     def __init__(self, objects: Iterable[CachedObject] = (), *, size: int = RUN) -> None:
-        ordered = sorted(objects, key=_key)
         self._size = size
+        self.fill(objects)
+
+    def fill(self, objects: Iterable[CachedObject]) -> None:
+        """Start over with these objects, which come in any order."""
+        ordered = sorted(objects, key=_key)
         self._by_key = {cached.key: cached for cached in ordered}
-        self._runs = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+        self._runs = [ordered[start : start + self._size] for start in range(0, len(ordered), self._size)]
         self._last = [run[-1].key for run in self._runs]
         """The last key of each run."""
         self.get = self._by_key.get

@@ -5,13 +5,13 @@ Must not know who reads; a read of an object whose bytes are gone makes them aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.clock import Clock, sleep
-from extapi.watch.cachedobject import CachedObject
+from extapi.watch.orderedobjects import OrderedObjects
 
 SECONDS: Final = 300.0
 """A version that is not listed for so long, and has no watcher, is let go; at the latest after twice this time."""
@@ -22,14 +22,12 @@ _TURN: Final = 10_000
 class UnreadVersions:
     """The versions in which the objects of one resource have been listed."""
 
-    def __init__(
-        self, clock: Clock, objects: Callable[[], Sequence[CachedObject]], watched: Callable[[], Collection[str]]
-    ) -> None:
+    def __init__(self, clock: Clock, objects: OrderedObjects, watched: Callable[[], Collection[str]]) -> None:
         """Prepare.
 
         Args:
             clock: The reactor's clock.
-            objects: All objects of the resource, as they are now.
+            objects: The objects of the resource.
             watched: The versions that have watchers.
         """
         self._clock = clock
@@ -70,7 +68,7 @@ class UnreadVersions:
 
     async def _let_go(self, versions: Collection[str]) -> None:
         try:
-            for count, cached in enumerate(self._objects(), 1):
+            for count, cached in enumerate(list(self._objects.between(b"", None)), 1):
                 for version in versions:
                     if version not in self.read:  # it may be read again by now
                         cached.drop(version)

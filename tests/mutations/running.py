@@ -21,7 +21,7 @@ from tests.mutations.mutation import Mutation, StaleMutation
 ROOT = Path(__file__).parents[2]
 LONGEST = 120.0
 """Seconds for the tests of one mutation."""
-_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules")
+_LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__")
 _FAILED, _PASSED = 1, 0
 _TOLD = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 _NOT_COLLECTED = "ERROR collecting"

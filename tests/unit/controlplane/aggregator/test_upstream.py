@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -213,6 +214,49 @@ def test_the_end_before_an_answer(setting: Setting) -> None:
 def test_an_expired_certificate(setting: Setting) -> None:
     upstream = setting.upstream(leaf=setting.ca.leaf("srv", eku=SERVER, san=["srv.test.svc"], expired=True))
     with pytest.raises(TransportError, match="x509: certificate has expired or is not yet valid"):
+        setting.turning.run(upstream.send("GET", GET))
+
+
+@pytest.mark.parametrize(
+    ("bundled", "insecure", "status"), [(False, False, 204), (True, False, 0), (False, True, 204), (True, True, 204)]
+)
+def test_the_roots_of_the_system_count_only_without_a_bundle(
+    setting: Setting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bundled: bool, insecure: bool, status: int
+) -> None:
+    """``spec.caBundle``: "If unspecified, system trust roots on the apiserver are used"."""
+    (tmp_path / "roots.pem").write_bytes(setting.ca.pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "roots.pem"))
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    upstream.tls = UpstreamTls(
+        "srv.test.svc",
+        ca=authority("another").pem if bundled else None,
+        certificate=setting.client.chain_pem,
+        key=setting.client.key_pem,
+        insecure=insecure,
+        clock=setting.turning.reactor,
+    )
+    if status:
+        assert setting.turning.run(upstream.send("GET", GET)).status == status
+    else:
+        with pytest.raises(TransportError, match="x509: certificate signed by unknown authority"):
+            setting.turning.run(upstream.send("GET", GET))
+
+
+def test_a_stranger_is_refused_without_a_bundle_too(
+    setting: Setting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "roots.pem").write_bytes(authority("another").pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "roots.pem"))
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    upstream.tls = UpstreamTls(
+        "srv.test.svc",
+        ca=None,
+        certificate=setting.client.chain_pem,
+        key=setting.client.key_pem,
+        insecure=False,
+        clock=setting.turning.reactor,
+    )
+    with pytest.raises(TransportError, match="x509: certificate signed by unknown authority"):
         setting.turning.run(upstream.send("GET", GET))
 
 

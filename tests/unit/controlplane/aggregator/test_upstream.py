@@ -138,6 +138,35 @@ def test_bytes_that_nobody_asked_for_end_an_idle_connection(setting: Setting) ->
     assert len(setting.connections) == 2
 
 
+@pytest.mark.parametrize(("method", "again"), [("GET", True), ("POST", False), ("PUT", False), ("DELETE", False)])
+def test_only_what_is_safe_is_sent_again(setting: Setting, method: str, again: bool) -> None:
+    """RFC 9110, section 9.2.2: a write whose connection ended may have happened."""
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    setting.turning.run(upstream.send("GET", GET))
+    (idle,) = setting.connections
+    idle.sent, idle.got = b"", b""
+    asking = Deferred.fromCoroutine(upstream.send(method, GET))
+    setting.turning.until(lambda: bool(idle.got))
+    transport: Any = idle.transport
+    transport.loseConnection()
+    if again:
+        assert setting.turning.wait(asking).status == 204
+    else:
+        with pytest.raises(ConnectionLost):
+            setting.turning.wait(asking)
+    assert len(setting.connections) == 1 + again
+
+
+def test_a_retired_upstream_keeps_no_connection(setting: Setting) -> None:
+    upstream = setting.upstream()
+    asking = Deferred.fromCoroutine(upstream.send("GET", GET))
+    setting.turning.until(lambda: bool(setting.connections) and bool(setting.connections[0].got))
+    upstream.retire()
+    setting.connections[0].write(b"HTTP/1.1 204 No Content\r\n\r\n")
+    assert setting.turning.wait(asking).status == 204
+    setting.turning.until(lambda: setting.connections[0].closed)
+
+
 def test_no_more_than_a_few_idle_connections_are_kept(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("extapi.controlplane.aggregator.upstream.IDLE", 1)
     upstream = setting.upstream()

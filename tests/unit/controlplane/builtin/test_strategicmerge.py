@@ -119,6 +119,8 @@ def merged(doc: dict[str, Any], patch: Any) -> dict[str, Any]:
         # An item that is new comes as it is: the schema drops what is null, and what it does not know.
         ({"keyed": [{"name": "a"}]}, {"keyed": [{"name": "b", "x": None}]}, {"keyed": [{"name": "b", "x": None}, {"name": "a"}]}),
         ({"free": 1}, {"free": {"a": None, "b": [None, {"c": None}]}}, {"free": {"b": [None, {}]}}),
+        ({"free": {"a": 1, "b": 2}}, {"free": {"$retainKeys": ["b", "c"], "c": 3}}, {"free": {"b": 2, "c": 3}}),
+        ({"free": {"a": 1, "b": 2}}, {"free": {"$retainKeys": []}}, {"free": {}}),
         ({"free": {"a": 1}}, {"free": {"a": True}}, {"free": {"a": True}}),
     ],
 )  # fmt: skip

@@ -391,7 +391,7 @@ def test_trust_that_changes_while_it_is_judged(place: Place) -> None:
     assert stream.why == "its credentials are now another user's"
 
 
-WEBSOCKET = {
+WEBSOCKET: dict[str, Any] = {
     "connection": "Upgrade",
     "upgrade": "websocket",
     "sec_websocket_protocol": "base64url.bearer.authorization.k8s.io.eA, v4.channel.k8s.io",
@@ -404,7 +404,8 @@ WEBSOCKET = {
 def test_a_token_that_was_not_needed_does_not_delay_a_revocation(place: Place, who: str, token: dict[str, str]) -> None:
     """Whoever adds a token to a certificate must not gain the time that a cluster takes to say what it is worth."""
     issued = PROXY if who == "proxy" else USERS.leaf("jane", eku=CLIENT)
-    stream = place.watch(issued, **token, **(by_proxy("jane") if who == "proxy" else {}))
+    headers: dict[str, Any] = token | (by_proxy("jane") if who == "proxy" else {})
+    stream = place.watch(issued, **headers)
     place.cluster.failure = TransportError("refused")
     new = authority("new").pem
     place.settings.update(clients=new, proxies=new)

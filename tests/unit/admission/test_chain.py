@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import CancelledError
+from twisted.logger import capturedLogs, formatEvent
 
 from extapi.admission.base import Operation, Review
 from extapi.admission.chain import AdmissionChain
 from extapi.api.definition import Kind, Version
 from extapi.api.user import User
+from extapi.conversion.hub import Unfit
 from extapi.errors import BadRequest, Forbidden, InternalError
 
 KIND = Kind("Box", plural="boxes", storage="v1", versions={"v1": Version({"type": "object"})})
@@ -20,9 +22,9 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> None:
         coroutine.send(None)
 
 
-def review() -> Review:
+def review(operation: Operation = Operation.CREATE) -> Review:
     return Review(
-        operation=Operation.CREATE,
+        operation=operation,
         kind=KIND,
         group="example.com",
         version="v1",
@@ -83,6 +85,22 @@ def test_refusals_and_cancellation_pass_as_they_are(error: Exception) -> None:
         chain.mutate(review()).send(None)
     assert caught.value is error
     assert log == ["a mutates"]
+
+
+def test_what_does_not_fit_its_type_can_still_be_deleted_and_nothing_else() -> None:
+    """Each plugin that would see it is passed over; otherwise it would stay for ever."""
+    unfit = Unfit.of("Box", "example.com/v1", "Expected `int`, got `str` - at `$.size`")
+    log: list[str] = []
+    chain = AdmissionChain([Both("a", log, unfit), Both("b", log)])
+    deletion = review(Operation.DELETE)
+    with capturedLogs() as told:
+        run(chain.mutate(deletion))
+        run(chain.validate(deletion))
+    assert log == ["a mutates", "b mutates", "a validates", "b validates"]
+    assert [formatEvent(event).partition(" for the deletion")[0] for event in told] == ['"Both" is ignored'] * 2
+    for operation in (Operation.CREATE, Operation.UPDATE):
+        with pytest.raises(Unfit):
+            chain.mutate(review(operation)).send(None)
 
 
 def test_a_plugin_that_fails_refuses_without_telling_why() -> None:

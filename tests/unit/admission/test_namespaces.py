@@ -151,8 +151,9 @@ def test_what_does_not_need_the_namespace_passes() -> None:
 def test_some_namespaces_cannot_be_deleted() -> None:
     kind = Kind("Namespace", scope=CLUSTER, storage="v1", versions={"v1": Version({"type": "object"})})
     given: dict[str, Any] = {"kind": kind, "group": "", "namespace": "", "obj": None}
-    error = error_of(Cluster().ask(Operation.DELETE, name="default", **given))
-    assert str(error) == 'namespaces "default" is forbidden: this namespace may not be deleted'
+    for name in ("default", "kube-system", "kube-public"):
+        error = error_of(Cluster().ask(Operation.DELETE, name=name, **given))
+        assert str(error) == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
     assert passes(Cluster().ask(Operation.DELETE, name="mine", **given))
 
 

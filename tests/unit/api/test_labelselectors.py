@@ -60,6 +60,7 @@ def test_expressions_are_checked() -> None:
         {"key": "a", "operator": "Exists", "values": ["b"]},
         {"key": "a", "operator": "Gt", "values": ["1"]},
         {"key": "", "operator": "In", "values": ["-"]},
+        {"key": "a", "operator": "NotIn", "values": []},
     ]
     where = "spec.selector.matchExpressions"
     found = texts({"matchExpressions": expressions})
@@ -69,7 +70,8 @@ def test_expressions_are_checked() -> None:
         f'{where}[2].operator: Invalid value: "Gt": not a valid selector operator',
         f'{where}[3].key: Invalid value: "": name part must be non-empty',
     ]
-    assert found[-1].startswith(f'{where}[3].values[0]: Invalid value: "-": a valid label must be')
+    assert found[-2].startswith(f'{where}[3].values[0]: Invalid value: "-": a valid label must be')
+    assert found[-1] == f"{where}[4].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"
 
 
 def test_an_operator_of_a_later_release_is_no_mistake_where_that_is_said() -> None:

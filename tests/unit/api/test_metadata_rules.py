@@ -102,6 +102,8 @@ def test_only_one_owner_may_be_the_controller() -> None:
         ': Only one reference can have Controller set to true. Found "true" in references for K/n and K/n'
     )
     assert created(ownerReferences=[{**OWNER, "controller": True}, {**OWNER, "uid": "v", "controller": False}]) == []
+    (error,) = created(ownerReferences=[{**OWNER, "controller": True}, {**OWNER, "name": "m", "controller": True}])
+    assert error.endswith('Found "true" in references for K/n and K/m')
 
 
 def test_a_cluster_scoped_object_has_no_namespace() -> None:

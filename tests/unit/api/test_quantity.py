@@ -105,6 +105,9 @@ def test_numbers() -> None:
     quantity = Quantity.parse("1500m")
     assert (quantity.value, quantity.milli_value, quantity.fraction) == (2, 1500, Fraction(3, 2))
     assert Quantity.parse("-1.5").value == -2
+    # ScaledValue rounds up, however little there is: a tenth of a CPU is one.
+    assert (Quantity.parse("100m").value, Quantity.parse("-100m").value) == (1, -1)
+    assert (Quantity.parse("1u").milli_value, Quantity.parse("1001u").milli_value) == (1, 2)
     assert str(Quantity.of(3)) == "3"
     assert str(Quantity.of(Decimal("1.50"))) == "1500m"
     assert str(Quantity.of(Fraction(-1, 3))) == "-333333334n"

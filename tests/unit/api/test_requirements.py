@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, strategies as st
 
-from extapi.api.requirements import FEW, FieldRequirement, Requirement, field_matcher, label_matcher
+from extapi.api.requirements import (
+    FEW,
+    FieldRequirement,
+    LabelOperator,
+    Requirement,
+    field_matcher,
+    label_matcher,
+)
 
 KEYS = st.sampled_from("abc")
 VALUES = st.sampled_from(["", "x", "y", "1", "-1", "20", "9223372036854775808"])
@@ -39,6 +47,24 @@ def test_many_requirements_on_fields_mean_what_each_means(
     each = all(field_matcher([requirement])(fields) for requirement in requirements)
     assert field_matcher(requirements)(fields) == each
     assert field_matcher(requirements * MANY)(fields) == each
+
+
+@pytest.mark.parametrize(
+    ("terms", "matching", "others"),
+    [
+        ([("In", "xy"), ("In", "yz")], ["y"], ["x", "z", ""]),
+        ([("NotIn", "xy"), ("NotIn", "yz")], ["w", ""], ["x", "y", "z"]),
+        ([("Gt", ("1",)), ("Gt", ("5",))], ["6"], ["5", "2", "x"]),
+        ([("Lt", ("9",)), ("Lt", ("5",))], ["4", "-1"], ["5", "8", "x"]),
+        ([("Gt", ("1",)), ("Lt", ("3",))], ["2"], ["1", "3"]),
+    ],
+)
+def test_many_requirements_on_one_label_all_hold(
+    terms: list[tuple[LabelOperator, str | tuple[str, ...]]], matching: list[str], others: list[str]
+) -> None:
+    requirements = [Requirement("a", operator, tuple(values)) for operator, values in terms] * MANY
+    matches = label_matcher(requirements)
+    assert [value for value in [*matching, *others] if matches({"a": value})] == matching
 
 
 class _Counted(dict[str, str]):

@@ -11,6 +11,12 @@ def test_the_core_group_has_no_name() -> None:
     assert group_version("", "v1") == "v1"
 
 
+def test_the_first_number_counts_before_the_second() -> None:
+    """``apimachinery/pkg/version``: "v2beta1" is greater than "v1beta2"."""
+    versions = ["v1alpha2", "v2alpha1", "v1beta2", "v2beta1", "v10beta1"]
+    assert by_priority(versions) == ["v10beta1", "v2beta1", "v1beta2", "v2alpha1", "v1alpha2"]
+
+
 def test_numbers_that_go_cannot_hold_make_a_version_like_any_other() -> None:
     """``apimachinery/pkg/version``: what ``Atoi`` refuses is compared as text, behind all that it takes."""
     huge, beta, text = f"v{'9' * 5000}", f"v1beta{'9' * 5000}", "v01"

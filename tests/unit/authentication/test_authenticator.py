@@ -52,6 +52,21 @@ def test_a_success_counts_whatever_was_before_it() -> None:
     assert user == User("jane", groups=("system:authenticated",))
 
 
+@pytest.mark.parametrize(
+    ("user", "groups"),
+    [
+        (User("jane", groups=("devs",)), ("devs", "system:authenticated")),
+        (User("jane", groups=("system:authenticated", "devs")), ("system:authenticated", "devs")),
+        (User("jane", groups=("system:unauthenticated",)), ("system:unauthenticated",)),
+        (User("system:anonymous", groups=("devs",)), ("devs",)),
+    ],
+)
+def test_who_is_known_is_in_the_group_of_those_unless_anonymous(user: User, groups: tuple[str, ...]) -> None:
+    """``AuthenticatedGroupAdder``: the front proxy may pass on requests of system:anonymous."""
+    found = run(UnionAuthenticator([Says(user)]).authenticate(call()))
+    assert found == User(user.name, groups=groups)
+
+
 def test_too_busy_does_not_keep_the_next_from_knowing() -> None:
     user = run(UnionAuthenticator([Says(BUSY), Says(User("bob"))]).authenticate(call()))
     assert user is not None

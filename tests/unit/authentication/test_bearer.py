@@ -66,6 +66,16 @@ def test_a_token_among_the_subprotocols() -> None:
     assert asked.headers["sec-websocket-protocol"] == ["v4.channel.k8s.io, base64.binary.k8s.io"]
 
 
+@pytest.mark.parametrize(("token", "encoded"), [("a>>>", "YT4-Pg"), ("a???", "YT8_Pw")])
+def test_the_subprotocol_has_the_url_safe_alphabet(token: str, encoded: str) -> None:
+    """RFC 4648, section 5: a subprotocol is a token of HTTP, which has no slash."""
+    tokens = Tokens()
+    asked = call(headers=_upgrade(f"base64url.bearer.authorization.k8s.io.{encoded}", "x"))
+    with pytest.raises(AuthenticationError, match=r"^invalid bearer token$"):
+        run(WebsocketBearer(tokens).authenticate(asked))
+    assert tokens.asked == [token]
+
+
 @pytest.mark.parametrize(
     "headers",
     [

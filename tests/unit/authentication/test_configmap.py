@@ -275,6 +275,21 @@ def test_allowed_names_that_go_away_stay_in_force(value: str | None, followed: t
     assert len(lines) == 2
 
 
+@pytest.mark.parametrize("key", ["client-ca-file", "requestheader-client-ca-file"])
+def test_an_authority_that_goes_away_stays_in_force_and_is_noted(
+    key: str, followed: tuple[_Cluster, list[Any]]
+) -> None:
+    cluster, lines = followed
+    settings = cluster.settings
+    before = (settings.client_ca, settings.proxy_ca)
+    cluster.change({name: text for name, text in DATA.items() if name != key}, "2")
+    assert (settings.client_ca, settings.proxy_ca) == before
+    assert f"{key} (empty now)" in settings.note()
+    assert f"{key} is empty now: its last authorities stay in force" in formatEvent(lines[0])
+    cluster.change(DATA, "3")
+    assert settings.note() == ""
+
+
 def test_a_front_proxy_is_refused_by_name_after_its_list_became_empty(followed: tuple[_Cluster, list[Any]]) -> None:
     """The hole itself: with an empty list every certificate of that authority speaks for anybody."""
     cluster, _ = followed

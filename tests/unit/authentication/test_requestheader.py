@@ -108,6 +108,13 @@ def test_a_common_name_that_is_not_allowed() -> None:
         run(RequestHeader(_settings(), now()).authenticate(asked))
 
 
+def test_a_certificate_without_a_name_is_not_allowed() -> None:
+    """``verifySubject``: an empty common name is looked for in the list as any other."""
+    asked = call(certificates=CA.leaf("", eku=CLIENT).chain, headers={"x-remote-user": ["admin"]})
+    with pytest.raises(AuthenticationError, match=r"^x509: subject with cn= is not in the allowed list$"):
+        run(RequestHeader(_settings(), now()).authenticate(asked))
+
+
 def test_no_allowed_names_allow_any() -> None:
     settings = _settings(HeaderNames(("x-remote-user",)))
     asked = call(certificates=CA.leaf("somebody", eku=CLIENT).chain, headers={"x-remote-user": ["alice"]})

@@ -120,6 +120,8 @@ def test_audiences_are_asked_for_and_checked() -> None:
     kubernetes = Kubernetes(lambda _: _authenticated(audiences=["api"]))
     assert run(_reviewer(kubernetes, audiences=["api", "x"]).authenticate_token("t")) is not None
     assert kubernetes.bodies()[0]["spec"] == {"token": "t", "audiences": ["api", "x"]}
+    both = Kubernetes(lambda _: _authenticated(audiences=["other", "api"]))
+    assert run(_reviewer(both, audiences=["api"]).authenticate_token("t")) is not None  # one is enough
     with pytest.raises(AuthenticationError, match="audiences"):
         run(
             _reviewer(Kubernetes(lambda _: _authenticated(audiences=["other"])), audiences=["api"]).authenticate_token(

@@ -95,6 +95,17 @@ def test_a_service_account() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["system:serviceaccount:ns:a:b", "system:serviceaccount:ns:", "system:serviceaccount:ns"]
+)
+def test_what_only_begins_like_a_service_account_is_a_user(name: str) -> None:
+    """``serviceaccount.SplitUsername``: just a namespace and a name."""
+    rules = Rules()
+    asked = _through({"impersonate-user": [name]}, rules)
+    assert rules.asked == [("", "users", "", "", name)]
+    assert asked.user == User(name, groups=("system:authenticated",))
+
+
 def test_a_service_account_with_groups_has_only_those() -> None:
     asked = _through({"impersonate-user": ["system:serviceaccount:ns:robot"], "impersonate-group": ["g"]})
     assert asked.user is not None

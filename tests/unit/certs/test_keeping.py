@@ -16,6 +16,7 @@ from cryptography.x509.verification import PolicyBuilder, Store
 from extapi.certs import keeping
 from extapi.certs.directory import load
 from extapi.certs.failure import CertsFailure
+from extapi.certs.files import beside
 from extapi.certs.reading import hosts
 from extapi.issuing import Authority, Signed, make_authority, self_sign
 from extapi.listener.tls import ServingCertificate
@@ -117,6 +118,13 @@ def test_another_run_has_nothing_to_do_and_says_when_it_will(place: Place, servi
     assert told.startswith("nothing to do\n")
     assert '"CN=pizza.restaurant.svc" expires 2031-01-01T00:00:00Z; a run after 2030-12-02' in told
     assert '"CN=extapi serving CA 2030-01-01T00:00:00Z" expires 2039-12-30T00:00:00Z' in told
+
+
+def test_the_moment_that_was_told_is_early_enough(place: Place) -> None:
+    """A timer that follows what a run says must not come a day too early, and then never again."""
+    place.ensure()
+    place.now += 335 * DAY
+    assert place.ensure().startswith(f"made {place.paths.certificate}")
 
 
 @pytest.mark.parametrize("service", ["pizza", ""], ids=["same names", "no names"])
@@ -301,6 +309,16 @@ def test_an_interrupted_first_run_is_completed_by_the_next(place: Place, monkeyp
             path.unlink()
         steps += 1
     assert steps > 10  # four files, each made durable and renamed
+
+
+def test_a_certificate_whose_key_was_not_written_is_dropped(place: Place) -> None:
+    """The machine stopped before the key took its place: what is there belongs together and stays."""
+    place.ensure()
+    before = place.contents()
+    theirs = certificates.authority("ca").leaf(NAME)
+    beside(place.paths.certificate).write_bytes(theirs.pem)
+    assert place.ensure().startswith("nothing to do\n")
+    assert place.contents() == before
 
 
 def test_what_was_written_only_in_part_is_not_taken(place: Place) -> None:

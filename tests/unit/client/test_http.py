@@ -73,6 +73,14 @@ def test_path_query_headers_and_body_arrive_as_given(turning: Turning, serve: Se
     turning.run(transport.close())
 
 
+def test_an_authorization_of_the_callers_own_stays(turning: Turning, serve: Serve) -> None:
+    server = serve(_hello)
+    transport = HttpTransport(turning.reactor, Credentials(server.url, token=StaticToken("Bearer t1")))
+    turning.run(_body(transport, ClientRequest("GET", "/", headers={"Authorization": "Bearer mine"})))
+    assert server.seen[0].headers["authorization"] == "Bearer mine"
+    turning.run(transport.close())
+
+
 @implementer(ILogObserver)
 class _Said:
     def __init__(self) -> None:
@@ -303,8 +311,8 @@ def test_a_slow_reader_holds_the_server_back(turning: Turning, serve: Serve) -> 
     reply = turning.run(transport.send(ClientRequest("GET", "/")))
     body = reply._deliver()
     turning.until(lambda: body._paused)
-    for _ in range(20):
-        turning.reactor.iterate(0.001)
+    for _ in range(2000):  # enough to read all of it
+        turning.reactor.iterate(0)
     assert body._size < 3 * HIGH_WATER
     assert len(turning.run(reply.read(size))) == size
     turning.run(transport.close())

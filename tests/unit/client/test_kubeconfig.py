@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from extapi.api.timestamp import format_timestamp
 from extapi.client import kubeconfig
 from extapi.client.credentials import CredentialsError
-from extapi.client.kubeconfig import load_kubeconfig
+from extapi.client.kubeconfig import EXPIRY_SKEW, load_kubeconfig
 from extapi.client.proxy import ProxyURL
 from tests.certificates import authority
 from tests.unit.client.building import now, run
@@ -120,6 +121,14 @@ def test_an_exec_plugin_is_asked_again_when_its_token_expires(tmp_path: Path, tu
     assert found.token is not None
     for _ in range(2):
         assert turning.run(found.token.authorization()) == "Bearer t2"
+
+
+@pytest.mark.parametrize(("seconds", "token"), [(EXPIRY_SKEW / 2, "Bearer t2"), (EXPIRY_SKEW * 2, "Bearer t1")])
+def test_a_token_is_renewed_before_it_expires(tmp_path: Path, turning: Turning, seconds: float, token: str) -> None:
+    expiry = format_timestamp(turning.reactor.seconds() + seconds)
+    found = load_kubeconfig(_write(tmp_path, CLUSTER, _exec(tmp_path, expiry)), turning.reactor)
+    assert found.token is not None
+    assert turning.run(found.token.authorization()) == token
 
 
 def test_an_exec_plugin_whose_token_stays(tmp_path: Path) -> None:

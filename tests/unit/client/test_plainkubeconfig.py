@@ -100,6 +100,7 @@ def test_a_proxy(url: str, proxy: ProxyURL | None) -> None:
         config(cluster={**CLUSTER, "certificate-authority-data": "?"}),
         config(user={**USER, "exec": {"command": "x"}}),
         config(user={"client-certificate-data": b64("certificate")}),
+        config(user={"client-key-data": b64("key")}),
         config(user={"tokenFile": "token"}),
         config(user={"token": "abc", "tokenFile": "token"}),
         config(user=None),

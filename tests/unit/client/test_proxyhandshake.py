@@ -52,11 +52,23 @@ def test_connect_logs_in_as_the_proxys_url_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "login"), [("http://:secret@proxy", b"OnNlY3JldA=="), ("http://token@proxy", b"dG9rZW46")]
+)
+def test_connect_logs_in_with_half_a_login(url: str, login: bytes) -> None:
+    """RFC 7617, section 2: either part may be empty. Some proxies take a token for the one or the other."""
+    proxy = Scripted(b"HTTP/1.1 200 OK\r\n\r\n")
+    run(connect(proxy, parse_proxy(url), "k", 443))
+    assert b"\r\nProxy-Authorization: Basic " + login + b"\r\n" in proxy.told
+
+
+@pytest.mark.parametrize(
     ("url", "answer", "why"),
     [
         ("http://proxy", b"HTTP/1.1 403 No\x07 way\r\n\r\n", "^answered CONNECT k:443 with 403 No way$"),
         ("http://proxy", b"HTTP/1.1 407 Who\r\n\r\n", "407 Who; its URL has to hold a user and a password$"),
         ("http://u:p@proxy", b"HTTP/1.1 407 Who\r\n\r\n", "it does not take the user and password in its URL$"),
+        ("http://proxy", b"HTTP/1.1 302 Found\r\nLocation: https://login\r\n\r\n", "with 302 Found$"),
+        ("http://proxy", b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "with 101 Switching Protocols$"),
         ("http://proxy", b"HTTP/2 200\r\n\r\n", "^answered CONNECT k:443 with no HTTP/1.1: 'HTTP/2 200"),
     ],
 )

@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs
 
 from extapi import Api, DynamicClient, Group, Kind, Version
 from extapi.client.kube import Client
-from extapi.client.recorder import FINISH, QUEUED, REFRESH, RETRY, SPAM_BURST, TRIES, EventRecorder
+from extapi.client.recorder import FINISH, KNOWN, QUEUED, REFRESH, RETRY, SPAM_BURST, TRIES, EventRecorder
 from extapi.client.transport import ClientRequest, TransportError
 from extapi.testing import InMemoryServer, serve
 from tests.unit.client.building import now
@@ -224,6 +224,19 @@ def test_recording_never_waits_and_what_is_too_much_is_dropped() -> None:
     assert len(cluster.kubernetes.requests) == 1
     # The log is not filled either. (Garbage of other tests may log meanwhile.)
     assert [event["count"] for event in logs if "count" in event] == [1, 2, 4]
+
+
+def test_series_to_remember_are_bounded() -> None:
+    cluster = Cluster(lambda _: Answer(201, {}))
+    for number in range(KNOWN + 10):
+        pot = {"kind": "Pot", "metadata": {"name": f"p{number}"}}
+        cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")
+    assert len(cluster.recorder._known) == KNOWN
+    cluster.recorder.normal(pot, "Stirred", "Cook", "stirred it")  # the last one is known
+    assert len(cluster.kubernetes.requests) == KNOWN + 11
+    cluster.recorder.normal({"kind": "Pot", "metadata": {"name": "p0"}}, "Stirred", "Cook", "stirred it")
+    assert cluster.kubernetes.requests[-1].method == "POST"  # the first one is not
+    cluster.recorder.stop()
 
 
 def test_events_about_one_object_have_a_rate() -> None:

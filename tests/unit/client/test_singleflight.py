@@ -60,6 +60,29 @@ def test_too_late_for_all() -> None:
     assert len(bench.calls) == 2
 
 
+def test_a_forgotten_call_that_ends_late_answers_nobody() -> None:
+    clock: Any = now()
+    flights: SingleFlight[str] = SingleFlight(clock, 30.0)
+    calls: list[Deferred[str]] = []
+    results: list[Any] = []
+
+    async def call() -> str:
+        calls.append(Deferred())
+        return await to_the_end(calls[-1])  # goes on although it is cancelled
+
+    def join() -> Deferred[Any]:
+        joining: Deferred[Any] = Deferred.fromCoroutine(flights.join("k", call))
+        return joining.addBoth(lambda result: results.append(getattr(result, "value", result)))
+
+    join().cancel()
+    join()
+    calls[0].callback("old")
+    assert [type(result) for result in results] == [CancelledError]
+    calls[1].callback("new")
+    assert results[1:] == ["new"]
+    assert clock.getDelayedCalls() == []
+
+
 def test_one_who_leaves_while_all_are_told() -> None:
     bench = Bench()
     joined = [bench.join() for _ in range(3)]
@@ -117,3 +140,15 @@ def test_a_cache_has_a_weight() -> None:
     clock.advance(6)
     cache.put("e", "E", 5, weight=100)
     assert cache.get("e") == "E"
+
+
+def test_an_answer_is_good_for_its_time_and_no_longer() -> None:
+    clock: Any = now()
+    cache: AnswerCache[str] = AnswerCache(clock, 10)
+    cache.put("a", "A", 5)
+    clock.advance(4.5)
+    assert cache.get("a") == "A"
+    clock.advance(0.5)
+    assert cache.get("a") is None
+    cache.put("b", "B", 0)
+    assert cache.get("b") is None

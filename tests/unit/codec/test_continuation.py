@@ -26,6 +26,14 @@ def test_the_token_is_base64url_without_padding_of_the_known_members() -> None:
     assert decode(token) == Continuation("ns1/last-name\0", 120)
 
 
+def test_the_token_has_the_alphabet_for_urls() -> None:
+    """RFC 4648, section 5. These characters stand in no name, but a hub of other keys may have them."""
+    token = encode("a/~~~???>>>\u00ff\0", 120)
+    assert set("-_") & set(token)
+    assert not set("+/=") & set(token)
+    assert decode(token).start == "a/~~~???>>>\u00ff\0"
+
+
 @given(st.from_regex(r"[a-z0-9]{1,20}(/[a-z0-9]{1,20})?\x00?", fullmatch=True), st.integers(1, 2**63 - 1))
 def test_every_token_reads_back(start: str, revision: int) -> None:
     assert decode(encode(start, revision)) == (start, revision)

@@ -39,6 +39,13 @@ def test_every_field_of_a_body() -> None:
     assert delete_options({}, b'{"orphanDependents":false}').orphan_dependents is False
 
 
+def test_an_empty_precondition_in_a_body_is_one() -> None:
+    """A pointer in Go: "" is given, and no object has it; in the query an empty one is as good as none."""
+    options = delete_options({}, b'{"preconditions":{"uid":"","resourceVersion":""}}')
+    assert (options.precondition_uid, options.precondition_resource_version) == ("", "")
+    assert delete_options({"uid": [""], "resourceVersion": [""]}) == DeleteOptions()
+
+
 def test_negative_grace_is_one_second() -> None:
     assert delete_options({"gracePeriodSeconds": ["-7"]}).grace_period_seconds == 1
     assert delete_options({}, b'{"gracePeriodSeconds":-7}').grace_period_seconds == 1
@@ -82,6 +89,10 @@ def test_undecodable_bodies_are_400(body: bytes, error: str) -> None:
     [
         (
             {"orphanDependents": True, "propagationPolicy": "Orphan"},
+            ['Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set'],
+        ),
+        (
+            {"orphanDependents": False, "propagationPolicy": "Orphan"},
             ['Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set'],
         ),
         (

@@ -130,6 +130,12 @@ def test_list_values() -> None:
     )
 
 
+@pytest.mark.parametrize(("given", "limit"), [("-1", 0), ("-9223372036854775808", 0), ("0", 0), ("1", 1)])
+def test_a_negative_limit_is_none(given: str, limit: int) -> None:
+    """``k8s.io/apiserver/pkg/storage/etcd3`` takes a limit only if it is above 0."""
+    assert list_options({"limit": [given]}).limit == limit
+
+
 @pytest.mark.parametrize(
     ("value", "expected"), [("", True), ("1", True), ("no", True), ("0", False), ("false", False), ("FALSE", False)]
 )

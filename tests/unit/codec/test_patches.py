@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from extapi.codec.jsonpatch import MAX_COPIED
 from extapi.codec.options import Validation
 from extapi.codec.patches import json_patch, merge_patch, patched_error, refuse_strict_patch
 from extapi.errors import ApiError, BadRequest, Invalid, RequestTooLarge
@@ -154,6 +155,11 @@ def test_copies_are_bounded_and_so_is_depth() -> None:
     doubling = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 40
     with pytest.raises(Invalid, match="the server rejected our request"):
         _patched({"a": ["x" * 1000]}, doubling)
+    quarter = {"a": "x" * (MAX_COPIED // 4)}
+    copies = [{"op": "copy", "from": "/a", "path": f"/b{number}"} for number in range(4)]
+    assert len(_patched(quarter, copies[:3])) == 4
+    with pytest.raises(Invalid, match="the server rejected our request"):
+        _patched(quarter, copies)  # each is a quarter of the bound, and their quotes are too much
     nesting = [
         operation
         for _ in range(1000)

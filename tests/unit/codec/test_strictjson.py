@@ -60,6 +60,7 @@ def test_every_key_that_occurs_again_is_reported_once_and_the_last_value_wins(pa
         (b'{"a\\\\":1,"a\\\\":2}', ["a\\"]),
         (b'{"a":"\\":","a":1}', ["a"]),
         (b'{"a":1,"a":"\\u003a"}', ["a"]),
+        (b'{"a":1,"a":"\\u003A"}', ["a"]),
         (b'{"a":1,"\\u0061":2}', ["a"]),
         (b'[[{"x":{},"x":[]}]]', ["[0][0].x"]),
         (b'{"a":"x\\u003ay","b":"z:\\":"}', []),

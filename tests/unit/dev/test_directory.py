@@ -66,6 +66,14 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: py
         running_port(tmp_path)
 
 
+def test_the_port_of_a_run_that_has_ended_is_none(tmp_path: Path) -> None:
+    with opened(tmp_path) as state:
+        state.port.write_text("6443")
+        assert running_port(tmp_path) == 6443
+    with pytest.raises(DevFailure, match="no control plane runs in the directory"):
+        running_port(tmp_path)
+
+
 @only_root
 @pytest.mark.parametrize(
     "what", ["log/extension-server.log", "kubeconfig", "lock", "storage.sqlite", "certificates", "etcd/data"]

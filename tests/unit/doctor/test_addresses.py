@@ -31,3 +31,5 @@ def test_not_everything_is_tried() -> None:
     facts = ServiceFacts(reading(service()), reading(many))
     found = addresses_of(REFERENCE, facts, in_cluster=True)
     assert found == [("10.1.0.0", 8443), ("10.1.0.1", 8443), ("10.0.0.7", 443)]
+    found = addresses_of(REFERENCE, facts, in_cluster=False)
+    assert found == [("10.1.0.0", 8443), ("10.1.0.1", 8443), ("10.1.0.2", 8443)]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred
 
-from extapi.errors import BadRequest, RequestTooLarge
-from extapi.listener.body import AHEAD, RequestBody
+from extapi.errors import BadRequest, RequestTooLarge, TooManyRequests
+from extapi.listener.body import AHEAD, GRACE, RATE, BodyMemory, RequestBody
 
 
 def reading(body: RequestBody, limit: int) -> list[object]:
@@ -93,3 +93,39 @@ def test_discarded_body_takes_no_room() -> None:
     body.discard()
     body.feed(b"x" * AHEAD)
     assert not body.full
+
+
+def test_a_body_that_is_waited_for_has_time_for_what_has_come() -> None:
+    body = RequestBody(0, lambda: None)
+    body.expect(100.0)
+    assert body.due == float("inf")  # nobody waits for it
+    reading(body, 1 << 20)
+    assert body.due == 100.0 + GRACE
+    body.feed(b"x" * (3 * RATE))
+    assert body.due == 100.0 + GRACE + 3
+    body.finish()
+    body.poke()
+    assert body.due == float("inf")
+
+
+def held(memory: BodyMemory, size: int) -> tuple[RequestBody, list[object]]:
+    """A body that somebody reads and of which so much has come, and what comes of it."""
+    body = RequestBody(0, lambda: None)
+    results = reading(body, 1 << 20)
+    body.feed(b"x" * size)
+    memory.hold(body, 0.0)
+    return body, results
+
+
+def test_what_has_ended_makes_room_for_others() -> None:
+    memory = BodyMemory(100)
+    for _ in range(3):
+        body, results = held(memory, 80)
+        assert (results, memory.total) == ([], 80)
+        memory.release(body)
+        memory.release(body)
+        assert memory.total == 0
+    _, first = held(memory, 80)
+    _, second = held(memory, 30)
+    assert isinstance(first[0], TooManyRequests)  # the largest goes
+    assert (second, memory.total) == ([], 30)

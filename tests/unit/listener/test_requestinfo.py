@@ -53,6 +53,11 @@ def info(method: str, target: str) -> RequestInfo:
         ("DELETE", "/api/v1/namespaces/other/pods/foo", ("delete", "api", "", "v1", "other", "pods", "", "foo")),
         ("POST", "/api/v1/namespaces/other/pods", ("create", "api", "", "v1", "other", "pods", "", "")),
         ("DELETE", "/api/v1/nodes", ("deletecollection", "api", "", "v1", "", "nodes", "", "")),
+        (
+            "DELETE",
+            "/api/v1/namespaces/other/pods",
+            ("deletecollection", "api", "", "v1", "other", "pods", "", ""),
+        ),
         ("OPTIONS", "/api/v1/nodes", ("", "api", "", "v1", "", "nodes", "", "")),
         ("GET", "/apis/g/v1/namespaces//probes", ("list", "apis", "g", "v1", "", "probes", "", "")),
         ("GET", "/apis/g/v1/namespaces/../probes", ("list", "apis", "g", "v1", "..", "probes", "", "")),

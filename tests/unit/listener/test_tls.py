@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import socket
@@ -146,6 +147,34 @@ def test_sessions_are_not_resumed(paths: Paths, version: ssl.TLSVersion, pairs: 
     assert stream.certificates() == certificate.chain
     stream.connectionLost(ConnectionError())
     second.close()
+
+
+def test_nothing_is_negotiated_again(paths: Paths) -> None:
+    """TLS 1.2 lets a client ask for handshake after handshake (CVE-2011-1473); RFC 5246, section 7.2.2: no_renegotiation."""
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_max_proto_version(SSL.TLS1_2_VERSION)
+    client = SSL.Connection(context, None)
+    client.set_connect_state()
+    server = SSL.Connection(ServingCertificate(*paths).context, None)
+    server.set_accept_state()
+
+    def turn(side: SSL.Connection, other: SSL.Connection) -> None:
+        with contextlib.suppress(SSL.WantReadError):
+            side.do_handshake()
+        with contextlib.suppress(SSL.WantReadError):
+            side.recv(1)
+        with contextlib.suppress(SSL.WantReadError):
+            other.bio_write(side.bio_read(65536))
+
+    for _ in range(4):
+        turn(client, server)
+        turn(server, client)
+    assert client.get_protocol_version_name() == "TLSv1.2"
+    assert client.renegotiate()
+    turn(client, server)
+    turn(server, client)
+    with pytest.raises(SSL.Error, match="no renegotiation"):
+        turn(client, server)
 
 
 def test_names_of_authorities_are_sent(paths: Paths) -> None:

@@ -61,6 +61,10 @@ def test_looking_at_certificates_is_switched_on_again() -> None:
             {"service": {"namespace": "mall", "name": "shop"}},
             "leads to the Service mall/shop, not to restaurant/restaurant",
         ),
+        (
+            {"service": {"namespace": "mall", "name": "restaurant"}},
+            "leads to the Service mall/restaurant, not to restaurant/restaurant",
+        ),
         ({}, "leads to no Service"),
     ],
 )

@@ -41,6 +41,8 @@ def test_ports() -> None:
     assert made(host_network=True).port not in {443, 6443, 8443}
     assert made(host_network=True, port=9000).port == 9000
     assert "privileged" in problems(port=443)[0]
+    assert "privileged" in problems(port=1023)[0]
+    assert made(port=1024).port == 1024  # ip_unprivileged_port_start
 
 
 def test_one_sqlite_file_is_for_one_pod() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
 from twisted.internet.task import Clock
 
 from extapi import Review
+from extapi.errors import RequestTooLarge
+from extapi.registry.store import MAX_OBJECT, Store
 from extapi.storage.base import KeyValue, Unavailable
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import serve
@@ -114,6 +117,54 @@ def test_a_refusal_stays_one_if_the_store_has_nothing_newer(moody: MoodyShop) ->
     assert moody.merge({"spec": {"size": 2}}).status == 403
     assert moody.request("DELETE", f"{WIDGETS}/w").status == 403
     assert len(moody.plugin.reviews) == 3
+
+
+def test_a_refusal_of_an_old_object_is_judged_again_by_the_newest(moody: MoodyShop) -> None:
+    """Behaviour K3: another server on the same store may have written in between."""
+    moody.create()
+
+    async def refuse_the_old(review: Review) -> None:
+        if review.old is not None and not review.old["metadata"].get("labels"):
+            entry = await moody.backend.get(KEY)
+            assert entry is not None
+            obj = msgspec.json.decode(entry.value)
+            obj["metadata"]["labels"] = {"new": "yes"}
+            await moody.backend.commit(KEY, msgspec.json.encode(obj), expected=entry.revision)
+            review.refuse("it has no label")
+
+    moody.plugin.on_mutate = refuse_the_old
+    answer = moody.merge({"spec": {"size": 2}})
+    assert answer.status == 200
+    assert answer.json()["metadata"]["labels"] == {"new": "yes"}
+    assert answer.json()["spec"]["size"] == 2
+
+
+def test_an_object_above_the_bound_may_only_shrink() -> None:
+    """One that was stored under another bound must stay writable."""
+    store: Any = None  # which says nothing about sizes
+    Store.check_size(store, b"x" * MAX_OBJECT)
+    Store.check_size(store, b"x" * (MAX_OBJECT + 2), b"x" * (MAX_OBJECT + 2))
+    for before in (b"", b"x" * MAX_OBJECT, b"x" * (MAX_OBJECT + 1)):
+        with pytest.raises(RequestTooLarge, match=f"would take {MAX_OBJECT + 2} bytes, the limit is {MAX_OBJECT}"):
+            Store.check_size(store, b"x" * (MAX_OBJECT + 2), before)
+
+
+def test_what_the_system_sets_no_plugin_changes(shop_served: Shop) -> None:
+    """Behaviour E12, E41: after each mutator these are as before."""
+
+    async def meddle(review: Review) -> None:
+        metadata = review.object.metadata
+        metadata.generation, metadata.creation_timestamp = 9, "2001-01-01T00:00:00Z"
+        if review.old is None:
+            metadata.uid, metadata.deletion_timestamp = "mine", "2001-01-01T00:00:00Z"
+
+    shop_served.plugin.on_mutate = meddle
+    created = shop_served.create()["metadata"]
+    assert (created["generation"], created["creationTimestamp"]) == (1, "2023-11-14T22:13:20Z")
+    assert created["uid"] != "mine"
+    assert "deletionTimestamp" not in created
+    changed = shop_served.merge({"spec": {"size": 2}}).json()["metadata"]
+    assert (changed["generation"], changed["creationTimestamp"]) == (2, created["creationTimestamp"])
 
 
 def put(served: Shop, obj: dict[str, object], key: bytes = KEY) -> None:

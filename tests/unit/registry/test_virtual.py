@@ -447,6 +447,8 @@ def test_updates_reach_the_author_by_put_and_patch(library: Library, server: InM
 def test_a_delete_tells_that_the_object_is_gone_or_what_is_left(library: Library, server: InMemoryServer) -> None:
     server.request("POST", BOOKS, body=book())
     library.shelf.stays = True
+    server.request("DELETE", f"{BOOKS}/b", {"dryRun": "All"})
+    assert [(verb, asked.dry_run) for verb, asked in library.shelf.asked[-2:]] == [("get", False), ("delete", True)]
     left = server.request("DELETE", f"{BOOKS}/b")
     assert (left.status, left.json()["kind"]) == (200, "Book")
     library.shelf.stays = False

@@ -117,6 +117,10 @@ DNS1035 = (
             [f'spec.inner.kind: Invalid value: "1": may have mixed case, but should otherwise match: {DNS1035}'],
         ),
         (
+            {"apiVersion": "a/b/c", "kind": "A"},
+            ['spec.inner.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'],
+        ),
+        (
             {},
             ["spec.inner.apiVersion: Required value", "spec.inner.kind: Required value"],
         ),

@@ -481,6 +481,19 @@ TOO_MUCH = "in body should be less than or equal to 3"
                 "spec.toppings[0].quantity: Invalid value: 0: spec.toppings[0].quantity in body should be greater than or equal to 1"
             ],
         ),
+        # Of several old items with one key the first counts (``MapList``).
+        (
+            {"must": "", "toppings": [{"name": "a", "quantity": 0}, {"name": "a", "quantity": -1}]},
+            {"must": "", "toppings": [{"name": "a", "quantity": 0}]},
+            [],
+        ),
+        (
+            {"must": "", "toppings": [{"name": "a", "quantity": 0}, {"name": "a", "quantity": -1}]},
+            {"must": "", "toppings": [{"name": "a", "quantity": -1}]},
+            [
+                "spec.toppings[0].quantity: Invalid value: -1: spec.toppings[0].quantity in body should be greater than or equal to 1"
+            ],
+        ),
         # Other lists only as a whole.
         ({"must": "", "atomic": [5]}, {"must": "x", "atomic": [5]}, []),
         (

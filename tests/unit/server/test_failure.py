@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+import pytest
 from twisted.internet.defer import Deferred
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
 
 from extapi.api.user import User
 from extapi.authorization.authorizer import Attributes, Decision, Verdict
-from extapi.errors import InternalError, ServerTimeout
+from extapi.errors import InternalError, ServerTimeout, TooManyRequests
 from extapi.http.request import Peer, Request
 from extapi.http.response import Handler, Response
 from extapi.listener.requestinfo import request_info
@@ -19,6 +20,7 @@ from extapi.server.failure import Failures
 from extapi.server.loopback import BodyBytes
 from extapi.storage.base import Unavailable
 from extapi.testing import serve
+from tests.unit.client.building import call, run
 from tests.unit.verbs.sample import GROUP, V1, WIDGETS, Shop, failure, shop, widget
 
 
@@ -119,6 +121,17 @@ def test_a_store_in_trouble_is_logged_without_a_traceback(shop_served: Shop) -> 
     (event,) = [event for event in logged if event["log_level"] is LogLevel.error]
     assert "log_failure" not in event
     assert "database or disk is full" in str(formatEvent(event))
+
+
+@pytest.mark.parametrize("seconds", [1, 30, 0])
+def test_when_to_come_again_is_told(seconds: int) -> None:
+    """Behaviour H6: client-go waits so long, and does not try again without it."""
+
+    async def busy(_: Request) -> Response:
+        raise TooManyRequests("later", retry_after=seconds)
+
+    headers = dict(run(Failures(busy)(call())).headers)
+    assert headers.get("Retry-After") == (str(seconds) if seconds else None)
 
 
 def test_acting_as_somebody_else() -> None:

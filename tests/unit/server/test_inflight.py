@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
-from extapi import Review
+from extapi import NotFound, Review
 from extapi.api.user import MASTERS, User
 from extapi.client.transport import ClientRequest, ClientResponse
+from extapi.http.request import Request
+from extapi.http.response import Response
+from extapi.server.inflight import InFlight
 from extapi.testing import InMemoryServer, serve
+from tests.unit.client.building import call, run
 from tests.unit.verbs.sample import WIDGETS, Plugin, shop, widget
 
 BOB = User("bob")
@@ -128,3 +132,20 @@ def test_probes_get_through(busy: Busy) -> None:
     assert busy.server.request("GET", "/version", user=ANONYMOUS).status == 429
     for path in ("/livez", "/readyz", "/healthz"):
         assert busy.server.request("GET", path, user=ANONYMOUS).status == 200
+
+
+@pytest.mark.parametrize("error", [NotFound.path(), CancelledError(), ValueError("a bug")])
+def test_a_request_that_fails_leaves_its_place(error: Exception) -> None:
+    fails = True
+
+    async def handler(_: Request) -> Response:
+        if fails:
+            raise error
+        return Response(200)
+
+    stage = InFlight(handler, reads=1, writes=1)
+    for _ in range(3):
+        with pytest.raises(type(error)):
+            run(stage(call()))
+    fails = False
+    assert run(stage(call())).status == 200

@@ -391,11 +391,21 @@ def test_trust_that_changes_while_it_is_judged(place: Place) -> None:
     assert stream.why == "its credentials are now another user's"
 
 
+WEBSOCKET: dict[str, Any] = {
+    "connection": "Upgrade",
+    "upgrade": "websocket",
+    "sec_websocket_protocol": "base64url.bearer.authorization.k8s.io.eA, v4.channel.k8s.io",
+}
+"""A WebSocket's headers, with the token "x"."""
+
+
+@pytest.mark.parametrize("token", [{"authorization": "Bearer x"}, WEBSOCKET], ids=["a header", "a subprotocol"])
 @pytest.mark.parametrize("who", ["user", "proxy"])
-def test_a_token_that_was_not_needed_does_not_delay_a_revocation(place: Place, who: str) -> None:
+def test_a_token_that_was_not_needed_does_not_delay_a_revocation(place: Place, who: str, token: dict[str, str]) -> None:
     """Whoever adds a token to a certificate must not gain the time that a cluster takes to say what it is worth."""
     issued = PROXY if who == "proxy" else USERS.leaf("jane", eku=CLIENT)
-    stream = place.watch(issued, authorization="Bearer x", **(by_proxy("jane") if who == "proxy" else {}))
+    headers: dict[str, Any] = token | (by_proxy("jane") if who == "proxy" else {})
+    stream = place.watch(issued, **headers)
     place.cluster.failure = TransportError("refused")
     new = authority("new").pem
     place.settings.update(clients=new, proxies=new)

@@ -48,10 +48,10 @@ def test_late_requests_are_503(shop_served: Shop) -> None:
     assert (status["message"], status["reason"]) == ("apiserver is shutting down", "ServiceUnavailable")
 
 
-@pytest.mark.parametrize("path", ["/livez", "/healthz/ping", "/readyz/ping"])
+@pytest.mark.parametrize("path", ["/livez", "/healthz", "/readyz", "/livez/ping", "/healthz/ping", "/readyz/ping"])
 def test_health_is_answered_to_the_end(shop_served: Shop, path: str) -> None:
     shop_served.server.server.shutdown.refusing = True
-    assert shop_served.request("GET", path).status == 200
+    assert from_the_network(shop_served, path).status == 200
 
 
 def test_what_was_let_in_may_still_ask_within_the_process(shop_served: Shop) -> None:

@@ -182,6 +182,16 @@ def test_the_bytes_in_the_queue_are_bounded(bench: Bench) -> None:
     bench.create(3)
 
 
+def test_bytes_that_left_the_queue_make_room_for_others(bench: Bench) -> None:
+    for name in range(0, 30, 3):
+        bench.create(name)
+        bench.create(name + 1)
+        bench.create(name + 2, WAITING_BYTES // 4)  # shares a group with the small one
+        while bench.disk.pending:
+            bench.disk.finish()
+    assert [len(entry) for entry in bench.told if isinstance(entry, list)] == [1, 2] * 10
+
+
 def test_a_commit_that_the_disk_refuses_is_undone_as_a_whole(bench: Bench) -> None:
     bench.create(0)
     bench.create(1)
@@ -254,6 +264,12 @@ def test_drained_waits_for_all_that_was_accepted(bench: Bench) -> None:
     done: list[None] = []
     Deferred.fromCoroutine(bench.group.drained()).addCallback(done.append)
     assert done == [None]
+    bench.create(0)
+    Deferred.fromCoroutine(bench.group.drained()).addCallback(done.append)
+    assert done == [None]  # nothing waits, but the disk is busy
+    bench.disk.finish()
+    assert done == [None, None]
+    del done[1:], bench.told[:]
     bench.create(1)
     bench.create(2)
     Deferred.fromCoroutine(bench.group.drained()).addCallback(done.append)
@@ -261,4 +277,4 @@ def test_drained_waits_for_all_that_was_accepted(bench: Bench) -> None:
     assert done == [None]
     bench.disk.finish()
     assert done == [None, None]
-    assert bench.told == [[2], 2, [3], 3]
+    assert bench.told == [[3], 3, [4], 4]

@@ -133,3 +133,15 @@ def test_nothing_is_tried_after_the_end() -> None:
     assert bench.clock.getDelayedCalls() == []
     bench.write()
     assert bench.clock.getDelayedCalls() == []
+
+
+def test_an_attempt_that_ends_after_the_end_is_the_last() -> None:
+    bench = Bench()
+    bench.store.error = Unavailable("disk full")
+    bench.write()
+    bench.store.waiting = Deferred()
+    bench.clock.advance(0)
+    Deferred.fromCoroutine(bench.backend.close())
+    bench.store.waiting.callback(None)
+    assert bench.store.tried == 2
+    assert bench.clock.getDelayedCalls() == []

@@ -78,6 +78,7 @@ def test_what_never_ends_is_given_up() -> None:
     with serve(shop()) as server:
         with pytest.raises(TimeoutError, match=r"not done after 5\.0 seconds"):
             server.run(forever(), seconds=5.0)
+        assert server.clock.seconds() == pytest.approx(START + 5.0, abs=1.0)  # its start took some steps
         assert ended == ["cancelled"]
 
 

@@ -102,6 +102,7 @@ def test_a_resource_version_is_500_unless_it_is_a_dry_run(shop_served: Shop) -> 
 
 def test_another_namespace_in_the_body_is_400(shop_served: Shop) -> None:
     """Behaviour E13."""
+    assert shop_served.request("POST", WIDGETS, body=widget(namespace="default-2")).status == 400
     answer = shop_served.request("POST", WIDGETS, body=widget(namespace="other"))
     assert answer.status == 400
     assert failure(answer) == {

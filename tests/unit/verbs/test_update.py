@@ -201,6 +201,8 @@ def test_the_name_must_be_that_of_the_url(shop_served: Shop) -> None:
     answer = shop_served.request("PUT", f"{WIDGETS}/other", body=created)
     assert answer.status == 400
     assert failure(answer)["message"] == "the name of the object (w) does not match the name on the URL (other)"
+    upper = {**created, "metadata": {**created["metadata"], "name": "W"}}
+    assert shop_served.request("PUT", f"{WIDGETS}/w", body=upper).status == 400
 
 
 def test_the_body_must_have_a_name(shop_served: Shop) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
-from extapi.http.response import PIECE
+from extapi.http.response import PIECE, Chunk
 from extapi.watch.cache import CacheSettings
-from extapi.watch.cachewatcher import WatchLimits
+from extapi.watch.cachewatcher import CacheWatcher, WatchLimits
 from tests.unit.watch.store import Kitchen, RecordingSink, now, over
 
 LIMITS = WatchLimits(pending=10_000, grace=5)
@@ -112,6 +114,19 @@ def test_live_events_that_wait_for_a_beginning_are_bounded(kitchen: Kitchen) -> 
     assert len(sink.chunks) == written
     assert over(done)
     assert not sink.aborted
+
+
+def test_waiting_events_that_were_sent_make_room_for_others() -> None:
+    clock, sink = Clock(), RecordingSink()
+    watcher = CacheWatcher(sink, clock, 100)
+    watcher.deliver([Chunk(b"12345")] * 16)
+    sending: Deferred[None] = Deferred.fromCoroutine(watcher.send_initial([]))
+    assert len(sink.chunks) == 15  # then others have their turn
+    watcher.deliver([Chunk(b"123456789")] * 10)
+    assert not watcher.slow
+    clock.advance(0)
+    assert sending.called
+    assert len(sink.chunks) == 26
 
 
 def test_a_beginning_is_interrupted_by_the_end_of_its_time(kitchen: Kitchen) -> None:

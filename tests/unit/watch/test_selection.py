@@ -62,6 +62,13 @@ def test_objects_of_the_cluster_are_found_by_name() -> None:
     assert [predicate(cached("one")), predicate(cached("bone"))] == [True, False]
 
 
+def test_a_name_is_the_whole_name_in_any_namespace() -> None:
+    predicate = select(fields="metadata.name=one").predicate(NAMESPACED)
+    assert predicate is not None
+    found = [predicate(cached(name, "a")) for name in ("one", "bone", "a.one", "one-")]
+    assert found == [True, False, False, False]
+
+
 def test_equal_selections_are_one_key() -> None:
     assert {select("a", "x=y", "metadata.name=n"), select("a", "x==y", "metadata.name==n")} == {
         select("a", "x in (y)", "metadata.name=n")

@@ -37,3 +37,21 @@ def test_pages_double_until_enough_is_found() -> None:
     last = now(read_page(backend, source, PREFIX, at=at, after=page.objects[-1].key, limit=2, predicate=rare))
     assert [cached.name for cached in last.objects] == ["p2999"]
     assert not last.more
+
+
+def test_what_follows_on_the_last_page_is_told() -> None:
+    backend = MemoryBackend(Clock())
+    for name in ("a", "b", "c"):
+        now(backend.commit(PREFIX + b"a/" + name.encode(), pizza(name), expected=0))
+    source = CacheSource(LAYOUT, Pizzas())
+    at = now(backend.revision())
+
+    def found(name: str) -> tuple[list[str], bool]:
+        page = read_page(
+            backend, source, PREFIX, at=at, after=b"", limit=1, predicate=lambda cached: cached.name == name
+        )
+        objects, more, _ = now(page)
+        return [cached.name for cached in objects], more
+
+    assert found("b") == (["b"], True)  # it was read together with c
+    assert found("c") == (["c"], False)

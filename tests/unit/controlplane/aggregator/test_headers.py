@@ -12,6 +12,17 @@ from extapi.client.transport import TransportError
 from extapi.controlplane.aggregator.headers import identity, request_bytes
 
 
+def test_each_part_of_a_user_travels_alone() -> None:
+    """``SetAuthProxyHeaders``."""
+    assert identity(User("jane")) == [("X-Remote-User", "jane")]
+    assert identity(User("jane", uid="7")) == [("X-Remote-User", "jane"), ("X-Remote-Uid", "7")]
+    assert identity(User("jane", groups=("a,b", "c"))) == [
+        ("X-Remote-User", "jane"),
+        ("X-Remote-Group", "a,b"),
+        ("X-Remote-Group", "c"),
+    ]
+
+
 @given(st.text(min_size=1, max_size=8))
 def test_a_key_of_extra_is_escaped_byte_by_byte(key: str) -> None:
     """``headerKeyEscape``: what is no character of a token (RFC 9110, section 5.6.2), and the percent sign."""

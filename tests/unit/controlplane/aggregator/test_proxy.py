@@ -222,11 +222,12 @@ def test_a_read_is_sent_again_where_a_kept_connection_was_closed_and_a_write_is_
 
 
 def test_a_redirect_never_passes(cluster: Cluster, backend: Backend) -> None:
-    backend.answers[WIDGETS] = answer(b"there", "302 Found", "Location: https://elsewhere/")
-    client = cluster.get(WIDGETS)
-    assert client.head.startswith("HTTP/1.1 502 Bad Gateway")
-    assert "location" not in client.head.lower()
-    assert client.body == b"the backend attempted to redirect this request, which is not permitted"
+    for status in ("300 Multiple Choices", "302 Found", "308 Permanent Redirect", "399 Whatever"):
+        backend.answers[WIDGETS] = answer(b"there", status, "Location: https://elsewhere/")
+        client = cluster.get(WIDGETS)
+        assert client.head.startswith("HTTP/1.1 502 Bad Gateway")
+        assert "location" not in client.head.lower()
+        assert client.body == b"the backend attempted to redirect this request, which is not permitted"
 
 
 def test_a_status_of_300_without_location_passes(cluster: Cluster, backend: Backend) -> None:

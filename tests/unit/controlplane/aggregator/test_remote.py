@@ -191,6 +191,35 @@ def test_an_address_will_do_for_a_name(cluster: Cluster, backend: Backend) -> No
     assert cluster.condition()["status"] == "True"
 
 
+def test_a_change_during_a_probe_is_looked_at_after_it(cluster: Cluster, backend: Backend) -> None:
+    remote = cluster.aggregator._remotes[NAME]
+    backend.answers[GROUP_VERSION] = None
+    remote.poke()
+    probes = len(backend.asked(GROUP_VERSION))
+    cluster.until(lambda: len(backend.asked(GROUP_VERSION)) > probes)
+    remote.poke()
+    backend.answers[GROUP_VERSION] = answer(b"", "500 Internal Server Error")
+    backend.asked(GROUP_VERSION)[-1].connection.write(answer())
+    cluster.until(lambda: cluster.condition()["status"] == "False", seconds=4)  # the next round is due after 5
+
+
+def test_what_a_service_led_to_before_is_no_answer_of_what_it_leads_to_now(cluster: Cluster, backend: Backend) -> None:
+    """An ETag is a server's own word: another server's documents may have the same one."""
+    for path in ("/apis", "/openapi/v2"):
+        backend.answers[path] = answer(b"{}", "200 OK", 'ETag: "one"')
+    remote = cluster.aggregator._remotes[NAME]
+    remote.reset()
+    cluster.until(lambda: remote.etag or remote.swagger_etag)
+    remote.due = 0.0
+    remote.poke()
+    cluster.until(lambda: any(seen.values("if-none-match") for seen in backend.seen))
+    cluster.until(lambda: remote.due)
+    before = len(backend.seen)
+    patch_service(cluster, externalName="127.0.0.1")
+    cluster.until(lambda: remote.due and {"/apis", "/openapi/v2"} <= {seen.path for seen in backend.seen[before:]})
+    assert not [seen for seen in backend.seen[before:] if seen.values("if-none-match")]
+
+
 def test_a_probe_has_its_time(cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("extapi.controlplane.aggregator.remote.SECONDS", 0.1)
     for silent in (None, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"):

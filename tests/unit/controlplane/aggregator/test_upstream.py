@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,6 +138,35 @@ def test_bytes_that_nobody_asked_for_end_an_idle_connection(setting: Setting) ->
     assert len(setting.connections) == 2
 
 
+@pytest.mark.parametrize(("method", "again"), [("GET", True), ("POST", False), ("PUT", False), ("DELETE", False)])
+def test_only_what_is_safe_is_sent_again(setting: Setting, method: str, again: bool) -> None:
+    """RFC 9110, section 9.2.2: a write whose connection ended may have happened."""
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    setting.turning.run(upstream.send("GET", GET))
+    (idle,) = setting.connections
+    idle.sent, idle.got = b"", b""
+    asking = Deferred.fromCoroutine(upstream.send(method, GET))
+    setting.turning.until(lambda: bool(idle.got))
+    transport: Any = idle.transport
+    transport.loseConnection()
+    if again:
+        assert setting.turning.wait(asking).status == 204
+    else:
+        with pytest.raises(ConnectionLost):
+            setting.turning.wait(asking)
+    assert len(setting.connections) == 1 + again
+
+
+def test_a_retired_upstream_keeps_no_connection(setting: Setting) -> None:
+    upstream = setting.upstream()
+    asking = Deferred.fromCoroutine(upstream.send("GET", GET))
+    setting.turning.until(lambda: bool(setting.connections) and bool(setting.connections[0].got))
+    upstream.retire()
+    setting.connections[0].write(b"HTTP/1.1 204 No Content\r\n\r\n")
+    assert setting.turning.wait(asking).status == 204
+    setting.turning.until(lambda: setting.connections[0].closed)
+
+
 def test_no_more_than_a_few_idle_connections_are_kept(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("extapi.controlplane.aggregator.upstream.IDLE", 1)
     upstream = setting.upstream()
@@ -213,6 +243,49 @@ def test_the_end_before_an_answer(setting: Setting) -> None:
 def test_an_expired_certificate(setting: Setting) -> None:
     upstream = setting.upstream(leaf=setting.ca.leaf("srv", eku=SERVER, san=["srv.test.svc"], expired=True))
     with pytest.raises(TransportError, match="x509: certificate has expired or is not yet valid"):
+        setting.turning.run(upstream.send("GET", GET))
+
+
+@pytest.mark.parametrize(
+    ("bundled", "insecure", "status"), [(False, False, 204), (True, False, 0), (False, True, 204), (True, True, 204)]
+)
+def test_the_roots_of_the_system_count_only_without_a_bundle(
+    setting: Setting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bundled: bool, insecure: bool, status: int
+) -> None:
+    """``spec.caBundle``: "If unspecified, system trust roots on the apiserver are used"."""
+    (tmp_path / "roots.pem").write_bytes(setting.ca.pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "roots.pem"))
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    upstream.tls = UpstreamTls(
+        "srv.test.svc",
+        ca=authority("another").pem if bundled else None,
+        certificate=setting.client.chain_pem,
+        key=setting.client.key_pem,
+        insecure=insecure,
+        clock=setting.turning.reactor,
+    )
+    if status:
+        assert setting.turning.run(upstream.send("GET", GET)).status == status
+    else:
+        with pytest.raises(TransportError, match="x509: certificate signed by unknown authority"):
+            setting.turning.run(upstream.send("GET", GET))
+
+
+def test_a_stranger_is_refused_without_a_bundle_too(
+    setting: Setting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "roots.pem").write_bytes(authority("another").pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "roots.pem"))
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    upstream.tls = UpstreamTls(
+        "srv.test.svc",
+        ca=None,
+        certificate=setting.client.chain_pem,
+        key=setting.client.key_pem,
+        insecure=False,
+        clock=setting.turning.reactor,
+    )
+    with pytest.raises(TransportError, match="x509: certificate signed by unknown authority"):
         setting.turning.run(upstream.send("GET", GET))
 
 

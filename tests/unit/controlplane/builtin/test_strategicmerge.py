@@ -113,10 +113,14 @@ def merged(doc: dict[str, Any], patch: Any) -> dict[str, Any]:
         ({}, {"$setElementOrder/plain": ["c"]}, {}),
         ({}, {"$setElementOrder/keyed": [{"name": "b"}, {"name": "a"}], "keyed": [{"name": "a"}]}, {"keyed": [{"name": "a"}]}),
         ({}, {"keyed": [{"name": "a"}, {"name": "b", "$patch": "delete"}]}, {"keyed": [{"name": "a"}]}),
+        # A directive takes out one item, whatever else the patch brings.
+        ({"keyed": [{"name": "a"}, {"name": "b"}]}, {"keyed": [{"name": "c"}, {"name": "b", "$patch": "delete"}]}, {"keyed": [{"name": "c"}, {"name": "a"}]}),
         ({"keyed": [{"x": 1}]}, {"plain": None}, {"keyed": [{"x": 1}]}),
         # An item that is new comes as it is: the schema drops what is null, and what it does not know.
         ({"keyed": [{"name": "a"}]}, {"keyed": [{"name": "b", "x": None}]}, {"keyed": [{"name": "b", "x": None}, {"name": "a"}]}),
         ({"free": 1}, {"free": {"a": None, "b": [None, {"c": None}]}}, {"free": {"b": [None, {}]}}),
+        ({"free": {"a": 1, "b": 2}}, {"free": {"$retainKeys": ["b", "c"], "c": 3}}, {"free": {"b": 2, "c": 3}}),
+        ({"free": {"a": 1, "b": 2}}, {"free": {"$retainKeys": []}}, {"free": {}}),
         ({"free": {"a": 1}}, {"free": {"a": True}}, {"free": {"a": True}}),
     ],
 )  # fmt: skip

@@ -90,6 +90,21 @@ def test_a_finalizer_of_somebody_else_keeps_the_namespace_when_ours_is_gone() ->
         assert server.request("GET", f"{ROOT}/shared").status == 404
 
 
+def test_a_finalizer_in_the_spec_is_for_its_owner_to_remove() -> None:
+    with cluster(NamespaceController()) as server:
+        made = create(server, ROOT, "shared")
+        made["spec"]["finalizers"].append("example.com/theirs")
+        assert server.request("PUT", f"{ROOT}/shared/finalize", body=made).status == 200
+        server.request("DELETE", f"{ROOT}/shared")
+        server.advance(3)
+        left = server.request("GET", f"{ROOT}/shared").json()
+        assert left["spec"]["finalizers"] == ["example.com/theirs"]
+        left["spec"]["finalizers"] = []
+        server.request("PUT", f"{ROOT}/shared/finalize", body=left)
+        server.advance(3)
+        assert server.request("GET", f"{ROOT}/shared").status == 404
+
+
 class Stale:
     """Between discovery and its readers: says of a group that its server is away, as the aggregator does."""
 

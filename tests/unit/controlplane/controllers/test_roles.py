@@ -70,6 +70,12 @@ def test_an_empty_selector_selects_all_others_and_no_selector_none() -> None:
     assert aggregated(sum_of(), others) == []
 
 
+def test_a_role_is_no_part_of_itself() -> None:
+    """Otherwise a rule that came in once would never go (``ClusterRoleAggregationController.syncClusterRole``)."""
+    wanted = sum_of({}) | {"rules": [PODS]}
+    assert aggregated(wanted, [wanted, role("one", {}, NODES)]) == [NODES]
+
+
 def test_several_selectors_are_taken_one_after_the_other() -> None:
     wanted = sum_of({"matchLabels": {"tier": "second"}}, {"matchLabels": {"tier": "first"}})
     others = [role("a", {"tier": "first"}, PODS), role("b", {"tier": "second"}, NODES, PODS)]

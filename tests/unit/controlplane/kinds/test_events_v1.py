@@ -153,6 +153,27 @@ def test_an_event_that_is_not_complete_is_refused(server: InMemoryServer) -> Non
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("namespace", "about", "code"),
+    [
+        ("default", None, 201),
+        ("kube-system", None, 201),
+        ("kitchen", None, 422),
+        ("kitchen", "kitchen", 201),
+    ],
+)
+def test_an_event_about_what_has_no_namespace_is_in_one_of_the_clusters(
+    server: InMemoryServer, namespace: str, about: str | None, code: int
+) -> None:
+    """``legacyValidateEvent`` of ``kubernetes/pkg/apis/core/validation``, where eventTime is set."""
+    event = {**NEW, "regarding": {"kind": "Node", "name": "n", **({"namespace": about} if about else {})}}
+    path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+    answer = server.request("POST", path, body=event)
+    assert answer.status == code
+    if code == 422:
+        assert "does not match event.namespace" in answer.json()["message"]
+
+
 def test_what_has_happened_does_not_change(server: InMemoryServer) -> None:
     server.request("POST", V1, body=NEW)
     answer = server.request(

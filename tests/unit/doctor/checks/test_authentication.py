@@ -72,6 +72,12 @@ def test_bundles(pem: str, severity: Severity) -> None:
     assert one(PROXIES, **having(requestheader_client_ca_file=pem)).severity is severity
 
 
+def test_authorities_that_are_not_valid_yet() -> None:
+    finding = one(PROXIES, now=NOW - dt.timedelta(days=2))
+    assert finding.severity is Severity.ERROR
+    assert "no authority is valid now" in finding.wrong
+
+
 def test_authorities_that_end_soon() -> None:
     assert one(PROXIES, now=NOW + dt.timedelta(days=29)).severity is Severity.WARNING
 

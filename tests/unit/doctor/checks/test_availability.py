@@ -159,6 +159,8 @@ def test_a_condition_that_is_not_there() -> None:
     new = api_service(condition={"type": "Other"})
     new["metadata"]["creationTimestamp"] = (NOW - dt.timedelta(seconds=20)).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert one(CHECK, registrations=[registration(new)]).severity is Severity.UNKNOWN
+    new["metadata"]["creationTimestamp"] = (NOW - dt.timedelta(seconds=70)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert one(CHECK, registrations=[registration(new)]).severity is Severity.ERROR
 
 
 def test_an_age_that_is_not_there_is_left_out() -> None:

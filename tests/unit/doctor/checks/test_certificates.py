@@ -78,6 +78,7 @@ def test_a_certificate_that_is_not_for_servers() -> None:
         (["other", HOST], True),
         (["*.svc"], False),
         (["server.shop"], False),
+        (["server"], False),
         (["127.0.0.1"], False),
         ([], False),
     ],

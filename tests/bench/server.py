@@ -21,13 +21,13 @@ TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
 class Server:
     """A running server, under the interpreter ``python``. ``context`` makes the front proxy's connections."""
 
-    def __init__(self, directory: Path, python: Path | str = sys.executable) -> None:
+    def __init__(self, directory: Path, cluster: Cluster | None = None, *, python: Path | str = sys.executable) -> None:
         serving, proxies = authority("serving-ca"), authority("front-proxy-ca")
         certificate = serving.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER).save(directory, "serving")
         proxy = proxies.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
         (directory / "serving-ca.pem").write_bytes(serving.pem)
         (directory / "proxy-ca.pem").write_bytes(proxies.pem)
-        self._cluster = Cluster()
+        self._cluster = cluster or Cluster()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]

@@ -42,8 +42,12 @@ def _through(headers: dict[str, list[str]], rules: Rules | None = None, user: Us
 
     asked = call(headers=headers)
     asked.user = user
-    run(Impersonation(end, rules or Rules())(asked))
+    run(answered(Impersonation(end, rules or Rules()), asked))
     return asked
+
+
+async def answered(stage: Impersonation, asked: Request) -> Response:
+    return await stage(asked)
 
 
 def test_nobody_is_impersonated() -> None:
@@ -207,6 +211,6 @@ def test_operators_may_be_anybody() -> None:
 
     asked = call(headers={"impersonate-user": ["alice"], "impersonate-group": ["g" * 100] * 2500})
     asked.user = User("root", groups=("system:masters",))
-    run(Impersonation(end, Everything())(asked))
+    run(answered(Impersonation(end, Everything()), asked))
     assert asked.user is not None
     assert asked.user.name == "alice"

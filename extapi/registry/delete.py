@@ -48,17 +48,21 @@ async def _attempt(
     write = Write(kind, scope, admit)
     if "deletionTimestamp" in old["metadata"] and write.is_blocked(old):
         # As in the store of namespaces: a second delete neither asks admission again nor changes the object.
+        await store.check_live("delete", live)
         return DecodedResult(kind, scope.version, old, live.revision), False
     await write.deletable(name, old)
     left = _finalized(old, rules.propagation)
     if not write.must_stay(left):
-        revision = live.revision
-        if not admit.dry_run:
+        if admit.dry_run:
+            await store.check_live("delete", live)
+            revision = live.revision
+        else:
             revision = await store.cache.commit("delete", live.key, None, expected=live.revision)
         return DecodedResult(kind, scope.version, with_revision(old, revision), revision), True
     marked = _marked(store, write, name, left)
     encoded = await _encoded(store, marked, scope.version)
     if admit.dry_run or encoded.value == live.value:
+        await store.check_live("delete", live)
         return await encoded.answer(live.revision), False
     return await store.commit("delete", live.key, encoded, expected=live.revision), False
 

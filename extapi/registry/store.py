@@ -89,6 +89,18 @@ class Store:
                 live, fresh = newest, True
         raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
 
+    async def check_live(self, operation: str, live: Live) -> None:
+        """Check that an attempt that writes nothing was not made on an outdated object from the cache (behaviour K3).
+
+        Raises:
+            RevisionConflict: It was; the attempt is to be repeated.
+            ServerTimeout: The store cannot be read now.
+        """
+        if isinstance(live, CachedObject):
+            newest = await self.cache.live(operation, live.key)
+            if newest is None or newest.revision != live.revision:
+                raise RevisionConflict(newest)
+
     async def read(self, value: bytes, version: str) -> Obj:
         """As :meth:`ServedKind.from_stored`; waits if the kind's conversion does, within the bounds of all conversions.
 

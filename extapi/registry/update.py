@@ -66,10 +66,13 @@ async def _attempt(
     encoded, before = await write.encoded(store, obj), live.value
     store.check_size(encoded.value, before)
     if "deletionTimestamp" in obj["metadata"] and not write.must_stay(obj):
-        if not admit.dry_run:
+        if admit.dry_run:
+            await store.check_live("update", live)
+        else:
             await store.cache.commit("delete", live.key, None, expected=live.revision)
         return await encoded.answer(live.revision)  # the revision of the deletion is for watchers alone
     if admit.dry_run or encoded.value == before:
+        await store.check_live("update", live)
         return await encoded.answer(live.revision)
     return await store.commit("update", live.key, encoded, expected=live.revision)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.client.transport import ClientRequest, ClientResponse
@@ -41,6 +42,7 @@ def test_a_long_list_lets_others_have_their_turn(shop_served: Shop) -> None:
     assert names == ["w", *(f"w{number:05}" for number in range(2 * TURN))]
 
 
+@pytest.mark.parametrize("shop_anywhere", ["memory"], indirect=True)  # on one that is behind, it waits for the log
 def test_a_long_list_of_what_has_been_read_before_does_not_wait(shop_served: Shop) -> None:
     fill(shop_served, 2 * TURN)
     shop_served.request("GET", WIDGETS)

@@ -25,6 +25,7 @@ from extapi import (
     Version,
 )
 from extapi.testing import InMemoryServer, ServerResponse, serve
+from tests.laggingserver import LaggingServer
 
 GROUP = "shop.example.com"
 V1 = f"/apis/{GROUP}/v1"
@@ -234,3 +235,14 @@ def shop_served() -> Iterator[Shop]:
     plugin = Plugin()
     with serve(shop(plugin)) as server:
         yield Shop(server, plugin)
+
+
+@pytest.fixture(params=["memory", "lagging"])
+def shop_anywhere(request: pytest.FixtureRequest) -> Iterator[Shop]:
+    """As ``shop_served``; and once more on a server that sees late what another one writes, which answers all writes."""
+    plugin = Plugin()
+    api = shop(plugin)
+    server = InMemoryServer(api) if request.param == "memory" else LaggingServer(api)
+    server.start()
+    yield Shop(server, plugin)
+    server.stop()

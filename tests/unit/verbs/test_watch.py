@@ -17,6 +17,12 @@ WATCH_LIST = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan
 END = {"k8s.io/initial-events-end": "true"}
 
 
+@pytest.fixture
+def shop_served(shop_anywhere: Shop) -> Shop:
+    """Each story here is told on a cache that is behind, too."""
+    return shop_anywhere
+
+
 def shown(stream: Stream) -> list[tuple[str, str]]:
     """Types and names of the events so far."""
     return [(kind, obj["metadata"].get("name", "")) for kind, obj in stream.events]

@@ -20,6 +20,7 @@ from extapi.watch.cache import CacheSettings, ResourceCache
 from extapi.watch.cacher import Cacher
 from extapi.watch.encoding import EventEncoder, ObjectEncoder
 from extapi.watch.selection import Selection
+from tests.lagging import LaggingBackend, VirtualTime
 
 T = TypeVar("T")
 PREFIX = b"/registry/food.example/pizzas/"
@@ -173,13 +174,17 @@ class Kitchen:
     def __init__(
         self, *, settings: CacheSettings | None = None, start: bool = True, projector: Pizzas | None = None
     ) -> None:
-        self.clock = Clock()
+        self.clock = self.new_clock()
         self.clock.advance(1000)
         self.backend = MemoryBackend(self.clock)
         self.projector = projector or Pizzas()
         self.settings = settings
         self.first = now(self.backend.revision())
         self.open(start=start)
+
+    def new_clock(self) -> Clock:
+        """The clock, at 0."""
+        return Clock()
 
     def open(self, *, start: bool = True) -> None:
         """A new cacher on the same store, as after a restart."""
@@ -221,6 +226,35 @@ class Kitchen:
 
     def tick(self, seconds: float = 0) -> None:
         self.clock.advance(seconds)
+
+
+class LaggingKitchen(Kitchen):
+    """Pizzas that another process makes: the cache has each of them a little later."""
+
+    clock: VirtualTime
+
+    def new_clock(self) -> Clock:
+        return VirtualTime()
+
+    def open(self, *, start: bool = True) -> None:
+        self.near = LaggingBackend(self.backend, self.clock, 5, longest=1e-5)
+        self.cacher = Cacher(self.near, self.clock, settings=self.settings)
+        self.cache = self.cacher.add(LAYOUT, self.projector)
+        if start:
+            self.clock.run(self.cacher.start())
+
+    def put(self, name: str, namespace: str = "a", **spec: Any) -> int:
+        """As always; what was put arrives alone, with others or in pieces, but before the test goes on."""
+        return self.settled(super().put(name, namespace, **spec))
+
+    def remove(self, name: str, namespace: str = "a") -> int:
+        return self.settled(super().remove(name, namespace))
+
+    def settled(self, revision: int) -> int:
+        """Let all that was put arrive, which takes next to no time."""
+        while not self.near.idle:
+            self.clock.advance(1e-6)
+        return revision
 
 
 def select(namespace: str = "", labels: str = "", fields: str = "") -> Selection:

@@ -229,6 +229,7 @@ def test_what_is_handed_over_as_it_is_stored_is_kept_once(kitchen: Kitchen) -> N
     cached = kitchen.cache.get("a", "one")
     assert cached is not None
     assert cached.serialized("v1").without_revision == value
+    assert cached.serialized("v1").data == cached.serialized("v1").with_revision(revision)
     assert cached.stored is None
     assert json.loads(cached.serialized("v1").with_revision(revision))["metadata"]["resourceVersion"] == str(revision)
     assert kitchen.projector.projected == []

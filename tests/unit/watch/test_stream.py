@@ -1,4 +1,7 @@
-"""The rules of behaviour F, each on a real store and cache; only the socket is a sink that remembers."""
+"""The rules of behaviour F, each on a real store and cache; only the socket is a sink that remembers.
+
+Each story is told twice: of commits of this process, and of those of another one, whose log comes late.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from twisted.internet.defer import CancelledError, Deferred
 from extapi.watch.cache import CacheSettings
 from extapi.watch.encoding import ObjectEncoder
 from extapi.watch.history import HistorySettings
-from tests.unit.watch.store import Kitchen, RecordingSink, caught, now, over, select
+from tests.unit.watch.store import Kitchen, LaggingKitchen, RecordingSink, caught, now, over, select
 
 V2 = ObjectEncoder("v2", "food.example/v2", "Pizza")
 
 
-@pytest.fixture
-def kitchen() -> Iterator[Kitchen]:
-    kitchen = Kitchen()
+@pytest.fixture(params=[Kitchen, LaggingKitchen])
+def kitchen(request: pytest.FixtureRequest) -> Iterator[Kitchen]:
+    kitchen: Kitchen = request.param()
     yield kitchen
     now(kitchen.cacher.stop())
     assert kitchen.clock.getDelayedCalls() == []
@@ -74,6 +77,7 @@ def test_a_deleted_object_is_shown_as_it_was(kitchen: Kitchen) -> None:
     assert event["object"]["metadata"]["resourceVersion"] == str(revision)
 
 
+@pytest.mark.parametrize("kitchen", [Kitchen], indirect=True)  # those of another process may come in several turns
 def test_one_write_a_turn(kitchen: Kitchen) -> None:
     sink, _ = kitchen.watch()
     for number in range(5):
@@ -215,6 +219,7 @@ def test_initial_events_wait_for_their_revision(kitchen: Kitchen) -> None:
     current = kitchen.put("one")
     sink, _ = kitchen.watch(initial=True, since=current + 1)
     kitchen.put("two")
+    kitchen.tick(0.1)
     assert [name for _, name, _ in sink.told()] == ["one", "two"]
 
 

@@ -20,8 +20,6 @@ from extapi.registry.base import ListResult, ObjectResult, Resource, ResourceGet
 from extapi.registry.transforms import MetadataTransform, TableTransform
 from extapi.verbs.request import ResourceRequest
 
-LIST_END = b"]}\n"
-
 _READS = frozenset({"get", "list"})
 
 EAGER = 1024 * 1024
@@ -127,11 +125,11 @@ def _list(
         "metadata": answering.list_metadata(metadata),
     }
     if accepted.format == "json" and not accepted.pretty:
-        opening = encode(head)[:-1] + b',"items":['
+        opening, end = _around_items(head, type_first=answering.type_first)
         items = answering.list_items(listing.items.encoded(), resource.kind, api_version)
         inside = sum(map(len, items)) + max(0, len(items) - 1)
-        size = len(opening) + inside + len(LIST_END)
-        pieces = _pieces(opening, items, inside)
+        size = len(opening) + inside + len(end)
+        pieces = _pieces(opening, items, end, inside)
         if size <= PIECE:
             body: bytes | Iterable[bytes] = b"".join(pieces)
         else:
@@ -145,13 +143,22 @@ def _list(
     return _answer(200, accepted, _formatted(accepted, whole, encode_typed if answering.type_first else encode))
 
 
-def _pieces(opening: bytes, items: Sequence[bytes], inside: int) -> Iterator[bytes]:
+def _around_items(head: dict[str, Any], *, type_first: bool) -> tuple[bytes, bytes]:
+    """What stands before and after the items of a list, whose other members are ``head`` (behaviour M18)."""
+    if type_first:
+        return encode(head)[:-1] + b',"items":[', b"]}\n"
+    before = encode({name: value for name, value in head.items() if name < "items"})
+    after = encode({name: value for name, value in head.items() if name > "items"})
+    return before[:-1] + b',"items":[', b"]," + after[1:] + b"\n"
+
+
+def _pieces(opening: bytes, items: Sequence[bytes], end: bytes, inside: int) -> Iterator[bytes]:
     """A list in pieces of at most :data:`PIECE` bytes. A larger item is one piece.
 
     ``inside``: the bytes of all items and of the commas between them.
     """
     # Less than a piece each: most batches then fit although sizes differ, the first with the opening, the last with the end.
-    room = PIECE * 15 // 16 - len(opening) - len(LIST_END)
+    room = PIECE * 15 // 16 - len(opening) - len(end)
     batch = max(1, room * len(items) // (inside + 1))
     pending = opening
     for start in range(0, len(items), batch):
@@ -161,11 +168,11 @@ def _pieces(opening: bytes, items: Sequence[bytes], inside: int) -> Iterator[byt
             else:
                 yield pending
                 pending = piece
-    if len(pending) + len(LIST_END) <= PIECE:
-        yield pending + LIST_END
+    if len(pending) + len(end) <= PIECE:
+        yield pending + end
     else:
         yield pending
-        yield LIST_END
+        yield end
 
 
 def _joined(items: Sequence[bytes], *, first: bool) -> Iterator[bytes]:

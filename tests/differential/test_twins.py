@@ -34,7 +34,7 @@ def members(value: Any) -> Any:
 
 
 def test_members_come_in_the_same_order(plane: Plane) -> None:
-    """Behaviour N23: and the answer of a write has the order of a read."""
+    """Behaviour M18, N23: and the answer of a write has the order of a read."""
     meta = {"labels": {"b": "1", "a": "2"}, "annotations": {"x": "y"}, "finalizers": ["example.com/guard"]}
     obj = probe(meta=meta)
     put_obj = probe(meta={**meta, "resourceVersion": "{rv}", "labels": {"z": "1", "uid": "2"}})
@@ -52,6 +52,8 @@ def test_members_come_in_the_same_order(plane: Plane) -> None:
         get(f"{OLDER}/new"),
         post({"apiVersion": "{g}/v1", "kind": "Beacon", "metadata": {"name": "lit"}, "size": 3}, BEACONS),
         get(f"{BEACONS}/lit"),
+        get(BEACONS),
+        get(f"{BEACONS}?pretty=true"),
     ]
     sides = plane.pair()
     ours, theirs = (side.play("order", steps, lambda body: members(json.loads(body))) for side in sides)

@@ -58,6 +58,18 @@ def test_a_put_is_compared_with_the_live_object(pair: Pair) -> None:
     assert pair.made(answer)["spec"] == {"color": "green", "size": 9}
 
 
+def test_a_put_without_a_uid_is_of_the_live_object_though_the_cache_has_a_former_one(pair: Pair) -> None:
+    """Behaviour E39, K3: the uid that the first attempt filled in is no precondition of the client's."""
+    former = pair.known()
+    pair.near.hold()
+    pair.there("DELETE", f"{WIDGETS}/w")
+    live = pair.create()
+    assert live["metadata"]["uid"] != former["metadata"]["uid"]
+    metadata = {name: value for name, value in live["metadata"].items() if name != "uid"}
+    answer = pair.here("PUT", f"{WIDGETS}/w", body={**live, "metadata": metadata, "spec": {"color": "red", "size": 9}})
+    assert pair.made(answer)["metadata"]["uid"] == live["metadata"]["uid"]
+
+
 def test_a_put_that_writes_back_the_cached_object_is_late(pair: Pair) -> None:
     """Behaviour E40: although it would change nothing here."""
     old = pair.known()

@@ -5,7 +5,6 @@ Must not know the objects that are scaled. Source: ``k8s.io/api/autoscaling/v1``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ GROUP: Final = "autoscaling"
 VERSION: Final = "v1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 KIND: Final = "Scale"
-_STRUCT_FIELD = re.compile(r"(Go struct field \w+\.)")
 
 
 def scale_object(metadata: Obj, replicas: int, status_replicas: int, selector: str) -> Obj:
@@ -46,7 +44,9 @@ def coerce_scale(obj: Obj) -> list[str]:
         metadata, unknown = coerce(obj.get("metadata"))
     except BadRequest as error:
         # Here metadata is a part of the decoded value, and not all of it.
-        text = _STRUCT_FIELD.sub(r"\1metadata.", error.message)
+        before, field, after = error.message.partition("Go struct field ")
+        struct, dot, name = after.partition(".")
+        text = f"{before}{field}{struct}.metadata.{name}" if dot else error.message
         raise BadRequest(text.replace("Go value of type", f"Go struct field {KIND}.metadata of type")) from None
     spec = _struct(obj, "spec", {"replicas": _int32}, unknown)
     status = _struct(obj, "status", {"replicas": _int32, "selector": _string}, unknown)

@@ -88,9 +88,11 @@ class CacheWatcher:
             waiting.cancel()
         try:
             await waiting
-        except CancelledError:
+        except CancelledError as cancelled:
             if not self.ended:
                 raise
+            # Twisted's Failure and its error refer to each other: its frames, and so the cache, would wait for the collector.
+            cancelled.__traceback__ = None
         finally:
             self._waiting = None
 

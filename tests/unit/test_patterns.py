@@ -21,6 +21,7 @@ CLUSTER = "the developer's own cluster or machine"
 OUR_OWN = "what we have written ourselves"
 
 ALLOWED = {
+    ("api/scale.py", "_NAMES"): AUTHOR,
     ("api/definition.py", "_LABEL"): AUTHOR,
     ("api/definition.py", "_KIND"): AUTHOR,
     ("api/definition.py", "_PATH"): AUTHOR,

@@ -245,7 +245,8 @@ def test_an_extension_server_behind_proxies(
         assert f'User "{name}" cannot list' in refused(late)
         for each in (namespaces, authentication, authorization):
             assert {asked.user for asked in each.asked} == {USER}
-            assert {asked.begun[:2] for asked in each.asked} == {TLS}
+            # A connection that was begun while a proxy stopped may have sent nothing.
+            assert {asked.begun[:2] for asked in each.asked if asked.begun} == {TLS}
         log = server.log.read_text()
         where = f"https://{HOST} (through the proxy socks5://127.0.0.1:{authentication.port})"
         assert f"{where}: no connection to the proxy: Connection was refused by other side" in log

@@ -73,10 +73,14 @@ class MemoryStream:
         while self._incoming and not self.paused and not self.ending:
             self._application.received(self._incoming.pop(0))
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: bytes | memoryview, *, more: bool = False) -> None:
         """See :class:`extapi.listener.stream.TLSStream`."""
+        del more
         if not self.ending:
             self.out += data
+
+    def flush(self) -> None:
+        """See :class:`extapi.listener.stream.TLSStream`."""
 
     def close(self) -> None:
         """See :class:`extapi.listener.stream.TLSStream`."""

@@ -222,10 +222,10 @@ def field_manager(manager: str, path: str = "fieldManager") -> Iterator[FieldErr
 
 
 def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
-    """What is wrong with labels alone (``ValidateLabels``)."""
-    return list(_labels(labels))
+    """What is wrong with labels alone (``ValidateLabels``); not more than :data:`MOST_ERRORS`."""
+    return list(islice(_labels(labels), MOST_ERRORS))
 
 
 def annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
-    """What is wrong with annotations alone (``ValidateAnnotations``)."""
-    return list(_annotations(annotations))
+    """What is wrong with annotations alone (``ValidateAnnotations``); not more than :data:`MOST_ERRORS`."""
+    return list(islice(_annotations(annotations), MOST_ERRORS))

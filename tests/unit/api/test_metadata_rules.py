@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from extapi.api.metadata_rules import field_manager, validate_object_meta
+from extapi.api.metadata_rules import annotation_errors, field_manager, label_errors, validate_object_meta
+from extapi.errors import MOST_ERRORS
 
 SUBDOMAIN = r"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 KEY = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
@@ -166,3 +167,9 @@ def test_field_managers() -> None:
         'fieldManager: Invalid value: "é\\a\\u00a0": invalid character U+0007 (at position 2)',
         'fieldManager: Invalid value: "é\\a\\u00a0": invalid character U+00A0 (at position 3)',
     ]
+
+
+def test_errors_of_labels_and_annotations_alone_are_bounded() -> None:
+    """A converter may answer with as many wrong ones as fit into its answer."""
+    wrong = {f"not a name {number}": "x" for number in range(MOST_ERRORS + 1)}
+    assert len(label_errors(wrong)) == len(annotation_errors(wrong)) == MOST_ERRORS

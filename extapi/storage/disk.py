@@ -56,10 +56,15 @@ class DiskThread:
         Raises:
             RuntimeError: The thread is busy.
         """
-        if self._done is not None:
+        if self.busy:
             raise RuntimeError("the thread is busy")
         self._done = done
         self._work.put(work)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a function runs whose result was not collected."""
+        return self._done is not None
 
     def stop(self) -> None:
         """End the thread, which must be idle."""

@@ -183,6 +183,25 @@ class StoreFile:
                 "upgrade extapi, or name another file"
             )
 
+    @property
+    def log_path(self) -> str:
+        """The write-ahead log, which exists while the file is open."""
+        return f"{self.path}-wal"
+
+    def wait_elsewhere(self) -> None:
+        """Let commits on ``writer`` return before they are on the disk, and make checkpoints only when asked to."""
+        self.writer.execute("PRAGMA synchronous = NORMAL")
+        self.writer.execute("PRAGMA wal_autocheckpoint = 0")
+
+    def checkpoint(self) -> bool:
+        """Copy the write-ahead log to the file, as far as no reader needs it; waits for the disk.
+
+        Returns:
+            Whether all of it was copied, so that the next commit begins the log again.
+        """
+        busy, pages, copied = self.writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return not busy and pages == copied
+
     def gone(self) -> bool:
         """Whether the path no longer leads to the open file, so that everything written would be lost."""
         try:

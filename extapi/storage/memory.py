@@ -74,6 +74,11 @@ class MemoryBackend:
         self._closed = False
         self._tails = Tails(self)
 
+    @property
+    def current(self) -> int:
+        """The current revision; the next commit is one above it."""
+        return self._current
+
     def _check_open(self) -> None:
         if self._closed:
             raise Unavailable("the store is closed")

@@ -107,6 +107,8 @@ class Writer:
         """The commits of the open transaction."""
         self.dirty = False
         """Whether the open transaction changed anything."""
+        self.written = 0
+        """The bytes of all values that were appended, committed or not."""
         self._stale = False
 
     def _state(self) -> tuple[int, int]:
@@ -146,6 +148,12 @@ class Writer:
         self.committed()
         self._undo()
 
+    def discard(self, after: int) -> None:
+        """Delete what was committed after a revision, in a transaction of its own; the next one starts from the file."""
+        self._undo()
+        self._connection.execute("DELETE FROM log WHERE revision > ?", (after,))
+        self._stale = True
+
     def _undo(self) -> None:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
@@ -167,6 +175,7 @@ class Writer:
         self._connection.execute(
             "INSERT INTO log VALUES (?, ?, ?, ?, ?)", (revision, key, value, expected, int(value is None))
         )
+        self.written += len(value or b"")
         self.changes.append(LogEvent(revision, key, value, live.value if live else None))
         return revision
 

@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from extapi.storage.base import Compacted, Future, KeyValue, LogEvent, Page, Unavailable
 from extapi.storage.disk import DiskThread
+from extapi.storage.durable import DurableCommits
 from extapi.storage.file import StoreFile
 from extapi.storage.group import WAITING, GroupCommit, Work
+from extapi.storage.kernelsync import KernelSync
 from extapi.storage.keys import check_write
 from extapi.storage.records import Reader, Writer
 from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES, LogReader, Past, Tails
@@ -30,6 +33,8 @@ class SqliteBackend:
     with all writes of its transaction. Reads go on, and writes succeed again as soon as the file permits. Only if the disk
     reports an error *after* it has stored the data can a refused write be there after a crash; no store can prevent that.
     """
+
+    _log = Logger()
 
     def __init__(
         self,
@@ -61,14 +66,27 @@ class SqliteBackend:
         self._current, self._oldest = writer.revision, writer.compacted
         self._reader = Reader(self._file.reader)
         self._tails = Tails(self, changes=behind_changes, size=behind_bytes)
-        self._disk = DiskThread(reactor)
-        self._group = GroupCommit(writer, self._disk, publish=self._publish, refusal=self._refusal, waiting=waiting)
+        self._thread = DiskThread(reactor)
+        self._durable = self._without_thread(reactor, writer)
+        disk = self._durable or self._thread
+        self._group = GroupCommit(writer, disk, publish=self._publish, refusal=self._refusal, waiting=waiting)
         self._closing = False
         self._closed = False
         self._closers: list[Deferred[None]] = []
 
+    def _without_thread(self, reactor: Any, writer: Writer) -> DurableCommits | None:
+        """What makes commits durable without a thread; None where asynchronous I/O is refused, and a thread has to do it."""
+        try:
+            sync = KernelSync(reactor, self._file.log_path)
+        except OSError as error:
+            self._log.debug("{path}: commits run in a thread: {error}", path=self._file.path, error=error)
+            return None
+        return DurableCommits(self._file, writer, self._thread, sync, published=lambda: self._current)
+
     def _refusal(self) -> str:
-        return f"{self._file.path} was moved or removed" if self._file.gone() else ""
+        if self._file.gone():
+            return f"{self._file.path} was moved or removed"
+        return self._durable.refusal() if self._durable is not None else ""
 
     def _publish(self, changes: list[LogEvent], compacted: int) -> None:
         """A group is on the disk: let readers see it. Tails get it before the writers go on."""
@@ -165,12 +183,16 @@ class SqliteBackend:
         if not self._closing:
             self._closing = True
             await self._group.drained()
+            if self._durable is not None:
+                await self._durable.drained()
             self._tails.end()
-            self._disk.run(self._file.close, self._shut)
+            self._thread.run(self._file.close, self._shut)
         await done
 
     def _shut(self, error: Exception | None) -> None:
-        self._disk.stop()
+        if self._durable is not None:
+            self._durable.stop()
+        self._thread.stop()
         self._closed = True
         closers, self._closers = self._closers, []
         for done in closers:

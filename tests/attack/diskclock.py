@@ -28,6 +28,6 @@ class DiskClock(Clock):
         """Also let what the disk has done return."""
         super().advance(amount)
         for reader in tuple(getattr(self, "_readers", ())):
-            while reader in self._readers and reader._done is not None:
+            while reader in self._readers and reader.busy:
                 assert select.select([reader.fileno()], [], [], 10)[0], "the disk does not answer"
                 reader.doRead()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,3 +23,16 @@ class TestSqlite(BackendConformance):
 
     def store(self, reactor: Any) -> Backend:
         return SqliteBackend(reactor, self.path)
+
+
+class TestSqliteWithThread(TestSqlite):
+    """Where the kernel refuses asynchronous I/O."""
+
+    @pytest.fixture(autouse=True)
+    def _refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "caio.linux_aio", None)
+
+    def store(self, reactor: Any) -> Backend:
+        store = SqliteBackend(reactor, self.path)
+        assert store._durable is None
+        return store

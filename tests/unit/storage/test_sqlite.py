@@ -47,7 +47,7 @@ def full_while_writing(store: SqliteBackend) -> Iterator[None]:
 
 @contextmanager
 def full_while_committing(store: SqliteBackend) -> Iterator[None]:
-    """The operating system lets no file grow: the commit fails, in the thread."""
+    """The operating system lets no file grow: the commit fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = Path(f"{store._file.path}-wal").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 4096, hard))
@@ -139,7 +139,7 @@ def test_what_is_on_the_disk_but_not_published_cannot_be_read(reactor: Any, path
 
     writing = start(store.commit(b"/a", b"x", expected=0))
     # The thread is done, and the reactor has not heard of it.
-    assert select.select([store._disk], [], [], 10) == ([store._disk], [], [])
+    assert select.select([store._thread], [], [], 10) == ([store._thread], [], [])
     assert store._file.reader.execute("SELECT max(revision) FROM log").fetchone() == (2,)
     assert drive_now(read()) == (None, 1, 1, [])
 

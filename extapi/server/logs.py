@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
 import msgspec
-import structlog
 from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogBeginner
 
 from extapi.http.request import Request
+from extapi.server.structuredlog import structlog
 
 LONGEST = 2048
 """Characters of a text that a client chose, such as a URI, which may have a million of them."""
@@ -98,9 +98,13 @@ class AccessLog:
         }
         if request.original_user is not None:
             line["impersonator"] = request.original_user.name
+        if request.audit_annotations:
+            line["annotations"] = request.audit_annotations
         line |= request.log
         data = _encode_in_order(line)
         if len(data) > LONGEST:
+            if request.audit_annotations:
+                line["annotations"] = {key: _cut(each, 128) for key, each in request.audit_annotations.items()}
             data = _encode_in_order(
                 {name: _cut(each) if isinstance(each, str) else each for name, each in line.items()}
             )

@@ -9,12 +9,19 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from twisted.internet.task import Clock
 
+from extapi.admission.chain import AdmissionChain
 from extapi.api.user import User
+from extapi.codec.options import WriteOptions
 from extapi.http.request import Peer, Request
 from extapi.listener.requestinfo import request_info
+from extapi.registry.base import RequestScope
 from extapi.server.logs import AccessLog
 from extapi.server.loopback import BodyBytes
+from extapi.testing import serve
+from extapi.verbs.request import ResourceRequest
+from tests.unit.verbs.sample import GROUP, shop
 
 PROGRAM = """
 import sys
@@ -210,3 +217,35 @@ def test_a_request_is_one_line_without_headers_or_body() -> None:
     }
     assert (second["status"], second["ms"]) == (0, 2000.0)
     assert b"secret" not in stream.getvalue()
+
+
+def test_audit_annotations_are_in_the_line_of_their_request() -> None:
+    call = Request(
+        method="PUT",
+        target="/",
+        info=request_info("PUT", "/", {}),
+        query={},
+        headers={},
+        body=BodyBytes(b""),
+        peer=Peer(),
+        audit_id="id-1",
+        received=0.0,
+        deadline=60.0,
+    )
+    with serve(shop()) as server:
+        resource = server.server._served.catalogue.endpoints[GROUP, "v1", "widgets", ""].resource
+    request = ResourceRequest(call, resource, RequestScope("v1"), "", AdmissionChain([]), Clock())
+    admission = request.admission("UpdateOptions", WriteOptions())
+    stream = BytesIO()
+    log = AccessLog(stream, lambda: 0.0)
+    log(call, 200, 0, 0.0)
+    admission.annotate("lots.example.com/state", "open")
+    log(call, 200, 0, 0.0)
+    for number in range(200):
+        admission.annotate(f"lots.example.com/{number}", "x" * 20_000)
+    log(call, 200, 0, 0.0)
+    without, noted, many = stream.getvalue().splitlines()
+    assert "annotations" not in json.loads(without)
+    assert json.loads(noted)["annotations"] == {"lots.example.com/state": "open"}
+    assert len(many) < 16_000
+    assert json.loads(many)["annotations"]["lots.example.com/0"].endswith("x... (10240 characters)")

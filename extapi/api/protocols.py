@@ -6,7 +6,7 @@ defined in upper layers and are Any here; ``extapi.Mutator``, ``Validator`` and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -27,6 +27,8 @@ class RESTRequest:
     """The object's name in the path; empty for collections."""
     dry_run: bool = False
     """Whether nothing may change: answer as usual, without side effects."""
+    old_object: Any = None
+    """In an update, the object that the change was made of. If others write too, write only if it is still the same."""
 
 
 class Getter(Protocol):
@@ -66,6 +68,39 @@ class Deleter(Protocol):
 
     async def delete(self, request: RESTRequest, /) -> Any:
         """Return None if the object is gone, or the object if it is still there (for example with finalizers)."""
+        ...
+
+
+class Feed(Lister, Protocol):
+    """Makes a kind watched: the server keeps a watch cache of what ``list`` and ``changes`` say, and reads from that.
+
+    ``list`` is called without a namespace, as ``system:apiserver``, at start, for each read that must be consistent, and
+    whenever ``changes`` yields ``RELIST``. It always returns all objects.
+    """
+
+    def changes(self, context: Any, /) -> AsyncIterator[Any]:
+        """Yield what changes, for as long as the server runs: an async generator.
+
+        Begin to listen before the first ``await``: ``list`` is called after that. Yield ``RELIST`` if listening begins later,
+        or if something may have been missed.
+
+        Args:
+            context: An ``extapi.Context``.
+
+        Yields:
+            An object that was added or modified, a ``Deleted``, or ``RELIST``.
+        """
+        ...
+
+
+class Watcher(Lister, Protocol):
+    """Serves each watch by itself, for objects that are not the same for all users. A :class:`Feed` is better in all other cases."""
+
+    def watch(self, request: RESTRequest, /) -> AsyncIterator[Any]:
+        """Yield ``ObjectEvent``: ADDED for each object that there is, then what changes. An async generator.
+
+        It is closed when the watch ends. The server applies selectors.
+        """
         ...
 
 

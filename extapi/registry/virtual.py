@@ -2,31 +2,51 @@
 
 Schema, rules and admission are those of stored kinds. In place of the store there is the author's object, whose methods
 are the verbs. No system metadata is set: uid, creationTimestamp and the like are the author's (reviews have none).
+A kind with a feed, which can be watched, is in :mod:`extapi.registry.fed`.
 Source: the ``REST`` types in ``kubernetes/pkg/registry`` without a ``registry.Store``, such as those of reviews.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from functools import partial
+from random import Random
+from typing import Any, Self, TypeVar
 
 from extapi.admission.base import Operation, Review
 from extapi.api.definition import Kind, Subresource, Version
 from extapi.api.protocols import RESTRequest
 from extapi.api.types import Obj
 from extapi.api.user import ANONYMOUS, User
+from extapi.clock import Clock
+from extapi.codec.options import parse_resource_version
 from extapi.codec.tables import Columns
-from extapi.errors import Conflict, FieldError, InternalError, NotFound
-from extapi.registry.base import Admission, DeleteRules, ListResult, Query, RequestScope, UpdateFunction
+from extapi.errors import Conflict, Expired, FieldError, InternalError, Invalid, NotFound
+from extapi.http.response import Chunk, Sink, Streaming
+from extapi.registry.authorwatch import AuthorWatch, OpenWatches
+from extapi.registry.base import (
+    Admission,
+    DeleteRules,
+    ListResult,
+    Query,
+    RequestScope,
+    UpdateFunction,
+    WatchEncoding,
+    WatchQuery,
+)
 from extapi.registry.delete import check_preconditions
 from extapi.registry.results import DecodedResult, ObjectResultList
 from extapi.registry.selectable import selectable
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
+from extapi.registry.watching import chosen_seconds, event_encoder
 from extapi.registry.writing import Write
+from extapi.watch.cachedobject import CacheSource
+from extapi.watch.encoding import EventEncoder
+from extapi.watch.selection import Selection
 
 
-class _Virtual:
+class Virtual:
     """What all virtual resources can do. ``kind``: of bodies and answers; ``path``: the kind that the URL names."""
 
     subresource = ""
@@ -53,6 +73,10 @@ class _Virtual:
         """See :class:`extapi.registry.base.Resource`."""
         return self._selectable[self._version_of(scope)]
 
+    def field_manager(self, scope: RequestScope) -> None:
+        """See :class:`extapi.registry.base.Resource`. Whose fields they are is the author's business."""
+        del scope
+
     def coerce_and_default(self, scope: RequestScope, obj: Obj) -> list[str]:
         """See :class:`extapi.registry.base.Resource`."""
         return self._kind.coerce_and_default(obj, self._version_of(scope))
@@ -64,8 +88,16 @@ class _Virtual:
     def _version_of(self, scope: RequestScope) -> str:
         return self._version or scope.version
 
-    def _request(self, scope: RequestScope, name: str, user: User | None, *, dry_run: bool = False) -> RESTRequest:
-        return RESTRequest(user or User(ANONYMOUS), scope.version, scope.namespace, name, dry_run)
+    def _request(
+        self, scope: RequestScope, name: str, user: User | None, *, dry_run: bool = False, old: Any = None
+    ) -> RESTRequest:
+        return RESTRequest(user or User(ANONYMOUS), scope.version, scope.namespace, name, dry_run, old)
+
+    async def _updated(self, scope: RequestScope, name: str, write: Write, obj: Obj, old: Obj, admit: Admission) -> Any:
+        """What the author's code returns for an update."""
+        new, before = write.to_hub(obj, old), write.old_to_hub(old, obj)
+        request = self._request(scope, name, admit.user, dry_run=admit.dry_run, old=before)
+        return await self._rest.update(request, new)
 
     def _write(self, scope: RequestScope, name: str, admit: Admission) -> PathWrite:
         return PathWrite(
@@ -109,7 +141,7 @@ class _Virtual:
         return self._obj(scope, found)
 
 
-class _Creates(_Virtual):
+class _Creates(Virtual):
     async def create(self, scope: RequestScope, obj: Obj, *, admit: Admission) -> DecodedResult:
         """See :class:`extapi.registry.base.ResourceCreater`."""
         return await self.create_named(scope, "", obj, admit=admit)
@@ -125,14 +157,14 @@ class _Creates(_Virtual):
         return self._shown(scope, self._obj(scope, await self._rest.create(request, write.to_hub(obj, None))))
 
 
-class _Gets(_Virtual):
+class _Gets(Virtual):
     async def get(self, scope: RequestScope, name: str, resource_version: str = "") -> DecodedResult:
         """See :class:`extapi.registry.base.ResourceGetter`. The object has only its present state."""
         del resource_version
         return self._shown(scope, await self._got(scope, name, scope.user))
 
 
-class _Lists(_Virtual):
+class _Lists(Virtual):
     async def list(self, scope: RequestScope, query: Query) -> ListResult:
         """See :class:`extapi.registry.base.ResourceLister`. One page: what the selectors match, in the author's order."""
         found = await self._rest.list(self._request(scope, "", scope.user))
@@ -148,7 +180,7 @@ class _Lists(_Virtual):
         return query.labels.matches(metadata.get("labels") or {}) and query.fields.matches(fields)
 
 
-class _Updates(_Virtual):
+class _Updates(Virtual):
     async def update(
         self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission
     ) -> DecodedResult:
@@ -162,11 +194,10 @@ class _Updates(_Virtual):
         if given and live and given != live:
             raise Conflict.on(self.plural, self.group, name, Conflict.MODIFIED)
         await write.checked(Operation.UPDATE, obj, old)
-        request = self._request(scope, name, admit.user, dry_run=admit.dry_run)
-        return self._shown(scope, self._obj(scope, await self._rest.update(request, write.to_hub(obj, old))))
+        return self._shown(scope, self._obj(scope, await self._updated(scope, name, write, obj, old, admit)))
 
 
-class _Deletes(_Virtual):
+class _Deletes(Virtual):
     async def delete(
         self, scope: RequestScope, name: str, rules: DeleteRules, *, admit: Admission
     ) -> tuple[DecodedResult, bool]:
@@ -185,34 +216,88 @@ class _Deletes(_Virtual):
         return self._shown(scope, old), True
 
 
-_VERBS: Mapping[str, type[_Virtual]] = {
+class _Watches(Virtual):
+    _clock: Clock
+    _random: Random
+    _watches: OpenWatches
+    _source: CacheSource
+
+    async def watch(self, scope: RequestScope, query: WatchQuery, encoding: WatchEncoding) -> Streaming:
+        """See :class:`extapi.registry.base.ResourceWatcher`. It always begins with what there is.
+
+        Raises:
+            Invalid: It asks for the end of the initial events, which nobody knows.
+        """
+        if query.asks_for_initial_end:
+            why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+            raise Invalid.of("ListOptions", "meta.k8s.io", "", [FieldError.forbidden("sendInitialEvents", why)])
+        wanted, version = query.query, self._kind.versions[scope.version]
+        encoder = event_encoder(self._kind, self._clock, version, encoding)
+        if parse_resource_version(wanted.resource_version):
+            return partial(_expired, encoder)
+        selection = Selection(scope.namespace, wanted.labels, wanted.fields, version.representation)
+        return AuthorWatch(
+            self._kind,
+            scope.version,
+            partial(self._rest.watch, self._request(scope, "", scope.user)),
+            made=partial(self._obj, scope),
+            encoder=encoder,
+            predicate=selection.predicate(self._source),
+            source=self._source,
+            clock=self._clock,
+            seconds=chosen_seconds(self._random) if query.seconds is None else query.seconds,
+            watches=self._watches,
+        )
+
+    def end_watches(self) -> None:
+        """End all watches cleanly, also those that begin later."""
+        self._watches.end()
+
+
+async def _expired(encoder: EventEncoder, sink: Sink) -> None:
+    """A watch that cannot resume: the client lists again (behaviour F8)."""
+    sink.write(Chunk(encoder.error(Expired("a watch of this resource cannot resume"))))
+
+
+_VERBS: Mapping[str, type[Virtual]] = {
     "create": _Creates,
     "get": _Gets,
     "list": _Lists,
+    "watch": _Watches,
     "update": _Updates,
     "delete": _Deletes,
 }
 
 
-def _able(cls: type[_Virtual], rest: Any) -> type[_Virtual]:
-    """``cls`` with the verbs whose methods ``rest`` has; the declaration has been checked, so there is at least one."""
-    verbs = [verb for verb in _VERBS if hasattr(rest, verb)]
-    return type(cls.__name__, (cls, *(_VERBS[verb] for verb in verbs)), {})
+Able = TypeVar("Able", bound=Virtual)
 
 
-class VirtualResource(_Virtual):
-    """The main resource of a virtual kind, with the verbs of the author's object."""
+def able(cls: type[Able], rest: Any, verbs: Mapping[str, type[Virtual]]) -> type[Able]:
+    """``cls`` with those of ``verbs`` whose methods ``rest`` has."""
+    return type(cls.__name__, (cls, *(made for verb, made in verbs.items() if hasattr(rest, verb))), {})
 
-    def __new__(cls, kind: ServedKind) -> Self:
+
+class VirtualResource(Virtual):
+    """The main resource of a virtual kind, with the verbs of the author's object.
+
+    ``clock`` and ``random`` are for the durations of watches.
+    """
+
+    def __new__(cls, kind: ServedKind, clock: Clock, random: Random) -> Self:
         """An instance with these verbs only."""
-        return super().__new__(_able(cls, kind.kind.rest))  # type: ignore[return-value]  # a subclass
+        del clock, random
+        return super().__new__(able(cls, kind.kind.rest, _VERBS))
 
-    def __init__(self, kind: ServedKind) -> None:
+    def __init__(self, kind: ServedKind, clock: Clock, random: Random) -> None:
         super().__init__(kind, kind)
         self._rest = kind.kind.rest
+        self._clock = clock
+        self._random = random
+        self._watches = OpenWatches()
+        self._source = CacheSource(kind.layout, kind)
 
 
-class VirtualSubresource(_Virtual):
+class VirtualSubresource(Virtual):
     """A virtual subresource, with the verbs of the author's object, which gets the name in the path.
 
     ``kind``: of the objects that it belongs to; ``parent``: their store, so that a missing one is 404.
@@ -221,7 +306,7 @@ class VirtualSubresource(_Virtual):
     def __new__(cls, kind: ServedKind, name: str, sub: Subresource, parent: Store | None) -> Self:
         """An instance with these verbs only."""
         del kind, name, parent
-        return super().__new__(_able(cls, sub.rest))  # type: ignore[return-value]  # a subclass
+        return super().__new__(able(cls, sub.rest, _VERBS))
 
     def __init__(self, kind: ServedKind, name: str, sub: Subresource, parent: Store | None) -> None:
         super().__init__(subresource_kind(kind, sub), kind)

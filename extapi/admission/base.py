@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import msgspec
 
+from extapi.admission.audit import add_audit_annotation
 from extapi.api.definition import Kind
 from extapi.api.protocols import Startable
 from extapi.api.types import Obj
@@ -23,7 +24,7 @@ from extapi.errors import Forbidden
 
 
 class Operation(StrEnum):
-    """What the write does to the object. Compares equal to its name."""
+    """What the request does to the object; CONNECT takes over the connection. Compares equal to its name."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -165,10 +166,15 @@ class Review:
     dry_run: bool = False
     """Nothing will be stored, so a plugin must have no lasting side effects."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """The CreateOptions, UpdateOptions or DeleteOptions of the request."""
+    """The CreateOptions, UpdateOptions or DeleteOptions of the request; on CONNECT the parameters of its query, each a list."""
     warned: Callable[[str], None] | None = None
     """Called with each warning; without it, warnings are collected in ``warnings``."""
     warnings: list[str] = field(default_factory=list)
+    annotated: Callable[[str, str], None] | None = None
+    """Called with each audit annotation; without it, they are collected in ``audit_annotations``."""
+    audit_annotations: dict[str, str] = field(default_factory=dict)
+    plugin: str = ""
+    """The name of the plugin that is asked: the prefix of its audit annotations."""
 
     def __post_init__(self) -> None:
         self.resource = self.resource or self.kind.plural
@@ -178,7 +184,7 @@ class Review:
 
     @property
     def object(self) -> Any:
-        """The object as it will be stored; None on DELETE.
+        """The object as it will be stored; None on DELETE and CONNECT.
 
         It has the hub type, or the type of the storage version if there is no hub, or is a dict if there is no type. Mutators
         change it in place or assign another one. It is converted on first access.
@@ -194,7 +200,7 @@ class Review:
 
     @property
     def old_object(self) -> Any:
-        """The stored object, of the same type; None on CREATE. Changing it has no effect.
+        """The stored object, of the same type; None on CREATE and CONNECT. Changing it has no effect.
 
         A part of it, such as spec, that no longer fits its type is replaced by that of ``object``.
 
@@ -275,6 +281,22 @@ class Review:
         else:
             self.warnings.append(text)
 
+    def add_audit_annotation(self, key: str, value: str) -> None:
+        """Note something for the audit, and for the log line of the request.
+
+        The annotation's key is ``plugin/key``. The first value of a key stays; a wrong key or another value is logged as a
+        warning, and does not fail the write.
+
+        Args:
+            key: Letters, digits, ``-``, ``_`` and ``.``, at most 63.
+            value: Any text; at most 10 KiB are kept. No secrets.
+        """
+        full = f"{self.plugin}/{key}"
+        if self.annotated is not None:
+            self.annotated(full, value)
+        else:
+            add_audit_annotation(self.audit_annotations, full, value)
+
     def refuse(self, why: str) -> NoReturn:
         """Refuse the write.
 
@@ -294,6 +316,9 @@ class Review:
 @runtime_checkable
 class Mutator(Protocol):
     """May change or refuse a write. All mutators run before any validator, in order, and again after each conflict.
+
+    Like a :class:`Validator`, it can declare the attributes ``plugin_name``, ``reinvocation_policy`` and ``side_effects``, and a
+    method ``handles(review)``.
 
     Example::
 

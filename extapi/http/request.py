@@ -6,7 +6,7 @@ The listener makes a :class:`Request` from bytes; each stage adds what it finds 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -56,7 +56,7 @@ class Peer:
 
 
 class Body(Protocol):
-    """The body of a request, read at most once."""
+    """The body of a request, read at most once: whole, or piece by piece."""
 
     @property
     def complete(self) -> bool:
@@ -71,6 +71,14 @@ class Body(Protocol):
         """
         ...
 
+    async def more(self) -> bytes:
+        """The next piece, as soon as there is one; empty at the end. What is not asked for waits at the client.
+
+        Raises:
+            ApiError: Why the rest will never arrive.
+        """
+        ...
+
 
 class NoBody:
     """The body of a request that has none."""
@@ -80,6 +88,18 @@ class NoBody:
     async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol's signature
         """Return the empty body at once."""
         return b""
+
+    async def more(self) -> bytes:
+        """Return the end at once."""
+        return b""
+
+
+Authorize = Callable[[str], Awaitable[None]]
+"""Asks whether the user may do something else to what the request is for, given the verb.
+
+Raises:
+    ApiError: The user may not, or nobody knows.
+"""
 
 
 class Request(msgspec.Struct, eq=False):
@@ -98,12 +118,21 @@ class Request(msgspec.Struct, eq=False):
     """Seconds on the reactor's clock."""
     deadline: float
     """Seconds on the reactor's clock; infinite for long-running requests."""
+    long_running: bool = False
+    """It may last as long as its client likes, such as a watch or a connection to an object, and ends when the client leaves.
+
+    Set before the request is authenticated. Its body goes on arriving while the response is being written.
+    """
     user: User | None = None
     """Set by authentication, replaced by impersonation."""
     original_user: User | None = None
     """The impersonating user, if there is one."""
+    authorize: Authorize | None = None
+    """Set by authorization, for a request that may turn out to be another one: an apply that creates."""
     warnings: list[str] = msgspec.field(default_factory=list)
     """Texts for Warning headers, in order."""
+    audit_annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    """What admission plugins note for the audit, and for the request's log line."""
     log: dict[str, Any] = msgspec.field(default_factory=dict)
     """What stages add to the request's log line. No secrets."""
     _selectors: Selectors | None = None

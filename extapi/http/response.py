@@ -63,6 +63,9 @@ class Sink(Protocol):
 class Duplex(Sink, Protocol):
     """A connection after 101: a sink that can also receive."""
 
+    parting: bytes
+    """What the peer is sent if the connection is closed from outside, such as a WebSocket's Close frame."""
+
     def receive(self, receiver: Callable[[bytes], None]) -> None:
         """Call ``receiver`` with what the peer sends from now on; at once with what has arrived already."""
         ...

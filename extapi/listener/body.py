@@ -42,7 +42,19 @@ class RequestBody:
         held: Bytes that :class:`BodyMemory` counts for this body.
     """
 
-    __slots__ = ("_error", "_length", "_limit", "_pieces", "_since", "_size", "_waiting", "_wanted", "complete", "held")
+    __slots__ = (
+        "_error",
+        "_in_pieces",
+        "_length",
+        "_limit",
+        "_pieces",
+        "_since",
+        "_size",
+        "_waiting",
+        "_wanted",
+        "complete",
+        "held",
+    )
 
     def __init__(self, length: int, wanted: Callable[[], None]) -> None:
         self._length = length
@@ -53,6 +65,7 @@ class RequestBody:
         self._waiting: Deferred[None] | None = None
         self._error: ApiError | None = None
         self._since = _NEVER
+        self._in_pieces = False
         self.complete = False
         self.held = 0
 
@@ -73,8 +86,9 @@ class RequestBody:
 
     @property
     def due(self) -> float:
-        """The time at which the body is too slow, as far as known now; infinite while no reader waits."""
-        return self._since + GRACE + self._size / RATE if self._waiting is not None else _NEVER
+        """The time at which the body is too slow, as far as known now; infinite while no reader waits for all of it."""
+        waited_for = self._waiting is not None and not self._in_pieces
+        return self._since + GRACE + self._size / RATE if waited_for else _NEVER
 
     def expect(self, now: float) -> None:
         """A reader waits from ``now`` on."""
@@ -100,6 +114,24 @@ class RequestBody:
         pieces, self._pieces = self._pieces, []
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    async def more(self) -> bytes:
+        """Wait for the next piece; empty at the end. It may take any time: somebody types it, or waits for something else.
+
+        Raises:
+            ApiError: Why the rest will never arrive.
+        """
+        self._in_pieces = True
+        while not self._pieces and not self.complete and self._error is None:
+            self._waiting = Deferred()
+            self._wanted()
+            await self._waiting
+        if self._error is not None:
+            raise self._error
+        pieces, self._pieces, self._size = self._pieces, [], 0
+        if not self.complete:
+            self._wanted()  # there is room for more now
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
     def feed(self, data: bytes) -> None:
         """A piece has arrived."""
         self._size += len(data)
@@ -121,7 +153,8 @@ class RequestBody:
         """Wake the reader if it need not wait any longer; :meth:`feed`, :meth:`finish` and :meth:`fail` do not wake it."""
         if self._waiting is None:
             return
-        if self.complete or self._error is not None or (self._limit is not None and self._size > self._limit):
+        enough = self._limit is not None and self._size > (0 if self._in_pieces else self._limit)
+        if self.complete or self._error is not None or enough:
             waiting, self._waiting = self._waiting, None
             waiting.callback(None)
 

@@ -2,7 +2,7 @@
 
 Coroutines are driven directly: most responses are ready without waiting, and cost neither a Deferred nor a timer. The
 work for a method that may change something is never cancelled: it runs to its end, and its response is dropped if the
-peer has left.
+peer has left. A long-running request is nothing but its connection, and is cancelled whatever its method.
 """
 
 from __future__ import annotations
@@ -204,7 +204,8 @@ class Exchange:
             sink.close()
         _close(pieces)
         # A producer with an on_closed callback has been told. It may have to clean up, and ends by itself.
-        if self._work is not None and not watched and self.head.method in _SAFE:
+        harmless = self.head.method in _SAFE or (self.request is not None and self.request.long_running)
+        if self._work is not None and not watched and harmless:
             self._work.cancel()
 
     # -- the deadline
@@ -222,6 +223,8 @@ class Exchange:
 
     def _expired(self) -> None:
         self._timer = None
+        if self.request is not None and self.request.long_running:
+            return  # that came out after the timer was set
         if self._status:
             self.connection.stream.abort()
         else:
@@ -270,7 +273,7 @@ class Exchange:
             self._finish()
         else:
             write(start, more=not callable(body))
-            if not arrived and self.body is not None:
+            if not arrived and self.body is not None and not (self.request is not None and self.request.long_running):
                 self.connection.discard(self.body)
             self._left = length
             if callable(body):

@@ -106,11 +106,18 @@ class StreamSink:
 class DuplexSink(StreamSink):
     """:class:`extapi.http.response.Duplex` on a TLS stream; ``divert`` makes the connection pass on what the peer sends."""
 
-    __slots__ = ("_divert",)
+    __slots__ = ("_divert", "parting")
 
     def __init__(self, stream: TLSStream, divert: Callable[[Callable[[bytes], None]], None]) -> None:
         super().__init__(stream, chunked=False)
         self._divert = divert
+        self.parting = b""
+
+    def close(self) -> None:
+        """Close from outside, after the parting words."""
+        if not self.closed:
+            self._stream.write(self.parting)
+        super().close()
 
     def receive(self, receiver: Callable[[bytes], None]) -> None:
         """Call ``receiver`` with what the peer sends from now on; at once with what has arrived already."""

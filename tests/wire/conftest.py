@@ -148,6 +148,29 @@ class Echo:
             await self.gate()
         return Response(101, [("Upgrade", "shout"), ("Connection", "x")], Upgraded(run))
 
+    async def at_shout(self, call: Request) -> Response:
+        """A long-running request: each piece of the body in capitals, after its gate if it asks for one."""
+        call.long_running, call.deadline = True, float("inf")
+
+        async def produce(sink: Sink) -> None:
+            self.sinks.append(sink)
+            try:
+                if call.first("wait"):
+                    await self.gate()
+                while piece := await call.body.more():
+                    self.pieces += len(piece)
+                    sink.write(Chunk(piece.upper()))
+            except ApiError as error:
+                self.ended.append(f"{error}")
+                raise
+            except CancelledError:
+                self.cancelled.append("producer")
+                raise
+
+        if call.first("hold"):
+            await self.gate()
+        return Response(200, [("Content-Type", "text/plain")], produce)
+
     async def at_apis(self, call: Request) -> Response:
         """A watch that ends when its sink does."""
 

@@ -47,6 +47,10 @@ _PRIORITIES = {
 """Priorities of the groups that kube-apiserver serves itself (``DefaultGenericAPIServicePriorities``)."""
 
 
+LONG_RUNNING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Subresources whose requests have no deadline and are not counted among those in flight."""
+
+
 class Aggregator:
     """The aggregator of one control plane.
 
@@ -86,6 +90,13 @@ class Aggregator:
         """The handler that stands before the router ``handler``."""
         self._local = handler
         return self._serve
+
+    def long_running(self, info: RequestInfo) -> bool:
+        """Whether a request may last: by its verb or subresource, whoever serves it.
+
+        Source: ``k8s.io/kubernetes/pkg/controlplane/apiserver/config.go`` LongRunningFunc.
+        """
+        return info.verb == "proxy" or (info.is_resource and info.subresource in LONG_RUNNING)
 
     async def start(self, context: Context) -> None:
         """Register the control plane's own group versions, and follow APIServices and Services."""

@@ -94,8 +94,8 @@ def escaped_path(request: Request) -> str:
     return quote(request.info.path, safe="/$&+,:;=@")
 
 
-def request_bytes(method: str, target: str, headers: Headers, body: bytes = b"") -> bytes:
-    """The bytes of a whole request.
+def request_bytes(method: str, target: str, headers: Headers, body: bytes | None = b"") -> bytes:
+    """The bytes of a whole request; of its head only, if ``body`` is None: then the headers say how the body ends.
 
     Raises:
         TransportError: A header has an invalid value.
@@ -105,7 +105,9 @@ def request_bytes(method: str, target: str, headers: Headers, body: bytes = b"")
         if not _BROKEN.isdisjoint(value):
             raise TransportError(f'net/http: invalid header field value for "{name}"')
         lines.append(f"{name}: {value}\r\n")
-    if body or method in ("POST", "PUT", "PATCH"):
+    if body is None:
+        body = b""
+    elif body or method in ("POST", "PUT", "PATCH"):
         lines.append(f"Content-Length: {len(body)}\r\n")
     lines.append("\r\n")
     return "".join(lines).encode("utf-8", "replace") + body

@@ -19,6 +19,7 @@ from extapi.controlplane.aggregator.headers import (
     request_target,
     response_headers,
 )
+from extapi.controlplane.aggregator.upload import Upload
 from extapi.controlplane.aggregator.upstream import Upstream
 from extapi.controlplane.aggregator.upstreamresponse import HIGH, UpstreamResponse
 from extapi.http.request import Request
@@ -32,6 +33,7 @@ DISCOVERY = 5.0
 """Seconds for a request to ``/apis/G/V`` (behaviour D8)."""
 IDLE = 4 * 3600.0
 """Seconds without traffic after which an upgraded connection is closed."""
+SWITCHING = 101
 DOCUMENT = 64 * 1024 * 1024
 """Bytes per document that the aggregator reads for itself."""
 
@@ -112,7 +114,7 @@ class Splice(Upgraded):
         try:
             client.on_closed(end)
             backend.receiver = from_backend
-            backend.register_producer(_Regulator(client))
+            backend.register_producer(_Regulator(client, end))
             if early := self._response.taken():
                 from_backend(early)
             client.receive(from_client)
@@ -126,10 +128,11 @@ class Splice(Upgraded):
 class _Regulator:
     """What Twisted tells when a backend does not take what it is sent (IPushProducer)."""
 
-    def __init__(self, client: Duplex) -> None:
+    def __init__(self, client: Duplex, end: Callable[[], None]) -> None:
         self.pauseProducing = client.pause
         self.resumeProducing = client.resume
-        self.stopProducing = client.abort
+        # Said of every connection that has ended, well or not: the client still gets what was written.
+        self.stopProducing = end
 
 
 class BackendProxy:
@@ -151,12 +154,16 @@ class BackendProxy:
         """
         upgrade = _wants_upgrade(request)
         host = f"{upstream.host}:{upstream.port}"
-        body = b"" if upgrade else await request.body.read(BODY)
+        # Bodies of objects are whole before they are worth a connection; what goes to a subresource may have no end.
+        upload = Upload(request) if request.info.subresource and not (upgrade or request.body.complete) else None
+        body = b"" if upgrade or upload is not None else await request.body.read(BODY)
         what = "error dialing backend" if upgrade else "error trying to reach service"
         try:
             headers = request_headers(request, host, upgrade=upgrade)
-            head = request_bytes(request.method, request_target(request), headers, body)
-            asking = upstream.send(request.method, head, dedicated=bool(upgrade))
+            if upload is not None:
+                headers.append(upload.framing)
+            head = request_bytes(request.method, request_target(request), headers, body if upload is None else None)
+            asking = upstream.send(request.method, head, dedicated=bool(upgrade), upload=upload)
             response = await within(self._reactor, self._seconds(request), asking)
         except TransportError as error:
             failed()
@@ -165,6 +172,10 @@ class BackendProxy:
             return http_error(503, f"{what}: context deadline exceeded")
         if upgrade:
             return self._upgraded(response)
+        if response.status == SWITCHING:  # nobody has asked for that
+            response.close()
+            failed()
+            return http_error(503, f"{what}: unsolicited response: status code {SWITCHING}")
         if 300 <= response.status < 400 and response.header("location"):
             response.close()
             return Response(502, [("Content-Type", "text/plain; charset=utf-8")], REDIRECT)
@@ -197,7 +208,7 @@ class BackendProxy:
             raise TransportError("context deadline exceeded (Client.Timeout exceeded while awaiting headers)") from None
 
     def _upgraded(self, response: UpstreamResponse) -> Response:
-        if response.status == 101:
+        if response.status == SWITCHING:
             return Response(101, response_headers(response.headers, upgraded=True), Splice(response, self._reactor))
         if response.status < 400:
             response.close()

@@ -18,6 +18,7 @@ from twisted.protocols.tls import TLSMemoryBIOFactory
 from extapi import TransportError
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost
+from extapi.controlplane.aggregator.upload import Upload
 from extapi.controlplane.aggregator.upstreamconnection import UpstreamConnection
 from extapi.controlplane.aggregator.upstreamresponse import UpstreamResponse
 
@@ -50,7 +51,9 @@ class Upstream:
         self._closed = False
         self._retired = False
 
-    async def send(self, method: str, request: bytes, *, dedicated: bool = False) -> UpstreamResponse:
+    async def send(
+        self, method: str, request: bytes, *, dedicated: bool = False, upload: Upload | None = None
+    ) -> UpstreamResponse:
         """Send a whole request, head and body, and wait for the head of the response.
 
         If the server closed an idle connection just before it was used, the request is sent again on another one,
@@ -60,18 +63,19 @@ class Upstream:
             method: The method in ``request``.
             request: The bytes to send.
             dedicated: Use a new connection and never reuse it; needed to upgrade.
+            upload: The body, if it is still arriving and ``request`` is only the head. Also uses a connection of its own.
 
         Raises:
             TransportError: No response arrived.
         """
-        while self._idle and not dedicated:
+        while self._idle and not dedicated and upload is None:
             try:
                 return await self._idle.pop().send(method, request)
             except ConnectionLost:
                 if method not in _SAFE:
                     raise
         connection = await self._connect()
-        return await connection.send(method, request, dedicated=dedicated)
+        return await connection.send(method, request, dedicated=dedicated, upload=upload)
 
     def close(self) -> None:
         """End every connection."""

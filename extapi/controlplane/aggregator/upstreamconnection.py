@@ -22,6 +22,7 @@ from zope.interface import implementer
 from extapi import TransportError
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost
+from extapi.controlplane.aggregator.upload import Upload
 from extapi.controlplane.aggregator.upstreamresponse import UpstreamResponse
 
 HEAD = 1 << 20
@@ -70,6 +71,7 @@ class UpstreamConnection(Protocol):
         self.secured: Deferred[None] = Deferred(lambda _: self.abort())
         self.since = 0.0
         self._linger: Any = None
+        self._upload: Upload | None = None
         self.receiver: Callable[[bytes | None], None] | None = None
 
     def handshakeCompleted(self) -> None:  # noqa: N802 - Twisted's name
@@ -85,15 +87,20 @@ class UpstreamConnection(Protocol):
         if not self.secured.called:
             self.secured.callback(None)
 
-    async def send(self, method: str, request: bytes, *, dedicated: bool = False) -> UpstreamResponse:
-        """Send a request and wait for the head of the response.
+    async def send(
+        self, method: str, request: bytes, *, dedicated: bool = False, upload: Upload | None = None
+    ) -> UpstreamResponse:
+        """Send a request and wait for the head of the response, while ``upload``, its body, goes on.
 
         Raises:
             TransportError: No response arrived.
         """
-        self._response = response = UpstreamResponse(self, method, dedicated=dedicated)
+        self._response = response = UpstreamResponse(self, method, dedicated=dedicated or upload is not None)
         self._head = 0
         self._transport().write(request)
+        if upload is not None:
+            self._upload = upload
+            upload.start(self)
         while not response.started:
             response.waiting = Deferred()
             try:
@@ -145,6 +152,8 @@ class UpstreamConnection(Protocol):
     def connectionLost(self, reason: Failure | None = None) -> None:  # noqa: N802 - Twisted's name
         """The connection has ended."""
         self._pool.forget(self)
+        if self._upload is not None:
+            self._upload.stop()
         if self._linger is not None and self._linger.active():
             self._linger.cancel()
         cause = reason.value if reason is not None else None
@@ -163,7 +172,7 @@ class UpstreamConnection(Protocol):
             receiver(None)
 
     def write(self, data: bytes) -> None:
-        """Send data; only on an upgraded connection."""
+        """Send data; only on an upgraded connection, or of a request's body."""
         self._transport().write(data)
 
     def pause(self) -> None:
@@ -181,6 +190,11 @@ class UpstreamConnection(Protocol):
     def register_producer(self, producer: Any) -> None:
         """Pause and resume ``producer`` (IPushProducer) as the server takes what was written."""
         self._transport().registerProducer(producer, True)
+
+    def unregister_producer(self) -> None:
+        """Pause and resume it no more."""
+        if self.transport is not None:
+            self._transport().unregisterProducer()
 
     def end(self) -> None:
         """End an upgraded connection after what was written."""

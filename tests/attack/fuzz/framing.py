@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+GROUP = "fuzz.example.com"
+"""The group of the kinds that are asked for WebSockets."""
+
 Headers = Sequence[tuple[str, str]]
 
 
@@ -40,11 +43,53 @@ def chunked(dice: Random, body: bytes) -> bytes:
     return made + b"0\r\n\r\n"
 
 
+def websocket(dice: Random, headers: Headers) -> bytes:
+    """A request for a WebSocket, nearly right or right, and then frames of any content (RFC 6455, section 5.2)."""
+    path = dice.choice(
+        (
+            f"/apis/{GROUP}/v1/everythings?watch=1",
+            f"/apis/{GROUP}/v1/opens?watch=1",
+            f"/apis/{GROUP}/v1/namespaces/a/quotes/n0/exec",
+        )
+    )
+
+    def mostly(right: str, *wrong: str) -> str:
+        return right if dice.random() < 0.9 else dice.choice(wrong)
+
+    asks = [
+        ("Connection", mostly("keep-alive, Upgrade", "close", "")),
+        ("Upgrade", mostly("websocket", "WebSocket", "shout", "")),
+        ("Origin", mostly("http://a", "null", "")),
+        ("Sec-WebSocket-Key", mostly("dGhlIHNhbXBsZSBub25jZQ==", "", "\xe9" * 99)),
+        ("Sec-WebSocket-Version", mostly("13", "8", "")),
+        ("Sec-WebSocket-Protocol", dice.choice(("", "", "a", "a, b", ",,", "v4.channel.k8s.io"))),
+    ]
+    own = {name.lower() for name, _ in asks} | {"content-length", "transfer-encoding", "expect"}
+    start = head("GET", path, [*(each for each in headers if each[0].lower() not in own), *asks])
+    return start + b"\r\n" + b"".join(_frame(dice) for _ in range(dice.randrange(20)))
+
+
+def _frame(dice: Random) -> bytes:
+    first = dice.choice(
+        (0x00, 0x01, 0x02, 0x80, 0x81, 0x82, 0x81, 0x82, 0x88, 0x89, 0x8A, 0x83, 0xC1, 0x08, 0x09, 0xFF)
+    )
+    size = dice.choice((0, 1, 2, 125, 126, 127, 1000, 70_000))
+    told = size if dice.random() < 0.9 else dice.choice((0, 1 << 16, 1 << 31, 1 << 62, (1 << 64) - 1))
+    mask = 0x80 if dice.random() < 0.95 else 0
+    if told < 126:
+        length = bytes([mask | told])
+    else:
+        length = bytes([mask | 126]) + told.to_bytes(2) if told < 1 << 16 else bytes([mask | 127]) + told.to_bytes(8)
+    return bytes([first]) + length + (b"\0\0\0\0" if mask else b"") + dice.choice((b"a", b"\xff", b"\0"))[:1] * size
+
+
 def mangled(dice: Random, method: str, target: str, headers: Headers, body: bytes) -> bytes:
     """The same request with its framing tampered with."""
     start, size = head(method, target, headers), len(body)
     length = b"Content-Length: %d\r\n" % size
     whole = plain(method, target, headers, body)
+    if method == "GET" and dice.random() < 0.3:
+        return websocket(dice, headers)
     kind = dice.randrange(26)
     if kind < 3:
         return start + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(dice, body)

@@ -195,6 +195,8 @@ class Judge:
             return None
         if status in {429, 101}:
             return None
+        if status in {400, 403} and not answer.media and not answer.body:
+            return None  # a WebSocket's handshake is refused without a body, as by kube-apiserver
         if status >= 500 and status not in (501, 504):
             self._internal(status, text, content, about)
         elif method and status not in _allowed(method, about):

@@ -129,3 +129,44 @@ def test_what_has_ended_makes_room_for_others() -> None:
     _, second = held(memory, 30)
     assert isinstance(first[0], TooManyRequests)  # the largest goes
     assert (second, memory.total) == ([], 30)
+
+
+def more(body: RequestBody) -> list[object]:
+    """Start to wait for the next piece; what comes of it is put into the list."""
+    results: list[object] = []
+    Deferred.fromCoroutine(body.more()).addCallbacks(results.append, lambda failure: results.append(failure.value))
+    return results
+
+
+def test_pieces_are_given_as_they_arrive() -> None:
+    wanted: list[bool] = []
+    body = RequestBody(0, lambda: wanted.append(True))
+    body.feed(b"a")
+    body.feed(b"b")
+    assert more(body) == [b"ab"]
+    waiting = more(body)
+    body.expect(0.0)
+    assert (waiting, body.due) == ([], float("inf"))
+    body.feed(b"c")
+    body.poke()
+    assert (waiting, body.kept) == ([b"c"], 0)
+    body.feed(b"d")
+    body.finish()
+    assert (more(body), more(body), more(body)) == ([b"d"], [b""], [b""])
+
+
+def test_a_reader_of_pieces_makes_room() -> None:
+    body = RequestBody(0, lambda: None)
+    body.feed(b"x" * AHEAD)
+    assert body.full
+    more(body)
+    assert not body.full
+
+
+def test_a_body_that_breaks_off_fails_its_reader_in_pieces() -> None:
+    body = RequestBody(0, lambda: None)
+    waiting = more(body)
+    body.fail(BadRequest("unexpected EOF"))
+    body.poke()
+    (error,) = waiting
+    assert isinstance(error, BadRequest)

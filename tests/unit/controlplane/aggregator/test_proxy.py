@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from twisted.internet.error import ConnectionDone
 
 from extapi.api.user import User
 from extapi.controlplane.aggregator.proxy import Splice
+from extapi.listener.requestinfo import request_info
 from extapi.server.loopback import LoopbackSink
 from tests.unit.controlplane.aggregator.cluster import (
     GROUP_VERSION,
@@ -417,6 +419,19 @@ def test_the_end_of_an_upgraded_connection_at_the_backend_is_the_end_at_the_clie
     connection.lose()
     cluster.until(lambda: client.reason is not None)
     assert client.body == b"bye"
+    assert isinstance(client.reason, ConnectionDone)
+
+
+def test_a_backend_that_breaks_off_is_a_clean_end_for_the_client(cluster: Cluster, backend: Backend) -> None:
+    """A reset would destroy what the client has yet to read, and fail what it has yet to write: its own Close."""
+    backend.answers[EXEC] = SWITCHED
+    client = cluster.ask(upgrade(EXEC), until=b"\r\n\r\n")
+    connection = backend.seen[-1].connection
+    connection.write(b"bye")
+    cluster.until(lambda: client.body == b"bye")
+    connection.end()
+    cluster.until(lambda: client.reason is not None)
+    assert isinstance(client.reason, ConnectionDone)
 
 
 def test_both_sides_of_an_upgraded_connection_are_held_up_by_a_slow_other(cluster: Cluster, backend: Backend) -> None:
@@ -617,3 +632,102 @@ def test_a_backend_that_is_gone_before_its_connection_is_spliced(cluster: Cluste
         assert sink.closed
 
     cluster.run(late())
+
+
+PROXY = WIDGETS + "/one/proxy"
+CHUNKED = f"POST {PROXY} HTTP/1.1\r\nHost: front\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+
+
+def uploading(cluster: Cluster, backend: Backend, first: bytes) -> tuple[RawClient, BackendConnection]:
+    """A client that has sent the beginning of a body, and the connection on which it arrived."""
+
+    def collect(seen: Seen) -> None:
+        seen.connection.raw = bytearray(seen.connection.buffer)
+
+    backend.answers[PROXY] = collect
+    client = cluster.connect()
+    client.write(CHUNKED + first)
+    cluster.until(lambda: backend.asked(PROXY))
+    (seen,) = backend.asked(PROXY)
+    assert seen.values("transfer-encoding") == ["chunked"]
+    assert not seen.values("content-length")
+    return client, seen.connection
+
+
+def received(connection: BackendConnection) -> bytes:
+    """The body as it has come so far."""
+    return connection.buffer + bytes(connection.raw or b"")
+
+
+def test_a_body_to_a_subresource_is_passed_on_while_it_arrives(cluster: Cluster, backend: Backend) -> None:
+    client, connection = uploading(cluster, backend, b"3\r\none\r\n")
+    cluster.until(lambda: received(connection).endswith(b"3\r\none\r\n"))
+    client.write(b"3\r\ntwo\r\n")
+    cluster.until(lambda: received(connection).endswith(b"3\r\none\r\n3\r\ntwo\r\n"))
+    client.write(b"0\r\n\r\n")
+    cluster.until(lambda: received(connection).endswith(b"two\r\n0\r\n\r\n"))
+    connection.write(answer())
+    cluster.until(lambda: client.body == b"{}")
+    cluster.until(lambda: connection.closed)  # it takes no other request: nobody knows how much of the body was read
+
+
+def test_an_answer_may_come_before_the_body_has_ended(cluster: Cluster, backend: Backend) -> None:
+    client, connection = uploading(cluster, backend, b"3\r\none\r\n")
+    connection.write(answer(b"no", "403 Forbidden"))
+    cluster.until(lambda: client.body == b"no")
+    cluster.until(lambda: connection.closed)
+
+
+def test_a_body_with_a_length_keeps_it_and_may_be_large(cluster: Cluster, backend: Backend) -> None:
+    size = 4 * 1024 * 1024
+    client = cluster.ask(
+        f"POST {PROXY} HTTP/1.1\r\nHost: front\r\nContent-Length: {size}\r\n\r\n".encode() + b"x" * size
+    )
+    assert client.head.startswith("HTTP/1.1 200 OK")
+    (seen,) = backend.asked(PROXY)
+    assert (seen.values("content-length"), len(seen.body)) == ([str(size)], size)
+    assert not seen.values("transfer-encoding")
+
+
+def test_a_body_that_breaks_off_does_so_for_the_backend(cluster: Cluster, backend: Backend) -> None:
+    client, connection = uploading(cluster, backend, b"3\r\none\r\n")
+    client.end()
+    cluster.until(lambda: connection.closed)
+    assert not received(connection).endswith(b"0\r\n\r\n")
+
+
+def test_a_backend_that_does_not_read_makes_the_client_wait(cluster: Cluster, backend: Backend) -> None:
+    client, connection = uploading(cluster, backend, b"1\r\nx\r\n")
+    taking: Any = connection.transport
+    taking.pauseProducing()
+    for _ in range(500):
+        client.write(b"10000\r\n" + b"y" * 65536 + b"\r\n")  # 32 MB
+    mine = next(each for each in cluster.listener._shared.connections if each.idle_since is None)
+    cluster.until(lambda: mine.stream._paused)
+    taking.resumeProducing()
+    client.write(b"0\r\n\r\n")
+    cluster.until(lambda: connection.raw is not None and connection.raw.endswith(b"\r\n0\r\n\r\n"), 60)
+
+
+def test_a_backend_cannot_upgrade_who_did_not_ask(cluster: Cluster, backend: Backend) -> None:
+    client, connection = uploading(cluster, backend, b"3\r\none\r\n")
+    connection.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+    cluster.until(lambda: b"\r\n\r\n" in client.got)
+    assert client.head.startswith("HTTP/1.1 503 ")
+
+
+@pytest.mark.parametrize(
+    ("path", "lasting"),
+    [
+        ("one/proxy", True),
+        ("one/log", True),
+        ("one/exec/a", True),
+        ("one/attach", True),
+        ("one/portforward", True),
+        ("one/shell", False),
+        ("one", False),
+    ],
+)
+def test_what_lasts_is_told_by_the_subresource(cluster: Cluster, path: str, *, lasting: bool) -> None:
+    """As for kube-apiserver, whoever serves it."""
+    assert cluster.aggregator.long_running(request_info("GET", f"{WIDGETS}/{path}", {})) is lasting

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal
 
-from extapi.client.informer import FIRST_DELAY, LAST_DELAY, PAGE, Informer, OnChange
+from extapi.client.informer import FIRST_DELAY, LAST_DELAY, PAGE, Informer, OnChange, Transform
 from extapi.client.kube import (
     APPLY_PATCH,
     JSON_PATCH,
@@ -22,13 +22,13 @@ from extapi.client.kube import (
     ResourceName,
     items_of,
 )
+from extapi.client.parameters import Propagation, delete_options, dry_run_query, selectors
 from extapi.client.transport import TransportError
 from extapi.client.watching import one_watch
 from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, Expired, Gone
 
 PatchType = Literal["merge", "json", "strategic", "apply"]
-Propagation = Literal["", "Background", "Foreground", "Orphan"]
 
 _Objects = list[Obj]
 """For annotations below the method named list."""
@@ -87,7 +87,7 @@ class DynamicClient:
         All pages show the same state. If reading takes longer than the server keeps its history, the list is read again
         in a single page, as client-go's pager does.
         """
-        query = _selectors(label_selector, field_selector)
+        query = selectors(label_selector, field_selector)
         objects, _ = await self._listed(ResourceName(group, version, resource), namespace, query, limit)
         return objects
 
@@ -116,7 +116,7 @@ class DynamicClient:
             namespace=namespace or _metadata(obj).get("namespace", ""),
             name=name,
             subresource=subresource,
-            query=_dry_run(dry_run),
+            query=dry_run_query(dry_run),
         )
 
     async def update(
@@ -144,7 +144,7 @@ class DynamicClient:
             obj,
             namespace=namespace or metadata.get("namespace", ""),
             subresource=subresource,
-            query=_dry_run(dry_run),
+            query=dry_run_query(dry_run),
         )
 
     async def patch(
@@ -166,12 +166,12 @@ class DynamicClient:
 
         ``patch_type`` is ``merge`` (RFC 7396; None removes a field), ``json`` (RFC 6902, a list of operations),
         ``strategic`` (for Kubernetes' own kinds), or ``apply`` (server-side apply, which needs ``field_manager``;
-        ``force`` takes fields over from other managers). extapi's own servers do not support ``apply``; clusters do.
+        ``force`` takes fields over from other managers).
 
         Raises:
             ValueError: ``name`` is empty.
         """
-        query = _dry_run(dry_run)
+        query = dry_run_query(dry_run)
         if field_manager:
             query["fieldManager"] = field_manager
         if force:
@@ -220,8 +220,8 @@ class DynamicClient:
             _named(ResourceName(group, version, resource), name),
             name,
             namespace=namespace,
-            options=_delete_options(uid, resource_version, propagation),
-            query=_dry_run(dry_run),
+            options=delete_options(uid, resource_version, propagation),
+            query=dry_run_query(dry_run),
         )
 
     async def delete_collection(
@@ -237,11 +237,11 @@ class DynamicClient:
         dry_run: bool = False,
     ) -> None:
         """Delete all objects that the selectors match; without selectors, all objects."""
-        query = {**_selectors(label_selector, field_selector), **_dry_run(dry_run)}
+        query = {**selectors(label_selector, field_selector), **dry_run_query(dry_run)}
         await self.client.delete(
             ResourceName(group, version, resource),
             namespace=namespace,
-            options=_delete_options("", "", propagation),
+            options=delete_options("", "", propagation),
             query=query,
         )
 
@@ -267,7 +267,7 @@ class DynamicClient:
             ApiError: Another refusal that does not pass by itself, such as Forbidden.
         """
         collection = ResourceName(group, version, resource)
-        query = _selectors(label_selector, field_selector)
+        query = selectors(label_selector, field_selector)
         if not resource_version:
             objects, resource_version = await self._listed(collection, namespace, query, 0)
             for obj in objects:
@@ -316,8 +316,13 @@ class DynamicClient:
         field_selector: str = "",
         label_selector: str = "",
         on_change: OnChange | None = None,
+        transform: Transform | None = None,
     ) -> Informer:
-        """Start a copy of a collection that keeps itself up to date; ``await informer.wait_synced()`` before reading it."""
+        """Start a copy of a collection that keeps itself up to date; ``await informer.wait_synced()`` before reading it.
+
+        ``transform`` reduces each object that arrives, to save memory. What it returns is kept and reported, and needs the
+        name, namespace, uid and resourceVersion.
+        """
         informer = Informer(
             self.client,
             ResourceName(group, version, resource),
@@ -327,6 +332,7 @@ class DynamicClient:
             field_selector=field_selector,
             label_selector=label_selector,
             on_change=on_change,
+            transform=transform,
         )
         self._informers.append(informer)
         informer.start()
@@ -335,6 +341,15 @@ class DynamicClient:
     def own(self) -> DynamicClient:
         """The same client with its own informers, which end with its :meth:`stop`."""
         return DynamicClient(self.client, self._clock, self._jitter)
+
+    def metadata_only(self) -> DynamicClient:
+        """The same client for metadata only: what it reads, lists, watches and patches is PartialObjectMetadata.
+
+        For whoever follows many objects and needs no more of them (client-go's ``metadata`` client).
+        """
+        client = DynamicClient(self.client.metadata_only(), self._clock, self._jitter)
+        client._informers = self._informers  # they end with these
+        return client
 
     def stop(self) -> None:
         """Stop all informers."""
@@ -378,23 +393,3 @@ def _named(resource: ResourceName, name: str) -> ResourceName:
 
 def _metadata(obj: Obj) -> dict[str, str]:
     return obj.get("metadata") or {}
-
-
-def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
-    given = {"labelSelector": label_selector, "fieldSelector": field_selector}
-    return {name: value for name, value in given.items() if value}
-
-
-def _dry_run(wanted: bool) -> dict[str, str]:
-    return {"dryRun": "All"} if wanted else {}
-
-
-def _delete_options(uid: str, resource_version: str, propagation: Propagation) -> Obj | None:
-    given = {"uid": uid, "resourceVersion": resource_version}
-    preconditions = {name: value for name, value in given.items() if value}
-    options: Obj = {}
-    if preconditions:
-        options["preconditions"] = preconditions
-    if propagation:
-        options["propagationPolicy"] = propagation
-    return {"apiVersion": "v1", "kind": "DeleteOptions", **options} if options else None

@@ -27,6 +27,9 @@ FIRST_DELAY, LAST_DELAY = 0.8, 30.0
 OnChange = Callable[[str, Obj], None]
 """Called with ADDED, MODIFIED or DELETED, and the object; for DELETED in its last known state."""
 
+Transform = Callable[[Obj], Obj]
+"""Reduces an object to what is kept of it and reported: at least its name, namespace, uid and resourceVersion."""
+
 
 class Informer:
     """Keeps the objects of a resource, by namespace and name, and reports their changes.
@@ -40,6 +43,7 @@ class Informer:
         field_selector: Which objects to keep.
         label_selector: Which objects to keep.
         on_change: Called for each change. It must not raise; if it does, the error is logged and the informer continues.
+        transform: Applied to each object that arrives, to save memory (client-go's ``SetTransform``).
     """
 
     _log = Logger()
@@ -55,6 +59,7 @@ class Informer:
         field_selector: str = "",
         label_selector: str = "",
         on_change: OnChange | None = None,
+        transform: Transform | None = None,
     ) -> None:
         self._client = client
         self._resource = resource
@@ -67,6 +72,7 @@ class Informer:
         if label_selector:
             self._query["labelSelector"] = label_selector
         self._on_change = on_change
+        self._transform = transform
         self._objects: dict[tuple[str, str], Obj] = {}
         self._version = ""
         self._failures = 0
@@ -155,7 +161,7 @@ class Informer:
             if token:
                 query["continue"] = token
             page = await self._client.list(self._resource, namespace=self._namespace, query=query)
-            for obj in items_of(page):
+            for obj in map(self._kept, items_of(page)):
                 found[_key(obj)] = obj
             metadata = page.get("metadata") or {}
             token, version = metadata.get("continue", ""), metadata.get("resourceVersion", "")
@@ -186,7 +192,7 @@ class Informer:
         async for event in watch:
             events += 1
             self._failures = 0
-            self._apply(event.type, event.object)
+            self._apply(event.type, self._kept(event.object))
         # Do not loop without a pause on a server that ends every watch at once.
         self._failures = 0 if events or self._clock.seconds() - began >= 1 else self._failures + 1
 
@@ -199,9 +205,16 @@ class Informer:
         version = (obj.get("metadata") or {}).get("resourceVersion", "")
         self._version = version or self._version
 
+    def _kept(self, obj: Obj) -> Obj:
+        return obj if self._transform is None else self._transform(obj)
+
     def _put(self, obj: Obj) -> None:
         key = _key(obj)
         old = self._objects.get(key)
+        if old is not None and _uid(old) != _uid(obj):
+            # It was deleted and made again between two lists: another object, of the same name.
+            self._report("DELETED", self._objects.pop(key))
+            old = None
         self._objects[key] = obj
         if old is None:
             self._report("ADDED", obj)
@@ -232,6 +245,10 @@ class Informer:
 def _key(obj: Obj) -> tuple[str, str]:
     metadata: Any = obj.get("metadata") or {}
     return metadata.get("namespace", ""), metadata.get("name", "")
+
+
+def _uid(obj: Obj) -> str:
+    return str((obj.get("metadata") or {}).get("uid", ""))
 
 
 def _version(obj: Obj) -> str:

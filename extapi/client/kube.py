@@ -24,6 +24,10 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Objects reduced to their metadata. A server that does not know this format sends whole objects
+(``k8s.io/client-go/metadata``)."""
 ANSWER = 64 * 1024 * 1024
 """Default limit of bytes per response."""
 
@@ -101,12 +105,27 @@ class Client:
         transport: Carries the requests.
         timeout: Seconds per request, unless a call gives its own.
         user_agent: The User-Agent header.
+        metadata_only: Whether get, list, watch and patch ask for the metadata of objects only.
     """
 
-    def __init__(self, transport: Transport, *, timeout: float = 30.0, user_agent: str = "extapi") -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        timeout: float = 30.0,
+        user_agent: str = "extapi",
+        metadata_only: bool = False,
+    ) -> None:
         self._transport = transport
         self._timeout = timeout
         self._headers = {"Accept": JSON, "User-Agent": user_agent}
+        self._object = f"{METADATA},{JSON}" if metadata_only else JSON
+        self._list = f"{METADATA_LIST},{JSON}" if metadata_only else JSON
+
+    def metadata_only(self) -> Client:
+        """The same client for metadata only: get, list, watch and patch return PartialObjectMetadata."""
+        agent = self._headers["User-Agent"]
+        return Client(self._transport, timeout=self._timeout, user_agent=agent, metadata_only=True)
 
     async def get(
         self,
@@ -118,18 +137,20 @@ class Client:
         query: Mapping[str, str] | None = None,
     ) -> Obj:
         """Get an object."""
-        return await self.call("GET", resource.path(namespace, name, subresource), query=query)
+        path = resource.path(namespace, name, subresource)
+        return await self.call("GET", path, query=query, accept=self._object)
 
     async def list(self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None) -> Obj:
         """Get one page of a list, as the list object; without ``namespace``, of all namespaces."""
-        return await self.call("GET", resource.path(namespace), query=query)
+        return await self.call("GET", resource.path(namespace), query=query, accept=self._list)
 
     async def watch(
         self, resource: ResourceName, *, namespace: str = "", query: Mapping[str, str] | None = None
     ) -> Watch:
         """Start a watch, and return it once the server has accepted it. ``query`` has resourceVersion, timeoutSeconds and so on."""
         parameters = {**(query or {}), "watch": "true"}
-        reply = await self._transport.send(self._request("GET", resource.path(namespace), query=parameters))
+        request = self._request("GET", resource.path(namespace), query=parameters, accept=self._object)
+        reply = await self._transport.send(request)
         if reply.status != 200:
             raise await _refusal(reply)
         return Watch(reply)
@@ -176,7 +197,7 @@ class Client:
     ) -> Obj:
         """Change an object by ``patch``, which is of ``content_type``."""
         path = resource.path(namespace, name, subresource)
-        return await self.call("PATCH", path, query=query, obj=patch, content_type=content_type)
+        return await self.call("PATCH", path, query=query, obj=patch, content_type=content_type, accept=self._object)
 
     async def delete(
         self,

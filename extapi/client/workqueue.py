@@ -5,7 +5,7 @@ Follows client-go's ``workqueue``. Knows nothing of what keys stand for.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from typing import Any
 
@@ -31,7 +31,8 @@ class WorkQueue:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._keys: dict[Hashable, None] = {}
+        # In a plain dict, finding the first of many keys costs a step for each that was taken out before it.
+        self._keys: OrderedDict[Hashable, None] = OrderedDict()
         self._failures: dict[Hashable, int] = {}
         self._working: set[Hashable] = set()
         self._waiting: deque[Deferred[None]] = deque()

@@ -20,6 +20,9 @@ class _NoBody:
     async def read(self, limit: int) -> bytes:
         return b""
 
+    async def more(self) -> bytes:
+        return b""
+
 
 def call(
     *,

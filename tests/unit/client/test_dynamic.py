@@ -272,3 +272,38 @@ def test_patches_have_their_types() -> None:
         ("application/strategic-merge-patch+json", {}),
         ("application/apply-patch+yaml", {"fieldManager": "me", "force": "true"}),
     ]
+
+
+def test_metadata_only() -> None:
+    """Objects as ``k8s.io/client-go/metadata`` reads them; what is written is whole."""
+    with serve(shop()) as server:
+        whole = client(server).own()
+        metadata = whole.metadata_only()
+        server.run(metadata.create(*WIDGET, widget("a", spec={"size": 7}), namespace="default"))
+        partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
+        found = server.run(metadata.get(*WIDGET, "a", namespace="default"))
+        assert found == partial | {"metadata": server.run(whole.get(*WIDGET, "a", namespace="default"))["metadata"]}
+        assert server.run(metadata.list(*WIDGET)) == [found]
+        informer = metadata.informer(*WIDGET)
+        server.run(informer.wait_synced())
+        changed = server.run(metadata.patch(*WIDGET, "a", {"metadata": {"labels": {"b": "c"}}}, namespace="default"))
+        assert (changed["kind"], changed["metadata"]["labels"]) == ("PartialObjectMetadata", {"b": "c"})
+        server.advance(1)
+        assert informer.get("default", "a") == changed
+        assert server.run(whole.get(*WIDGET, "a", namespace="default"))["spec"]["size"] == 7
+        whole.stop()
+        server.run(metadata.patch(*WIDGET, "a", {"metadata": {"labels": {"b": "d"}}}, namespace="default"))
+        server.advance(1)
+        assert informer.get("default", "a") == changed, "it ends with those of the client it was made of"
+
+
+def test_a_server_without_partial_metadata_sends_whole_objects() -> None:
+    kubernetes = Kubernetes(lambda _: Answer(200, {"items": [{"metadata": {"name": "a"}}], "metadata": {}}))
+    dynamic = DynamicClient(Client(kubernetes), now(), lambda: 0.5).metadata_only()
+    found: Any = []
+    Deferred.fromCoroutine(dynamic.list(*PODS)).addCallback(found.append)
+    assert found == [[{"metadata": {"name": "a"}}]]
+    (request,) = kubernetes.requests
+    assert request.headers["Accept"] == (
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+    )

@@ -262,3 +262,40 @@ def test_objects_of_kubernetes_own_lists_have_their_kind() -> None:
     found = informer.get("ns", "a")
     assert found is not None
     assert (found["apiVersion"], found["kind"]) == ("v1", "Pod")
+
+
+def test_an_object_that_was_made_again_is_another_one() -> None:
+    """Between two lists: the watch would have shown both events."""
+    cluster = Cluster()
+    first, second = _pod("a", 3), _pod("a", 9)
+    first["metadata"]["uid"], second["metadata"]["uid"] = "one", "two"
+    cluster.lists_these(5, first)
+    watch = cluster.stream()
+    informer = cluster.informer()
+    informer.start()
+    cluster.lists_these(10, second)
+    cluster.stream()
+    watch.send("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
+    cluster.clock.advance(2)
+    assert cluster.changes == [("ADDED", "a@3"), ("DELETED", "a@3"), ("ADDED", "a@9")]
+    found = informer.get("ns", "a")
+    assert found is not None
+    assert found["metadata"]["uid"] == "two"
+    informer.stop()
+
+
+def test_only_what_is_left_of_an_object_is_kept() -> None:
+    cluster = Cluster()
+    cluster.lists_these(5, {**_pod("a", 3), "spec": {"large": True}})
+    watch = cluster.stream()
+
+    def transform(obj: Any) -> Any:
+        return {"metadata": obj["metadata"]}
+
+    informer = cluster.informer(transform=transform)
+    informer.start()
+    watch.send("MODIFIED", {**_pod("a", 6), "spec": {"large": True}})
+    watch.send("ADDED", {**_pod("b", 7), "spec": {"large": True}})
+    assert cluster.changes == [("ADDED", "a@3"), ("MODIFIED", "a@6"), ("ADDED", "b@7")]
+    assert sorted(informer.items(), key=str) == [_pod("a", 6), _pod("b", 7)]
+    informer.stop()

@@ -127,7 +127,7 @@ class Engine:
                 metadata = item["metadata"]
                 self._revisions[metadata.get("namespace", ""), metadata["name"], plural] = metadata["resourceVersion"]
                 place = Place(plural, metadata.get("namespace", ""), metadata["name"])
-                for name in ("resourceVersion", "generation", "uid", "creationTimestamp"):
+                for name in ("resourceVersion", "generation", "uid", "creationTimestamp", "managedFields"):
                     metadata.pop(name, None)
                 found[place] = json.dumps(item, sort_keys=True)
         return found

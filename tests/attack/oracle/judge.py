@@ -17,7 +17,7 @@ from tests.attack.oracle.requests import Plain
 from tests.attack.oracle.world import GROUP, MARKS, Place
 
 State = Mapping[Place, str]
-"""Each object as JSON without its resourceVersion and generation."""
+"""Each object as JSON without its resourceVersion, generation and managers: whoever writes a part is noted as one."""
 
 _MARK = re.compile(rb"mark[0-9a-f]{12}")
 _SUBRESOURCES = {"things": ("status", "notes", "act")}

@@ -1,0 +1,238 @@
+"""What a write does to the managers of an object, and an apply to the object.
+
+Responsible for: who gains and who loses which fields, conflicts, and what an applier gives up. Knows nothing of entries,
+times and requests.
+Source: ``structured-merge-diff/v6/merge/update.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from extapi.api.jsonvalue import json_equal
+from extapi.api.types import Obj
+from extapi.managedfields.atom import Atom
+from extapi.managedfields.fieldset import EMPTY, FieldSet, Path
+from extapi.managedfields.managers import Manager, VersionedSet
+from extapi.managedfields.merging import merge, remove
+from extapi.managedfields.typedsets import reconcile, with_named_fields
+from extapi.managedfields.walk import Comparison, compare, fields_of
+
+Sets = Mapping[Manager, VersionedSet]
+"""The managers of an object; these functions return others, and change none."""
+
+
+class ConflictsError(Exception):
+    """Other managers own fields with other values; ``conflicts``: their paths, by manager."""
+
+    def __init__(self, conflicts: Mapping[Manager, FieldSet]) -> None:
+        super().__init__("fields have other managers")
+        self.conflicts = dict(sorted(conflicts.items(), key=lambda item: item[0].identifier))
+
+    def without(self, allowed: FieldSet) -> ConflictsError | None:
+        """The conflicts about other fields; None if there is none."""
+        left = {manager: rest for manager, fields in self.conflicts.items() if (rest := fields - allowed)}
+        return ConflictsError(left) if left else None
+
+    def paths(self) -> list[tuple[Manager, Path]]:
+        """Each conflict."""
+        return [(manager, path) for manager, fields in self.conflicts.items() for path in fields.paths()]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The types of a kind, and the way between its versions.
+
+    ``atoms``: by apiVersion; versions that are not there are no longer served. ``convert``: an object to another apiVersion.
+    ``reset``: the fields that a request to this endpoint cannot set, by apiVersion; nobody gets to manage them by it.
+    """
+
+    atoms: Mapping[str, Atom]
+    convert: Callable[[Obj, str], Awaitable[Obj]]
+    reset: Mapping[str, FieldSet] = field(default_factory=dict)
+
+    async def converted(self, obj: Obj, api_version: str) -> Obj:
+        """The object in another version, or itself."""
+        return obj if obj["apiVersion"] == api_version else await self.convert(obj, api_version)
+
+    def compared(self, old: Obj, new: Obj, api_version: str) -> Comparison:
+        """The differences of two objects of a version, but for the fields that cannot be set."""
+        if old is new:
+            return Comparison()
+        found = compare(old, new, self.atoms[api_version])
+        reset = self.reset.get(api_version)
+        if reset and found:
+            found.added = found.added.without_subtrees(reset)
+            found.modified = found.modified.without_subtrees(reset)
+            found.removed = found.removed.without_subtrees(reset)
+        return found
+
+    def set_by(self, fields: FieldSet, api_version: str) -> FieldSet:
+        """The fields but for those that cannot be set."""
+        return fields.without_subtrees(self.reset.get(api_version, EMPTY))
+
+
+async def updated(
+    types: Types, live: Obj, new: Obj, sets: Sets, manager: Manager, never: FieldSet
+) -> tuple[dict[Manager, VersionedSet], FieldSet]:
+    """The managers after a create, update or patch: whoever writes a field gets it, and all others lose it.
+
+    Args:
+        types: The types of the kind.
+        live: The object before, in the version of the request; of a create, one without fields.
+        new: The object after, in the version of the request.
+        sets: The managers before.
+        manager: Who writes; its entry is in the version of the request.
+        never: Fields that nobody gets.
+
+    Returns:
+        The managers, and the fields that were written.
+
+    Raises:
+        TypedError: A list cannot be compared.
+        ApiError: A conversion failed.
+    """
+    version = new["apiVersion"]
+    left, found = await _shifted(types, live, new, _reconciled(types, sets), manager, force=True)
+    changed = found.modified | found.added
+    written = types.set_by(changed, version) - never
+    own = left.pop(manager, None)
+    fields = written if own is None else ((own.fields - found.removed) - (changed - written)) | written
+    if fields:
+        left[manager] = VersionedSet(fields, version) if own is None else own.having(fields)
+    return left, written
+
+
+async def applied(
+    types: Types, live: Obj, config: Obj, sets: Sets, manager: Manager, *, force: bool
+) -> tuple[Obj | None, dict[Manager, VersionedSet]]:
+    """The object with an applied configuration, None if that changes nothing; and the managers.
+
+    Args:
+        types: The types of the kind.
+        live: The object before, in the version of the request.
+        config: What is applied, in the version of the request; it fits its type.
+        sets: The managers before.
+        manager: Who applies.
+        force: Take fields from their managers.
+
+    Raises:
+        ConflictsError: Others manage fields that would change.
+        TypedError: A list cannot be merged.
+        ApiError: A conversion failed.
+    """
+    version = config["apiVersion"]
+    atom = types.atoms[version]
+    now = _reconciled(types, sets)
+    merged = merge(live, config, atom)
+    last = now.get(manager)
+    own = VersionedSet(types.set_by(fields_of(config, atom), version), version)
+    now[manager] = last if own == last and last is not None else own  # the one that has been written before
+    merged = await _pruned(types, merged, now, manager, last)
+    if json_equal(live, merged):
+        merged = live  # nobody loses anything
+    now, _ = await _shifted(types, live, merged, now, manager, force=force)
+    return None if merged is live else merged, now
+
+
+async def _shifted(
+    types: Types, old: Obj, new: Obj, sets: dict[Manager, VersionedSet], writer: Manager, *, force: bool
+) -> tuple[dict[Manager, VersionedSet], Comparison]:
+    """The managers without what the others lose by a change, and the change.
+
+    Raises:
+        ConflictsError: They would lose something, and it is not forced.
+    """
+    version = new["apiVersion"]
+    comparisons = {version: types.compared(old, new, version)}
+    changes: dict[str, FieldSet] = {}
+    left: dict[Manager, VersionedSet] = {}
+    conflicts: dict[Manager, FieldSet] = {}
+    for manager, own in sets.items():
+        if manager == writer:
+            left[manager] = own
+            continue
+        if own.api_version not in types.atoms:
+            continue  # of a version that is gone
+        found = comparisons.get(own.api_version)
+        if found is None:
+            before = await types.converted(old, own.api_version)
+            after = await types.converted(new, own.api_version)
+            found = comparisons[own.api_version] = types.compared(before, after, own.api_version)
+        if own.api_version not in changes:
+            changes[own.api_version] = found.modified | found.added
+        lost = own.fields & changes[own.api_version]
+        if lost:
+            conflicts[manager] = lost
+        left[manager] = own.having(own.fields - lost - found.removed)
+    if conflicts and not force:
+        raise ConflictsError(conflicts)
+    return {manager: own for manager, own in left.items() if own.fields}, comparisons[version]
+
+
+def _reconciled(types: Types, sets: Sets) -> dict[Manager, VersionedSet]:
+    """The managers, after types have become atomic; those of versions that are gone are left as they are."""
+    found = {}
+    for manager, own in sets.items():
+        atom = types.atoms.get(own.api_version)
+        found[manager] = own if atom is None else own.having(reconcile(own.fields, atom))
+    return found
+
+
+# -- what an applier no longer applies --------------------------------------------------------------------------------
+
+
+async def _pruned(types: Types, merged: Obj, sets: Sets, manager: Manager, last: VersionedSet | None) -> Obj:
+    """Without the fields that the manager applied last time, not this time, and that nobody else manages."""
+    if last is None or not last.fields or last.api_version not in types.atoms:
+        return merged
+    version = last.api_version
+    if version == sets[manager].api_version and not last.fields - sets[manager].fields:
+        return merged  # it applies all that it did
+    atom = types.atoms[version]
+    in_last_version = await types.converted(merged, version)
+    pruned = _without(in_last_version, with_named_fields(last.fields, atom), atom)
+    pruned = await _with_owned(types, in_last_version, pruned, version, sets)
+    pruned = await _with_others(types, in_last_version, pruned, last)
+    return await types.converted(pruned, sets[manager].api_version)
+
+
+async def _with_owned(types: Types, merged: Obj, pruned: Obj, version: str, sets: Sets) -> Obj:
+    """With the fields that somebody manages: each was removed, and is in ``merged``."""
+    managed: dict[str, list[FieldSet]] = {}
+    for own in sets.values():
+        managed.setdefault(own.api_version, []).append(own.fields)
+    # The version in which fields were removed comes first: without them the conversion to others may fail.
+    for each in sorted(managed, key=lambda name: (name != version, name)):
+        if each not in types.atoms:
+            continue
+        merged, pruned = await types.converted(merged, each), await types.converted(pruned, each)
+        atom = types.atoms[each]
+        present, kept, owned = (
+            with_named_fields(fields, atom)
+            for fields in (fields_of(merged, atom), fields_of(pruned, atom), FieldSet.union(managed[each]))
+        )
+        pruned = _without(merged, present - (kept | owned), atom)
+    return pruned
+
+
+async def _with_others(types: Types, merged: Obj, pruned: Obj, last: VersionedSet) -> Obj:
+    """With the fields that went along with their parent, and that the manager did not apply last time."""
+    pruned = await types.converted(pruned, last.api_version)
+    atom = types.atoms[last.api_version]
+    kept, present, before = (
+        with_named_fields(fields, atom) for fields in (fields_of(pruned, atom), fields_of(merged, atom), last.fields)
+    )
+    return _without(merged, (present - kept) & before, atom)
+
+
+def _without(obj: Obj, fields: FieldSet, atom: Atom) -> Obj:
+    """The object without these fields, but with its version and kind, which a client may claim to manage.
+
+    An object whose type is atomic stays whole. The original fails in both cases.
+    """
+    left = remove(obj, fields, atom)
+    if not isinstance(left, dict):
+        return obj
+    return {**left, "apiVersion": obj["apiVersion"], "kind": obj["kind"]}

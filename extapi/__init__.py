@@ -8,7 +8,18 @@ from __future__ import annotations
 from extapi.admission.base import Mutator, Operation, Review, Startable, Validator
 from extapi.api.column import Column
 from extapi.api.conditions import Condition, Conditions, set_condition
+from extapi.api.connect import (
+    BodyReader,
+    ConnectionClosed,
+    ConnectRequest,
+    StreamingResponse,
+    UpgradedConnection,
+    UpgradeResponse,
+    WebSocket,
+    WebSocketResponse,
+)
 from extapi.api.definition import CLUSTER, NAMESPACED, Api, Group, Kind, Subresource, Version
+from extapi.api.feed import RELIST, Deleted, ObjectEvent
 from extapi.api.fieldtypes import (
     Duration,
     IntOrPercent,
@@ -50,7 +61,7 @@ from extapi.api.markers import (
     Rule,
 )
 from extapi.api.policyrule import PolicyRule
-from extapi.api.protocols import Creater, Deleter, Getter, Lister, RESTRequest, Updater
+from extapi.api.protocols import Creater, Deleter, Feed, Getter, Lister, RESTRequest, Updater, Watcher
 from extapi.api.quantity import Quantity
 from extapi.api.scale import Scale
 from extapi.api.strategy import Strategy
@@ -84,6 +95,7 @@ from extapi.server.controllers import Controller
 __all__ = [
     "CLUSTER",
     "NAMESPACED",
+    "RELIST",
     "AllOf",
     "AlreadyExists",
     "AnyOf",
@@ -91,14 +103,18 @@ __all__ = [
     "ApiError",
     "Atomic",
     "BadRequest",
+    "BodyReader",
     "Column",
     "Condition",
     "Conditions",
     "Conflict",
+    "ConnectRequest",
+    "ConnectionClosed",
     "Context",
     "Controller",
     "Creater",
     "Default",
+    "Deleted",
     "Deleter",
     "Description",
     "Duration",
@@ -107,6 +123,7 @@ __all__ = [
     "EventRecorder",
     "ExactlyOneOf",
     "Expired",
+    "Feed",
     "FieldError",
     "Forbidden",
     "Format",
@@ -139,6 +156,7 @@ __all__ = [
     "NotFound",
     "Nullable",
     "Object",
+    "ObjectEvent",
     "ObjectMeta",
     "OneOf",
     "Operation",
@@ -157,15 +175,21 @@ __all__ = [
     "ServiceUnavailable",
     "Startable",
     "Strategy",
+    "StreamingResponse",
     "Struct",
     "Subresource",
     "Timeout",
     "TooManyRequests",
     "TransportError",
     "Updater",
+    "UpgradeResponse",
+    "UpgradedConnection",
     "User",
     "Validator",
     "Version",
+    "Watcher",
+    "WebSocket",
+    "WebSocketResponse",
     "WorkQueue",
     "duration_seconds",
     "selector_matches",

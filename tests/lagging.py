@@ -60,7 +60,7 @@ class VirtualTime(Clock):
 
     def _collect(self) -> None:
         """Wait for the disks, of which each has one piece of work at most."""
-        while busy := [disk for disk in self._disks if disk._done is not None]:
+        while busy := [disk for disk in self._disks if disk.busy]:
             readable, _, _ = select.select(busy, [], [], _PATIENCE)
             assert readable, "the disk does not answer"
             for disk in readable:

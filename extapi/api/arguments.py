@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from extapi.api.names import qualified_name
+
 _REST: Final[Mapping[str, Sequence[str]]] = {
     "create": ("request", "obj"),
     "get": ("request",),
@@ -21,6 +23,11 @@ _REST: Final[Mapping[str, Sequence[str]]] = {
 """The methods of REST storage (``Kind.rest``), one per verb, with their arguments."""
 _PLUGIN: Final[Mapping[str, Sequence[str]]] = {"mutate": ("review",), "validate": ("review",), "start": ("context",)}
 """The methods of an admission plugin, with their arguments."""
+_DECLARED: Final[Mapping[str, Sequence[str]]] = {
+    "reinvocation_policy": ("Never", "IfNeeded"),
+    "side_effects": ("NoneOnDryRun", "None", "Some"),
+}
+"""What an admission plugin can declare, with the values; the first is the default (``MutatingWebhook``)."""
 _CONTROLLER: Final[Mapping[str, Sequence[str]]] = {"run": ("context",)}
 """The methods of a controller, with their arguments."""
 _TYPE_NAMES: Final[Mapping[str, str]] = {"str": "a string", "bool": "True or False", "Scope": "NAMESPACED or CLUSTER"}
@@ -82,14 +89,91 @@ def function(value: Any, what: str) -> Iterator[str]:
 def rest_storage(given: Any, what: str) -> Iterator[str]:
     """``given`` must have the method of at least one verb (``Kind.rest``)."""
     yield from _methods(given, _REST, what)
-    if hasattr(given, "update") and not hasattr(given, "get"):
+    if hasattr(given, "update") and not hasattr(given, "get") and not is_feed(given):
         yield f"{what} has a method update but no method get; update needs it to read the object"
+
+
+def is_feed(given: Any) -> bool:
+    """Whether REST storage is an ``extapi.Feed``, so that its kind can be watched."""
+    return hasattr(given, "changes")
+
+
+def feed(given: Any, what: str) -> Iterator[str]:
+    """``given``, which is REST storage, must have a method ``changes`` that yields, and a method ``list``, or neither."""
+    if not is_feed(given) or isinstance(given, type):
+        return
+    if not hasattr(given, "list"):
+        yield f"{what} has a method changes but no method list; changes only adds to what list returns"
+    yield from _generator(given.changes, f"{what}: changes", "context")
+
+
+def watcher(given: Any, what: str) -> Iterator[str]:
+    """``given``, which is REST storage, must have a method ``watch`` that yields, and a method ``list``, or no ``watch``."""
+    if not is_watcher(given) or isinstance(given, type):
+        return
+    if is_feed(given):
+        yield f"{what} has the methods changes and watch; with changes, the server serves watches itself"
+    if not hasattr(given, "list"):
+        yield f"{what} has a method watch but no method list; clients list before they watch"
+    yield from _generator(given.watch, f"{what}: watch", "request")
+
+
+def is_watcher(given: Any) -> bool:
+    """Whether REST storage serves each watch by itself (``extapi.Watcher``)."""
+    return hasattr(given, "watch")
+
+
+def no_feed(given: Any, what: str) -> Iterator[str]:
+    """``given``, the REST storage of a subresource, must have none of the methods for watches."""
+    for name in ("changes", "watch"):
+        if hasattr(given, name):
+            yield f"{what} has a method {name}, but a subresource cannot be watched; rename it"
+
+
+def _generator(method: Any, what: str, takes: str) -> Iterator[str]:
+    name = what.rpartition(" ")[2]
+    written = f"async def {name}(self, {takes}) with yield"
+    if not callable(method) or inspect.iscoroutinefunction(method):
+        yield f"{what} is no async generator; write {written}"
+        return
+    try:
+        inspect.signature(method, follow_wrapped=False).bind(takes)
+    except TypeError:
+        yield f"{what} takes the wrong arguments; write {written}"
+    except ValueError:  # it has no signature
+        return
+
+
+def connecter(given: Any, what: str) -> Iterator[str]:
+    """``given`` must be a coroutine function of one argument, or an object with such a method ``__call__``."""
+    if isinstance(given, type):
+        yield f"{what} is the class {given.__name__}; write {given.__name__}(...)"
+        return
+    function = given
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", "__call__")
+    if not callable(function):
+        yield f"{what} must be a function, not {_shown(given)}"
+        return
+    if not inspect.isroutine(function):
+        function = type(function).__call__
+    yield from _coroutine(function, given, name, ("request",), what, f"async def {name}(request)")
 
 
 def plugins(given: Sequence[Any], what: str) -> Iterator[str]:
     """Each must be an admission plugin."""
     for index, plugin in enumerate(given):
-        yield from _methods(plugin, _PLUGIN, f"{what}[{index}] ({_class(plugin)})")
+        where = f"{what}[{index}] ({_class(plugin)})"
+        yield from _methods(plugin, _PLUGIN, where)
+        for name, values in _DECLARED.items():
+            if getattr(plugin, name, values[0]) not in values:
+                yield f"{where}: {name} must be one of {', '.join(values)}"
+        own = getattr(plugin, "plugin_name", "plugin")
+        if not isinstance(own, str) or qualified_name(f"{own}/key"):
+            yield f"{where}: plugin_name must be a DNS name in lower case, such as lots.parking.example.com"
+        if inspect.iscoroutinefunction(getattr(plugin, "handles", None)):
+            yield f"{where}: handles is a coroutine; write def handles(self, review)"
 
 
 def controllers(given: Sequence[Any], what: str) -> Iterator[str]:
@@ -130,12 +214,17 @@ def _method(given: Any, name: str, takes: Sequence[str], what: str) -> Iterator[
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__func__", function)
+    yield from _coroutine(function, method, name, takes, what, written)
+
+
+def _coroutine(function: Any, called: Any, name: str, takes: Sequence[str], what: str, written: str) -> Iterator[str]:
+    """``function``, which is behind ``called``, must be a coroutine function with the arguments ``takes``."""
     if inspect.isasyncgenfunction(function):
         yield f"{what} contains yield and cannot be awaited; write {written} with return"
     elif _is_plain(function, name):
         yield f"{what} is not a coroutine; write {written}"
     try:
-        inspect.signature(method, follow_wrapped=False).bind(*takes)
+        inspect.signature(called, follow_wrapped=False).bind(*takes)
     except TypeError:
         yield f"{what} takes the wrong arguments; write {written}"
     except ValueError:  # it has no signature

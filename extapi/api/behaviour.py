@@ -75,6 +75,10 @@ class PatchType(Protocol):
         ...
 
 
+def _unchanged(_: Obj) -> None:
+    pass
+
+
 @dataclass(frozen=True, kw_only=True)
 class Routing:
     """Which requests reach a verb, and how the others are refused.
@@ -113,6 +117,11 @@ class Decoding:
     ``apimachinery/pkg/runtime/serializer`` json and protobuf.
     """
 
+    complete: Callable[[Obj], None] = _unchanged
+    """Completes what a client sent, in place, before anybody is said to manage it: what Go's ``SetDefaults`` functions and
+    conversions do beyond the defaults of a schema. The object may break its schema."""
+    knows_empty_managed_fields: bool = False
+    """``managedFields: []`` asks to forget all managers, as ``[{}]`` does; of a custom resource it is the same as none."""
     lenient_about_kind: bool = True
     """With ``fieldValidation=Ignore``, errors name the endpoint's kind where the body names none."""
 
@@ -152,10 +161,6 @@ class StoredAs:
     """The reverse."""
 
 
-def _unchanged(_: Obj) -> None:
-    pass
-
-
 @dataclass(frozen=True, kw_only=True)
 class Storing:
     """The rules of writing an object, beside those of :class:`extapi.api.strategy.Strategy`.
@@ -172,8 +177,13 @@ class Storing:
     """An update without resourceVersion replaces whatever is there (``AllowUnconditionalUpdate``, behaviour E40)."""
     subresource_metadata: bool = False
     """A write of ``status``, or of another part, may change labels, annotations, finalizers and owners too (behaviour E73)."""
+    zero: Obj = field(default_factory=dict)
+    """What an object of the Go type says even if nothing of it is set, such as ``spec: {}``: nobody manages that."""
     canonicalize: Callable[[Obj], None] = _unchanged
     """Completes an object in place at every write, those of its parts included (``Canonicalize``)."""
+    propagates: bool = True
+    """A delete may wait for dependents, or release them (``DefaultGarbageCollectionPolicy`` is not ``Unsupported``, behaviour
+    E52). Without, the policy and its finalizers are dropped: nobody follows the kind's objects."""
     stored_as: StoredAs | None = None
     """The kind whose storage this one shares: events of ``events.k8s.io`` are those of the core group."""
 

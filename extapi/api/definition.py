@@ -13,19 +13,24 @@ from enum import Enum
 from typing import Any, Literal
 
 from extapi.api.arguments import (
+    connecter,
     controllers as controller_problems,
     each,
+    feed,
     function,
     instance,
+    no_feed,
     plugins,
     rest_storage,
     sequence,
     subclass,
     type_or_schema,
     values,
+    watcher,
 )
 from extapi.api.behaviour import CUSTOM_RESOURCE, Behaviour
 from extapi.api.column import AGE, Column
+from extapi.api.connect import METHODS, Connecter
 from extapi.api.declaration import refuse
 from extapi.api.policyrule import PolicyRule
 from extapi.api.protocols import Plugin, RESTStorage, Runner
@@ -80,13 +85,17 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True)
 class Subresource:
-    """A path below each object of a kind, besides ``status``. Give either ``field`` or ``rest``."""
+    """A path below each object of a kind, besides ``status``. Give one of ``field``, ``rest`` and ``connects``."""
 
     field: str = ""
     """A write through the path changes this field of the stored object and nothing else, as ``status`` does with
     status."""
     rest: RESTStorage | None = None
     """An object that serves the subresource, with one method per verb, as in :attr:`Kind.rest`."""
+    connects: Connecter | None = None
+    """A coroutine that answers the subresource and all paths below it, and may take the connection over."""
+    methods: Sequence[str] = ("GET", "POST")
+    """The HTTP methods that ``connects`` answers."""
     group: str = ""
     """The API group of requests and responses, if they are not of the kind itself: ``authentication.k8s.io``."""
     version: str = ""
@@ -145,7 +154,8 @@ class Kind:
 
     The methods are ``async def create(request, obj)``, ``get(request)``, ``list(request)``, ``update(request, obj)``
     and ``delete(request)``. They take and return objects as a :class:`Strategy` sees them. Objects of such a kind are
-    not stored and cannot be watched.
+    not stored. With an async generator ``changes(context)`` beside ``list`` the kind can be watched: see
+    :class:`extapi.Feed`.
     """
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     """More paths below each object, by name."""
@@ -196,6 +206,7 @@ class Kind:
             if version.scale is not None and version.scale is not False:
                 yield from instance(version.scale, Scale, f"{where}: scale")
         for name, subresource in self.subresources.items():
+            yield from each(subresource.methods, str, f"kind {self.name}: subresource {name}: methods")
             yield from type_or_schema(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
 
     def _problems(self) -> Iterable[str]:
@@ -233,6 +244,8 @@ class Kind:
                 yield f"{where}: selectable {path!r} must be a path of names such as .spec.color, outside metadata"
         if self.rest is not None:
             yield from rest_storage(self.rest, f"{where}: rest")
+            yield from feed(self.rest, f"{where}: rest")
+            yield from watcher(self.rest, f"{where}: rest")
         yield from self._scale_problems()
         yield from self._subresource_problems()
 
@@ -250,6 +263,9 @@ class Kind:
         for name, subresource in self.subresources.items():
             if subresource.rest is not None:
                 yield from rest_storage(subresource.rest, f"{where}: subresource {name}: rest")
+                yield from no_feed(subresource.rest, f"{where}: subresource {name}: rest")
+            elif subresource.connects is not None:
+                yield from connecter(subresource.connects, f"{where}: subresource {name}: connects")
             elif self.rest is not None:
                 yield f"{where}: subresource {name} is a part of a stored object, and a kind with rest has none; write rest="
             if not _LABEL.fullmatch(name):
@@ -258,8 +274,11 @@ class Kind:
                 yield f"{where}: subresource status occurs twice; a kind that declares its own needs status=False"
             if name == "scale" and any(map(self.scale_of, self.versions)):
                 yield f"{where}: subresource scale occurs twice; declare either scale= or your own"
-            if bool(subresource.field) == (subresource.rest is not None):
-                yield f"{where}: subresource {name} needs either field or rest"
+            given = (bool(subresource.field), subresource.rest is not None, subresource.connects is not None)
+            if sum(given) != 1:
+                yield f"{where}: subresource {name} needs either field, rest or connects"
+            if not subresource.methods or not set(METHODS).issuperset(subresource.methods):
+                yield f"{where}: subresource {name}: methods must be some of {', '.join(METHODS)}"
             if subresource.field in {"apiVersion", "kind", "metadata"}:
                 yield f"{where}: subresource {name} cannot be for {subresource.field}, which belongs to the server"
             if subresource.kind and subresource.type is None:

@@ -56,7 +56,7 @@ def _common(metadata: Mapping[str, Any]) -> Common:
     if owners := metadata.get("ownerReferences"):
         before += islice(_owner_references(owners), MOST_ERRORS)
     managed = metadata.get("managedFields")
-    return before, list(islice(_managed_fields(managed), MOST_ERRORS)) if managed else ()
+    return before, managed_fields_errors(managed) if managed else ()
 
 
 def _created(metadata: Mapping[str, Any], namespaced: bool, name_rule: NameRule, common: Common) -> list[FieldError]:
@@ -194,8 +194,17 @@ def _no_new_finalizers(finalizers: Sequence[str], old: Sequence[str]) -> list[Fi
 
 def _managed_fields(entries: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
     for index, entry in enumerate(entries):
+        operation, manager = entry.get("operation", ""), entry.get("manager", "")
+        if (
+            entry.get("fieldsType") == "FieldsV1"
+            and operation in {"Apply", "Update"}
+            and len(manager) <= _MANAGER_LENGTH
+            and manager.isascii()
+            and manager.isprintable()
+            and len(entry.get("subresource", "")) <= _SUBRESOURCE_LENGTH // 4
+        ):
+            continue  # as nearly all are
         path = f"metadata.managedFields[{index}]"
-        operation = entry.get("operation", "")
         if operation not in {"Apply", "Update"}:
             yield FieldError.invalid(f"{path}.operation", operation, "must be `Apply` or `Update`")
         fields_type = entry.get("fieldsType", "")
@@ -229,3 +238,8 @@ def label_errors(labels: Mapping[str, str]) -> list[FieldError]:
 def annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
     """What is wrong with annotations alone (``ValidateAnnotations``); not more than :data:`MOST_ERRORS`."""
     return list(islice(_annotations(annotations), MOST_ERRORS))
+
+
+def managed_fields_errors(entries: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    """What is wrong with entries of managed fields (``ValidateManagedFields``); not more than :data:`MOST_ERRORS`."""
+    return list(islice(_managed_fields(entries), MOST_ERRORS))

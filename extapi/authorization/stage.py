@@ -5,6 +5,10 @@ Must not know how decisions are made.
 
 from __future__ import annotations
 
+from functools import partial
+
+import msgspec
+
 from extapi.api.user import User
 from extapi.authorization.authorizer import Attributes, AuthorizationError, Authorizer, Verdict, attributes_of
 from extapi.errors import Forbidden, InternalError, go_quote, qualified
@@ -43,7 +47,28 @@ class Authorization:
         if decision.verdict is not Verdict.ALLOW:
             request.log["authorization"] = decision.reason or decision.verdict.value
             raise not_authorized(user, attributes, decision.reason)
+        if attributes.verb == "patch":
+            request.authorize = partial(self._authorize, request, user, attributes)
         return await self._handler(request)
+
+    async def _authorize(self, request: Request, user: User, attributes: Attributes, verb: str) -> None:
+        """Ask about another verb.
+
+        Source: ``apiserver/pkg/endpoints/handlers/update.go`` withAuthorization.
+
+        Raises:
+            NotAuthorized: The authorizer does not allow it.
+            InternalError: The authorizer could not decide.
+        """
+        asked = msgspec.structs.replace(attributes, verb=verb)
+        try:
+            decision = await self._authorizer.authorize(user, asked)
+        except AuthorizationError as error:
+            request.log["authorization"] = str(error)
+            raise InternalError.because("the authorizer gave no answer") from error
+        if decision.verdict is not Verdict.ALLOW:
+            request.log["authorization"] = decision.reason or decision.verdict.value
+            raise not_authorized(user, asked, decision.reason)
 
 
 def _unanswered(target: str) -> Response:

@@ -14,11 +14,11 @@ from string import ascii_letters, digits
 from extapi.codec.negotiation import PROTOBUF, Format, media_types
 from extapi.errors import UnsupportedMediaType
 
-__all__ = ["JSON_PATCH", "MERGE_PATCH", "patch_type", "request_format"]
+__all__ = ["APPLY", "JSON_PATCH", "MERGE_PATCH", "patch_type", "request_format"]
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
-_APPLY = "application/apply-patch+yaml"
+APPLY = "application/apply-patch+yaml"
 
 _MAX_LENGTH = 1024
 """Characters of a Content-Type that is read; a longer one is of no known type."""
@@ -98,8 +98,4 @@ def patch_type(content_type: str, further: Collection[str] = ()) -> str:
     accepted = (JSON_PATCH, MERGE_PATCH, *further)
     if media in accepted:
         return media
-    if media == _APPLY:
-        raise UnsupportedMediaType(
-            "server-side apply is not supported yet - accepted media types include: " + ", ".join(accepted)
-        )
     raise UnsupportedMediaType.accepting(accepted)

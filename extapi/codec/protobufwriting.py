@@ -13,7 +13,7 @@ from typing import Any
 from extapi.codec.protobuftable import Field, Table
 from extapi.codec.protobuftypes import BYTES, SCALAR_WRITERS, SPECIAL_WRITERS, VARINT, sized, varint
 
-__all__ = ["event_frame", "list_bytes", "message_bytes", "wrap"]
+__all__ = ["EVENT_LENGTH", "event_frame", "list_bytes", "message_bytes", "wrap"]
 
 _MAGIC = b"k8s\0"
 _NO_ENCODING = sized(3, b"") + sized(4, b"")
@@ -46,10 +46,14 @@ def wrap(api_version: str, kind: str, raw: bytes) -> bytes:
     return b"".join((_MAGIC, sized(1, about), sized(2, raw), _NO_ENCODING))
 
 
+EVENT_LENGTH = 4
+"""Bytes of the length before an event."""
+
+
 def event_frame(kind: str, enveloped: bytes) -> bytes:
     """A watch event with an object in its envelope, after its length (``meta/v1`` WatchEvent)."""
     event = sized(1, kind.encode()) + sized(2, sized(1, enveloped))
-    return len(event).to_bytes(4, "big") + event
+    return len(event).to_bytes(EVENT_LENGTH, "big") + event
 
 
 def _one(table: Table, number: int, kind: str, value: Any, parts: list[bytes]) -> None:

@@ -11,6 +11,7 @@ from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.tokenreviews import TokenRequests, TokenReviews
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.controllers.accounts import AccountController
+from extapi.controlplane.controllers.garbage.collector import GarbageCollector
 from extapi.controlplane.controllers.namespaces import NamespaceController
 from extapi.controlplane.controllers.roles import RoleAggregationController
 from extapi.controlplane.kinds import (
@@ -74,5 +75,10 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
             review(authorization.SelfSubjectRulesReview, reviews.SelfSubjectRulesReviews(roles)),
         ),
         admission=[Escalation(roles)],
-        controllers=[NamespaceController(), AccountController(root_ca), RoleAggregationController()],
+        controllers=[
+            NamespaceController(),
+            AccountController(root_ca),
+            RoleAggregationController(),
+            GarbageCollector(),
+        ],
     )

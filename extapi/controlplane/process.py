@@ -134,6 +134,7 @@ class ControlPlaneProcess:
             checks=self._checks(bootstrap),
             store_check="etcd",
             front=self._aggregator.front,
+            long_running=self._aggregator.long_running,
             pool=reactor.getThreadPool(),
         )
         server.observers.append(self._aggregator.own_changed)

@@ -14,6 +14,7 @@ from twisted.internet.task import Clock
 
 from extapi.api.definition import Api
 from extapi.manifests.settings import ManifestSettings
+from extapi.registry.feed import KindFeed
 from extapi.registry.served import ServedKind
 from extapi.server.installation import install
 from extapi.storage.memory import MemoryBackend
@@ -77,7 +78,9 @@ def served_verbs(api: Api) -> dict[str, dict[str, frozenset[str]]]:
         for kind in group.kinds:
             served = ServedKind(kind, group.name)
             cache = None if served.virtual else cacher.add(served.layout, served)
-            for (name, _, plural, subresource), endpoint in install(served, cache, clock, Random(0)).items():  # noqa: S311 - generates names only, and none here
+            random = Random(0)  # noqa: S311 - generates names only, and none here
+            feed = KindFeed(served, clock, random) if served.fed else None
+            for (name, _, plural, subresource), endpoint in install(served, cache, clock, random, feed).items():
                 resource = f"{plural}/{subresource}" if subresource else plural
                 verbs = found.setdefault(name, {})
                 verbs[resource] = verbs.get(resource, frozenset()) | frozenset(endpoint.verbs)

@@ -21,6 +21,7 @@ from extapi.codec.negotiation import Transform
 from extapi.codec.options import IncludeObject
 from extapi.codec.tables import Columns, RawCells
 from extapi.http.response import Streaming
+from extapi.managedfields.fieldmanager import FieldManager
 from extapi.schema.structural import Structural
 
 
@@ -77,6 +78,8 @@ class WatchQuery:
     bookmarks: bool = False
     seconds: float | None = None
     """Seconds after which the stream ends cleanly; None: the server chooses."""
+    asks_for_initial_end: bool = False
+    """Whether the client itself says ``sendInitialEvents``, and so waits for the bookmark that ends the initial events."""
 
 
 class ObjectResults(Protocol):
@@ -119,6 +122,8 @@ class WatchEncoding:
     """What the row of a table shows of its object."""
     protobuf: bool = False
     """Written in protobuf, not JSON; there are no tables in it."""
+    websocket: bool = False
+    """Each event in a WebSocket message of its own: text for JSON, binary for protobuf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,8 @@ class Admission(msgspec.Struct, frozen=True):
     """The options of the request as an object, such as a CreateOptions."""
     warn: Callable[[str], None] = lambda _: None
     subresource: str = ""
+    annotate: Callable[[str, str], None] = lambda _, __: None
+    """Keeps an audit annotation for the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +155,15 @@ class DeleteRules:
     preconditions: Preconditions = Preconditions()
     propagation: str | None = None
     """Foreground, Background or Orphan; None: the object's finalizers decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What an update does if there is no object, as an apply does."""
+
+    make: Callable[[], Awaitable[Obj]]
+    """Makes the object."""
+    admit: Admission
 
 
 UpdateFunction = Callable[[Obj], Awaitable[Obj]]
@@ -176,6 +192,10 @@ class Resource(Protocol):
 
     def selectable(self, scope: RequestScope) -> tuple[str, ...]:
         """The fields that field selectors can name."""
+        ...
+
+    def field_manager(self, scope: RequestScope) -> FieldManager | None:
+        """Tracks who manages which fields, in the version of the request; None: nobody does (behaviour E69)."""
         ...
 
     def coerce_and_default(self, scope: RequestScope, obj: Obj) -> list[str]:
@@ -245,6 +265,25 @@ class ResourceUpdater(Resource, Protocol):
 
     async def update(self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission) -> ObjectResult:
         """Replace the object by what ``change`` makes of it, again after each conflict (behaviour E37-E44, K2, K3)."""
+        ...
+
+
+@runtime_checkable
+class Applied(Protocol):
+    """Its objects can be applied, since it tracks who manages which fields (behaviour E64-E72)."""
+
+    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+        """Complete an object with a configuration that was applied, in place.
+
+        Raises:
+            BadRequest: Metadata has a wrong type.
+        """
+        ...
+
+    async def apply(
+        self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation
+    ) -> ObjectResult:
+        """As :meth:`ResourceUpdater.update`, but an object that is missing is created; a subresource never creates."""
         ...
 
 

@@ -51,7 +51,7 @@ async def _attempt(
         await store.check_live("delete", live)
         return DecodedResult(kind, scope.version, old, live.revision), False
     await write.deletable(name, old)
-    left = _finalized(old, rules.propagation)
+    left = _finalized(old, rules.propagation if kind.kind.behaviour.storing.propagates else "Background")
     if not write.must_stay(left):
         if admit.dry_run:
             await store.check_live("delete", live)
@@ -71,7 +71,7 @@ async def _encoded(store: Store, marked: Obj, version: str) -> EncodedObject:
     """The object as it is stored. One that no longer fits its type stays in its version."""
     kind = store.kind
     if kind.waits:
-        return EncodedObject(kind, await store.convert_for_storage(marked, version), version, store.read)
+        return EncodedObject(kind, await store.converted(marked, kind.kind.storage), version, store.read)
     try:
         stored = kind.to_storage(marked, version)
     except Unfit:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -25,7 +26,12 @@ from extapi.codec.body import not_registered
 from extapi.codec.scale import API_VERSION, GROUP, INT32, KIND, VERSION, coerce_scale
 from extapi.codec.strictjson import encode_status
 from extapi.codec.tables import Columns
-from extapi.errors import BadRequest, InternalError
+from extapi.errors import BadRequest, InternalError, StorageError
+from extapi.managedfields.atom import atom_of
+from extapi.managedfields.fieldmanager import FieldManager, with_managed_fields
+from extapi.managedfields.managers import Managed, managed_of
+from extapi.managedfields.scale import ReplicasPaths, parent_managers, scale_managers
+from extapi.managedfields.updater import Types
 from extapi.registry.base import Admission, ObjectResult, RequestScope, UpdateFunction
 from extapi.registry.results import DecodedResult
 from extapi.registry.scalepaths import ScalePaths
@@ -33,6 +39,7 @@ from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
 from extapi.registry.stored import StoredObject
 from extapi.registry.virtual import PathWrite
+from extapi.schema.openapi.meta import AUTOSCALING, meta_schemas
 
 _UNSET: Final = INT32[0]
 """The number that a patch finds where the object has none; an update that leaves it is refused."""
@@ -116,6 +123,10 @@ class ScaleResource(StoredObject):
         self.kind = KIND
         self.list_kind = f"{KIND}List"
         self.behaviour = replace(declared.behaviour, decoding=ScaleDecoding(), protobuf=None, patch_types={})
+        self._replicas_paths: ReplicasPaths = {
+            each.api_version: None if each.scale is None else each.scale.replicas
+            for each in store.kind.versions.values()
+        }
 
     def api_version(self, scope: RequestScope) -> str:
         """See :class:`extapi.registry.base.Resource`."""
@@ -129,6 +140,10 @@ class ScaleResource(StoredObject):
             return coerce_scale(obj)
         except BadRequest as error:
             raise BadRequest(f'{KIND} in version "{VERSION}" cannot be handled as a {KIND}: {error}') from None
+
+    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+        """See :class:`extapi.registry.base.Applied`."""
+        self.coerce_and_default(scope, obj)
 
     def columns(self, scope: RequestScope) -> Columns:
         """See :class:`extapi.registry.base.Resource`."""
@@ -144,6 +159,11 @@ class ScaleResource(StoredObject):
             raise InternalError.because(f'the spec replicas field "{paths.spec_path}" does not exist')
         return shown
 
+    def field_manager(self, scope: RequestScope) -> FieldManager:
+        """See :class:`extapi.registry.base.Resource`. It knows Scales, and not the object."""
+        del scope
+        return _field_manager()
+
     async def update(self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission) -> ObjectResult:
         """See :class:`extapi.registry.base.ResourceUpdater`."""
         paths = self._paths(scope)
@@ -153,7 +173,10 @@ class ScaleResource(StoredObject):
             return PathWrite(self._scale, whose, admit, (self.group, self.plural, name))
 
         async def rescaled(old: Obj) -> Obj:
-            before = paths.scale(old)
+            before, managers = paths.scale(old), _managers(old)
+            shown = scale_managers(managers, self._replicas_paths, API_VERSION)
+            if shown.sets:
+                before["metadata"]["managedFields"] = shown.to_json()
             if not paths.has_replicas(old):
                 before["spec"] = {"replicas": _UNSET}
             attempt = write()
@@ -164,7 +187,9 @@ class ScaleResource(StoredObject):
                 raise BadRequest(f'the spec replicas field "{paths.spec_path}" cannot be empty')
             new = paths.scaled(old, replicas)
             given = after["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
-            return {**new, "metadata": {**old["metadata"], "resourceVersion": given}}
+            new["metadata"] = {**old["metadata"], "resourceVersion": given}
+            managers = parent_managers(managers, _managers(after), self._replicas_paths, old["apiVersion"])
+            return with_managed_fields(new, managers)
 
         async def validate(review: Review) -> None:
             if review.obj is not None and review.old is not None:
@@ -202,6 +227,25 @@ class _ScaleChain(AdmissionChain):
     async def validate(self, review: Review) -> None:
         """See :class:`extapi.admission.chain.AdmissionChain`."""
         await self._validate(review)
+
+
+@cache
+def _field_manager() -> FieldManager:
+    atom = atom_of({"$ref": f"{AUTOSCALING}{KIND}"}, meta_schemas())
+
+    async def convert(obj: Obj, api_version: str) -> Obj:
+        raise StorageError(
+            f"request to convert CR to an invalid group/version: {api_version}, from {obj['apiVersion']}"
+        )
+
+    return FieldManager(Types({API_VERSION: atom}, convert), API_VERSION, KIND, ScaleResource.subresource)
+
+
+def _managers(obj: Obj) -> Managed:
+    try:
+        return managed_of(obj["metadata"].get("managedFields"))
+    except ValueError as error:
+        raise StorageError(str(error)) from None
 
 
 def _keep(_: Obj) -> None:

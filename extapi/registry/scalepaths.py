@@ -15,6 +15,7 @@ from extapi.api.scale import Scale
 from extapi.api.types import Obj
 from extapi.codec.scale import INT32, scale_object
 from extapi.errors import FieldError, StorageError, go_float
+from extapi.managedfields.fieldset import Path, field_element
 from extapi.registry.schemapaths import missing
 from extapi.schema.structural import Structural
 
@@ -38,6 +39,11 @@ class ScalePaths:
         self._spec = _steps(scale.spec_replicas_path)
         self._status = _steps(scale.status_replicas_path)
         self._selector = _steps(scale.label_selector_path) if scale.label_selector_path else []
+
+    @property
+    def replicas(self) -> Path:
+        """Where the wanted number is, as managed fields name it."""
+        return tuple(map(field_element, self._spec))
 
     def has_replicas(self, obj: Obj) -> bool:
         """Whether the wanted number is there.

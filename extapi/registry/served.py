@@ -6,61 +6,31 @@ writing are in ``create``, ``update`` and ``delete``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import msgspec
 from twisted.logger import Logger
 
+from extapi.api.arguments import is_feed
 from extapi.api.definition import NAMESPACED, Kind
 from extapi.api.jsonvalue import NotJSONError, check_json
 from extapi.api.metadata import coerce
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
-from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.strictjson import MAX_DEPTH, Parts, decode_stored, encode, encode_parts, encode_typed, is_deeper
-from extapi.codec.tables import Columns, RawCells
+from extapi.codec.tables import RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import ApiError, BadRequest, FieldError, InternalError, Invalid
+from extapi.managedfields.atom import Atom, atom_of
 from extapi.registry.declared import compiled
-from extapi.registry.scalepaths import ScalePaths
-from extapi.registry.selectable import Selectable
+from extapi.registry.servedversion import ServedVersion
 from extapi.registry.waiting import WaitingConversion
-from extapi.schema.schema import Schema
-from extapi.schema.structural import Structural
+from extapi.schema.openapi import v3
+from extapi.schema.openapi.model import TypeModel
 from extapi.storage.keys import KeyLayout
-
-
-class ServedVersion:
-    """One version of a kind, with its schema, which has been checked, and its columns."""
-
-    __slots__ = (
-        "api_version",
-        "columns",
-        "name",
-        "representation",
-        "scale",
-        "schema",
-        "selectable",
-        "status",
-        "structural",
-        "warning",
-    )
-
-    def __init__(self, kind: Kind, group: str, name: str, structural: Structural) -> None:
-        self.name = name
-        self.representation = name
-        """The name of this version's representation in the cache."""
-        self.api_version = group_version(group, name)
-        self.structural = structural
-        self.schema = Schema(structural)
-        self.selectable = Selectable(kind, name)
-        self.columns = Columns(kind.columns_of(name))
-        self.status = kind.status_of(name)
-        """Whether there is a status subresource, so that other writes leave status alone."""
-        scale = kind.scale_of(name)
-        self.scale = None if scale is None else ScalePaths(scale)
-        self.warning = _deprecation(kind, group, name)
 
 
 class ServedKind:
@@ -80,6 +50,8 @@ class ServedKind:
         self.namespaced = kind.scope is NAMESPACED
         self.virtual = kind.rest is not None
         """Whether the kind has REST storage of its author, so that nothing of it is stored here."""
+        self.fed = is_feed(kind.rest)
+        """Whether it is a virtual kind with a feed, of which a watch cache is kept."""
         self.layout = KeyLayout(group, kind.plural, self.namespaced)
         schemas = compiled(kind)
         self.versions = {name: ServedVersion(kind, group, name, schemas[name]) for name in kind.versions}
@@ -87,7 +59,7 @@ class ServedKind:
         waiting = kind.behaviour.converter
         self._waiting = None if waiting is None else WaitingConversion(kind.name, waiting, self._finish_converted)
         self.waits = waiting is not None
-        """Whether conversion may wait. Then :meth:`read`, :meth:`convert_for_storage` and :meth:`project_many` convert; the methods
+        """Whether conversion may wait. Then :meth:`read`, :meth:`convert` and :meth:`project_many` convert; the methods
         that do not wait take objects in the right version only."""
         self.encode = encode_typed if kind.behaviour.answering.type_first else encode
         """Encodes an object of this kind, with its members in kube-apiserver's order."""
@@ -105,13 +77,31 @@ class ServedKind:
         Raises:
             BadRequest: Metadata has a wrong type.
         """
+        decoding, given = self.kind.behaviour.decoding, obj.get("metadata")
         try:
-            obj["metadata"], unknown = coerce(obj.get("metadata"))
+            obj["metadata"], unknown = coerce(given)
+            if decoding.knows_empty_managed_fields and given and given.get("managedFields") == []:
+                obj["metadata"]["managedFields"] = []
             unknown += self.prune_and_default(obj, version)
+            decoding.complete(obj)
             return unknown + self.versions[version].schema.coerce_embedded(obj)
         except BadRequest as error:
             kind = self.kind.name
             raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
+
+    def default_applied(self, obj: Obj, version: str) -> None:
+        """Coerce metadata of an object with a configuration that was applied, and fill in defaults, in place.
+
+        It has no unknown fields. Nulls stay, unlike those that a client sends otherwise: validation refuses them.
+
+        Raises:
+            BadRequest: Metadata has a wrong type.
+        """
+        obj["metadata"], _ = coerce(obj.get("metadata"))
+        self.versions[version].default_applied(obj)
+        self.kind.behaviour.decoding.complete(obj)
+        with suppress(BadRequest):  # validation tells it better
+            self.versions[version].schema.coerce_embedded(obj)
 
     def is_stored_as(self, version: str) -> bool:
         """Whether an object of this version is stored without conversion."""
@@ -255,6 +245,20 @@ class ServedKind:
         self._normalize_converted(obj, version)
         return obj
 
+    @cached_property
+    def atoms(self) -> Mapping[str, Atom]:
+        """The types along which objects are merged, by apiVersion: the schemas that clients see. Made for the first write."""
+        models, rules = v3.meta_schemas(), self.kind.behaviour.openapi
+        return {
+            each.api_version: atom_of(
+                v3.kind_schema(
+                    each.structural, TypeModel(group=self.group, version=name, kind=self.kind.name, rules=rules)
+                ),
+                models,
+            )
+            for name, each in self.versions.items()
+        }
+
     def needs_conversion(self, value: bytes, version: str) -> bool:
         """Whether a reader of ``version`` has to wait until a stored object is converted."""
         return self.waits and _peek(value).apiVersion != self.versions[version].api_version
@@ -269,16 +273,21 @@ class ServedKind:
             return self.from_stored(value, version)
         return await self._waiting.one(self._opened(value), version, self.versions[version].api_version)
 
-    async def convert_for_storage(self, obj: Obj, version: str) -> Obj:
-        """The object in the storage version, of a kind that :attr:`waits`.
+    async def convert(self, obj: Obj, version: str) -> Obj:
+        """An object of any version in ``version``; waits if the kind :attr:`waits`. ``obj`` stays as it is, and may be shared.
 
         Raises:
+            Unfit: Its fields do not fit their types.
             ApiError: The conversion failed.
         """
-        storage = self.kind.storage
-        if self._waiting is None or version == storage:
+        if self._waiting is not None:
+            return await self._waiting.one(obj, version, self.versions[version].api_version)
+        before = _version_of(obj)
+        if before == version:
             return obj
-        return await self._waiting.one(obj, storage, self.versions[storage].api_version)
+        made = self._converted(obj, before, version)
+        self._finish_converted(made, version)
+        return made
 
     async def project_many(self, values: Sequence[bytes], version: str) -> list[Parts | ApiError]:
         """As :meth:`project`, of many objects at once; each that fails has an error of its own."""
@@ -374,19 +383,3 @@ _peek = msgspec.json.Decoder(_Typed).decode
 def _version_of(obj: Obj) -> str:
     version: str = obj["apiVersion"].rpartition("/")[2]
     return version
-
-
-def _deprecation(kind: Kind, group: str, name: str) -> str:
-    """The warning of a deprecated version, or the empty string (behaviour J43)."""
-    deprecated = kind.versions[name].deprecated
-    if not deprecated:
-        return ""
-    if isinstance(deprecated, str):
-        return deprecated
-    better = [
-        other
-        for other in by_priority(kind.served_versions())
-        if not kind.versions[other].deprecated and version_priority(other) < version_priority(name)
-    ]
-    text = f"{group_version(group, name)} {kind.name} is deprecated"
-    return f"{text}; use {group_version(group, better[0])} {kind.name}" if better else text

@@ -63,28 +63,45 @@ class Store:
         return Conflict.on(self.kind.kind.plural, self.kind.group, name, why)
 
     async def retried(
-        self, operation: str, scope: RequestScope, name: str, attempt: Callable[[Live], Awaitable[Outcome]]
+        self,
+        operation: str,
+        scope: RequestScope,
+        name: str,
+        attempt: Callable[[Live], Awaitable[Outcome]],
+        create: Callable[[], Awaitable[Outcome]] | None = None,
     ) -> Outcome:
         """The result of ``attempt`` on the live object, which is called again after each conflict (behaviour K3).
 
         The first attempt is made on the cached object. If it fails, and the store has a newer one, it is repeated on that.
 
+        Args:
+            operation: For errors of the store.
+            scope: Where the object is.
+            name: Its name.
+            attempt: Raises RevisionConflict if the object is no longer the live one.
+            create: Called if there is no object; raises RevisionConflict if there is one by now.
+
         Raises:
-            NotFound: The object does not exist.
+            NotFound: The object does not exist, and ``create`` is not given.
             ApiError: The last attempt failed.
         """
         live: Live | None = self.cache.peek(scope.namespace, name)
         fresh = live is None
         if live is None:
             live = await self.cache.live(operation, self.kind.layout.key(scope.namespace, name))
-        while live is not None:
+        while live is not None or create is not None:
             try:
-                return await attempt(live)
+                if live is not None:
+                    return await attempt(live)
+                if create is not None:
+                    return await create()
             except RevisionConflict as conflict:
                 live, fresh = conflict.live, True
             except ApiError:
-                newest = None if fresh else await self.cache.live(operation, live.key)
-                if fresh or (newest is not None and newest.revision == live.revision):
+                if fresh or live is None:
+                    raise
+                newest = await self.cache.live(operation, live.key)
+                if newest is not None and newest.revision == live.revision:
                     raise
                 live, fresh = newest, True
         raise NotFound.named(self.kind.kind.plural, self.kind.group, name)
@@ -113,16 +130,17 @@ class Store:
             return kind.from_stored(value, version)
         return await self.cache.calls.call(version, partial(kind.read, value, version))
 
-    async def convert_for_storage(self, obj: Obj, version: str) -> Obj:
-        """The object in the storage version, of a kind whose conversion waits, within the bounds of all conversions.
+    async def converted(self, obj: Obj, version: str) -> Obj:
+        """As :meth:`ServedKind.convert`; if the kind's conversion waits, within the bounds of all conversions.
 
         Raises:
+            Unfit: Its fields do not fit their types.
             ApiError: The conversion failed, or takes too long.
         """
         kind = self.kind
-        if version == kind.kind.storage:
-            return obj
-        return await self.cache.calls.call(kind.kind.storage, partial(kind.convert_for_storage, obj, version))
+        if not kind.waits or obj["apiVersion"] == kind.versions[version].api_version:
+            return await kind.convert(obj, version)
+        return await self.cache.calls.call(version, partial(kind.convert, obj, version))
 
     async def opened(self, live: Live, version: str) -> Obj:
         """The live object in ``version`` with its resourceVersion, as a reader sees it.

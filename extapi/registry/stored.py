@@ -14,8 +14,10 @@ from extapi.codec.options import parse_resource_version
 from extapi.codec.tables import Columns
 from extapi.errors import BadRequest, Expired, NotFound, Timeout
 from extapi.http.response import Streaming
+from extapi.managedfields.fieldmanager import FieldManager
 from extapi.registry.base import (
     Admission,
+    Creation,
     DeleteRules,
     ListResult,
     ObjectResult,
@@ -27,6 +29,7 @@ from extapi.registry.base import (
 )
 from extapi.registry.create import create
 from extapi.registry.delete import delete
+from extapi.registry.fieldmanagers import FieldManagers
 from extapi.registry.results import CachedResult, CachedResults, unserialized
 from extapi.registry.selectable import selectable
 from extapi.registry.store import Store
@@ -69,6 +72,7 @@ class StoredObject:
         self._selectable = {version: selectable(kind.kind, version) for version in kind.versions}
         self.behaviour = kind.kind.behaviour
         self._waits = kind.waits
+        self._field_managers = FieldManagers(store)
 
     def api_version(self, scope: RequestScope) -> str:
         """See :class:`extapi.registry.base.Resource`."""
@@ -112,6 +116,21 @@ class StoredObject:
         """See :class:`extapi.registry.base.ResourceUpdater`."""
         return await update(self._store, scope, name, change, admit, part=self._field)
 
+    def field_manager(self, scope: RequestScope) -> FieldManager:
+        """See :class:`extapi.registry.base.Resource`."""
+        return self._field_managers.of(scope.version)
+
+    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+        """See :class:`extapi.registry.base.Applied`."""
+        self._store.kind.default_applied(obj, scope.version)
+
+    async def apply(
+        self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation
+    ) -> ObjectResult:
+        """See :class:`extapi.registry.base.Applied`."""
+        del creation
+        return await self.update(scope, name, change, admit=admit)
+
 
 class PartResource(StoredObject):
     """A subresource that is a field of the stored object: an update changes only this field."""
@@ -120,6 +139,7 @@ class PartResource(StoredObject):
         super().__init__(store)
         self.subresource = name
         self._field = field
+        self._field_managers = FieldManagers(store, field, name)
 
 
 class StatusResource(PartResource):
@@ -166,6 +186,12 @@ class StoredResource(StoredObject):
     async def create(self, scope: RequestScope, obj: Obj, *, admit: Admission) -> ObjectResult:
         """See :class:`extapi.registry.base.Resource`."""
         return await create(self._store, scope, obj, admit)
+
+    async def apply(
+        self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation
+    ) -> ObjectResult:
+        """See :class:`extapi.registry.base.Applied`."""
+        return await update(self._store, scope, name, change, admit, creation=creation)
 
     async def delete(
         self, scope: RequestScope, name: str, rules: DeleteRules, *, admit: Admission

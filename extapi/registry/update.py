@@ -11,7 +11,9 @@ from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import FieldError, Invalid, StorageError
-from extapi.registry.base import Admission, RequestScope, UpdateFunction
+from extapi.registry.base import Admission, Creation, RequestScope, UpdateFunction
+from extapi.registry.create import create_once
+from extapi.registry.fieldmanagers import keep_managed_fields, without_new_times
 from extapi.registry.results import EncodedResult
 from extapi.registry.store import Live, Store
 from extapi.registry.writing import Write
@@ -21,14 +23,33 @@ KEPT = ("creationTimestamp", "generation")
 
 
 async def update(
-    store: Store, scope: RequestScope, name: str, change: UpdateFunction, admit: Admission, *, part: str = ""
+    store: Store,
+    scope: RequestScope,
+    name: str,
+    change: UpdateFunction,
+    admit: Admission,
+    *,
+    part: str = "",
+    creation: Creation | None = None,
 ) -> EncodedResult:
-    """Store the object that ``change`` makes; of a subresource only its field, ``part``, such as status (behaviour E73)."""
+    """Store the object that ``change`` makes; of a subresource only its field, ``part``, such as status (behaviour E73).
+
+    ``creation``: makes the object that is missing (behaviour E68).
+    """
 
     async def attempt(live: Live) -> EncodedResult:
         return await _attempt(store, scope, name, live, change, admit, part)
 
-    return await store.retried("update", scope, name, attempt)
+    if creation is None:
+        return await store.retried("update", scope, name, attempt)
+    make, as_create = creation.make, creation.admit
+
+    async def create() -> EncodedResult:
+        obj = await make()
+        obj["metadata"].pop("resourceVersion", None)
+        return await create_once(store, scope, obj, as_create)
+
+    return await store.retried("update", scope, name, attempt, create)
 
 
 async def _attempt(
@@ -46,7 +67,10 @@ async def _attempt(
 
     storing, has_status = kind.kind.behaviour.storing, kind.versions[version].status
 
+    managed = obj["metadata"].get("managedFields")
+
     def keep(new: Obj) -> None:
+        keep_managed_fields(new, managed, admit.warn)
         if part:
             _carry_part(part, new, old, metadata=storing.subresource_metadata)
         else:
@@ -62,6 +86,7 @@ async def _attempt(
     counted = part != "status" and storing.generation
     if counted and _spec_changed(obj, old, has_status=has_status):
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    obj = without_new_times(obj, old)
     await write.checked(Operation.UPDATE, obj, old)
     encoded, before = await write.encoded(store, obj), live.value
     store.check_size(encoded.value, before)
@@ -92,8 +117,8 @@ async def _opened(store: Store, name: str, live: Live, version: str) -> Obj:
 def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
     """Take all but one field from the stored object (behaviour E73).
 
-    With ``metadata``, metadata is updated as by a write of the whole object. Else that of the request is ignored: a uid in
-    a PUT has been compared before, as a precondition; one in a PATCH is ignored too.
+    With ``metadata``, metadata is updated as by a write of the whole object. Else that of the request is ignored, but for
+    managed fields: a uid in a PUT has been compared before, as a precondition; one in a PATCH is ignored too.
 
     Source: ``apiextensions-apiserver/pkg/registry/customresource/status_strategy.go`` PrepareForUpdate.
     """
@@ -106,6 +131,9 @@ def _carry_part(part: str, obj: Obj, old: Obj, *, metadata: bool) -> None:
         obj["metadata"] = after
     else:
         obj["metadata"] = {**before, "resourceVersion": after.get("resourceVersion", "")}
+        obj["metadata"].pop("managedFields", None)
+        if "managedFields" in after:
+            obj["metadata"]["managedFields"] = after["managedFields"]
     obj.pop(part, None)
     if new is not None:
         obj[part] = new
@@ -132,7 +160,6 @@ def _carry_metadata(after: Obj, before: Obj) -> None:
         after["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
     if not after.get("uid"):
         after["uid"] = before.get("uid", "")
-    after.pop("managedFields", None)
     after.pop("selfLink", None)
 
 

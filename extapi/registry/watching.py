@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 
 from extapi.api.behaviour import Serializer
 from extapi.api.types import Obj
+from extapi.clock import Clock
 from extapi.codec.options import parse_resource_version
 from extapi.codec.protobufmeta import status_bytes
-from extapi.codec.protobufwriting import event_frame
+from extapi.codec.protobufwriting import EVENT_LENGTH, event_frame
 from extapi.errors import ApiError
 from extapi.http.response import Streaming
 from extapi.registry.base import RequestScope, WatchEncoding, WatchQuery
-from extapi.registry.served import ServedVersion
+from extapi.registry.served import ServedKind
+from extapi.registry.servedversion import ServedVersion
 from extapi.registry.store import Store
 from extapi.registry.transforms import MetadataTransform, TableTransform
 from extapi.watch.cachedobject import CachedObject
@@ -43,29 +47,35 @@ async def watch(
     return store.cache.watch(
         selection,
         (version.representation, encoding),
-        _encoder(store, version, encoding),
+        event_encoder(store.kind, store.clock, version, encoding),
         since=revision,
         initial=initial,
         bookmarks=wanted.bookmarks,
         initial_end_bookmark=wanted.send_initial_events is True and wanted.bookmarks,
-        deadline_seconds=_chosen_seconds(store) if wanted.seconds is None else wanted.seconds,
+        deadline_seconds=chosen_seconds(store.random) if wanted.seconds is None else wanted.seconds,
     )
 
 
-def _chosen_seconds(store: Store) -> float:
-    """Spread, so that watches that began together do not all end together."""
-    return MIN_SECONDS * (1 + store.random.random())
+def chosen_seconds(random: Random) -> float:
+    """How long a watch lasts whose client does not say: spread, so that those that began together do not all end together."""
+    return MIN_SECONDS * (1 + random.random())
 
 
-def _encoder(store: Store, version: ServedVersion, encoding: WatchEncoding) -> EventEncoder:
-    kind = store.kind.kind
+def event_encoder(served: ServedKind, clock: Clock, version: ServedVersion, encoding: WatchEncoding) -> EventEncoder:
+    """The encoder of a watch's events, in a version of a kind."""
+    encoder = _stream_encoder(served, clock, version, encoding)
+    return WebSocketEncoder(encoder, protobuf=encoding.protobuf) if encoding.websocket else encoder
+
+
+def _stream_encoder(served: ServedKind, clock: Clock, version: ServedVersion, encoding: WatchEncoding) -> EventEncoder:
+    kind = served.kind
     representation, transform = version.representation, encoding.transform
     if transform is None:
         if encoding.protobuf and kind.behaviour.protobuf is not None:
             return ProtobufEncoder(representation, version.api_version, kind.name, kind.behaviour.protobuf)
         return ObjectEncoder(representation, version.api_version, kind.name)
     if transform.kind == "Table":
-        tables = TableTransform(version.columns, store.clock, transform.version, encoding.include)
+        tables = TableTransform(version.columns, clock, transform.version, encoding.include)
         return TableEncoder(representation, version.api_version, kind.name, tables)
     metadata = MetadataTransform(transform.version, encoding.protobuf)
     return (ProtobufMetadataEncoder if encoding.protobuf else MetadataEncoder)(representation, metadata)
@@ -120,6 +130,36 @@ class MetadataEncoder(JSONErrorEncoder):
 
     def _event(self, event_type: str, obj: Obj) -> bytes:
         return frame(event_type, self._transform.object(obj))
+
+
+class WebSocketEncoder:
+    """Each event of another encoder as a WebSocket message, without the length that goes before it in a stream of protobuf.
+
+    Source: ``k8s.io/apiserver/pkg/endpoints/handlers/watch.go`` websocketFramer.
+    """
+
+    def __init__(self, encoder: EventEncoder, *, protobuf: bool) -> None:
+        self._encoder = encoder
+        self._protobuf = protobuf
+        self.representation = encoder.representation
+        self.distinct_first = encoder.distinct_first
+
+    def event(self, event_type: str, cached: CachedObject, revision: int, *, first: bool = False) -> bytes:
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
+        return self._message(self._encoder.event(event_type, cached, revision, first=first))
+
+    def bookmark(self, revision: int, *, initial_end: bool, first: bool = False) -> bytes:
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
+        return self._message(self._encoder.bookmark(revision, initial_end=initial_end, first=first))
+
+    def error(self, error: ApiError) -> bytes:
+        """See :class:`extapi.watch.encoding.EventEncoder`."""
+        return self._message(self._encoder.error(error))
+
+    def _message(self, event: bytes) -> bytes:
+        from extapi.http.messages import message_frame  # noqa: PLC0415 - the library is only loaded where used
+
+        return message_frame(event[EVENT_LENGTH:], text=False) if self._protobuf else message_frame(event, text=True)
 
 
 class _ProtobufErrors:

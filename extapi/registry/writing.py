@@ -70,6 +70,7 @@ class Write:
             dry_run=self._admit.dry_run,
             options=self._admit.options,
             warned=self._admit.warn,
+            annotated=self._admit.annotate,
         )
 
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
@@ -205,7 +206,7 @@ class Write:
         """
         kind, version, review = self._kind, self._scope.version, self._reviewed
         if kind.waits:
-            return EncodedObject(kind, await store.convert_for_storage(obj, version), version, store.read)
+            return EncodedObject(kind, await store.converted(obj, kind.kind.storage), version, store.read)
         # What was reviewed is converted on, unless a validator has changed it.
         hub = review.hub_object() if review is not None and review.obj is obj and version != kind.kind.storage else None
         try:

@@ -31,6 +31,14 @@ def defaulter(structural: Structural) -> Fill:
     return _object(structural, has_default)
 
 
+def null_keeping_defaulter(structural: Structural) -> Fill:
+    """The second half of :func:`default`, compiled: fills in defaults, also for nulls, and leaves other nulls to validation.
+
+    Source: ``Default``, which is all that an applied configuration gets.
+    """
+    return _object(structural, has_default, drops=False)
+
+
 def null_dropper(structural: Structural) -> Fill:
     """The first half of :func:`default`, compiled: drops nulls that are neither allowed nor have a default.
 
@@ -47,10 +55,10 @@ def _never(_node: Structural) -> bool:
     return False
 
 
-def _fill(node: Structural, fills: Fills) -> Fill | None:
+def _fill(node: Structural, fills: Fills, *, drops: bool) -> Fill | None:
     """The function that fills the value of a node; None if there is nothing to do."""
-    into_object = _object(node, fills) if node.properties or node.additional is not None else None
-    into_list = _list(node, fills) if node.items is not None else None
+    into_object = _object(node, fills, drops=drops) if node.properties or node.additional is not None else None
+    into_list = _list(node, fills, drops=drops) if node.items is not None else None
     if into_object is None:
         return into_list
     if into_list is None:
@@ -63,17 +71,19 @@ def _fill(node: Structural, fills: Fills) -> Fill | None:
     return either
 
 
-def _object(node: Structural, fills: Fills) -> Fill:
+def _object(node: Structural, fills: Fills, *, drops: bool = True) -> Fill:
     defaults = [(key, json_copier(sub.default)) for key, sub in node.properties.items() if fills(sub)]
-    inside = [(key, go_on) for key, sub in node.properties.items() if (go_on := _fill(sub, fills)) is not None]
+    inside = [
+        (key, go_on) for key, sub in node.properties.items() if (go_on := _fill(sub, fills, drops=drops)) is not None
+    ]
     others = node.additional
-    fill_others = None if others is None else _fill(others, fills)
+    fill_others = None if others is None else _fill(others, fills, drops=drops)
 
     def fill(value: Any) -> None:
         if value.__class__ is not dict:
             return
         if None in value.values():
-            _nulls(value, node, fills)
+            _nulls(value, node, fills, drops=drops)
         for key, make in defaults:
             if key not in value:
                 value[key] = make()
@@ -89,7 +99,7 @@ def _object(node: Structural, fills: Fills) -> Fill:
     return fill
 
 
-def _nulls(value: dict[str, Any], node: Structural, fills: Fills) -> None:
+def _nulls(value: dict[str, Any], node: Structural, fills: Fills, *, drops: bool) -> None:
     """Replace each null that is not allowed by its default, or drop it if it has none."""
     for key in [key for key, sub in value.items() if sub is None]:
         sub = node.child(key)
@@ -97,13 +107,13 @@ def _nulls(value: dict[str, Any], node: Structural, fills: Fills) -> None:
             continue
         if fills(sub):
             value[key] = json_copier(sub.default)()
-        elif not has_default(sub):
+        elif drops and not has_default(sub):
             del value[key]
 
 
-def _list(node: Structural, fills: Fills) -> Fill:
+def _list(node: Structural, fills: Fills, *, drops: bool) -> Fill:
     items = node.items
-    inside = None if items is None else _fill(items, fills)
+    inside = None if items is None else _fill(items, fills, drops=drops)
     null = json_copier(items.default) if items is not None and fills(items) and not items.nullable else None
 
     def fill(value: Any) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import re2
-
 
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A function that says whether ``pattern`` matches anywhere in a text.
@@ -13,6 +11,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     Raises:
         ValueError: The pattern is not valid; the message is RE2's.
     """
+    import re2  # noqa: PLC0415 - the library and the C++ that it needs are 4 MB, and most APIs have no pattern
+
     options = re2.Options()
     options.log_errors = False
     try:

@@ -13,6 +13,8 @@ from typing import Any
 
 from extapi.api.definition import Group
 from extapi.codec.strictjson import encode_pretty
+from extapi.http.request import RequestInfo
+from extapi.registry.feed import KindFeed
 from extapi.registry.served import ServedKind
 from extapi.registry.shared import SharedKind
 from extapi.server.discovery import DiscoveryDocuments
@@ -24,6 +26,8 @@ from extapi.watch.cache import ResourceCache
 
 Caches = Mapping[bytes, ResourceCache]
 """The caches of stored kinds, by the prefix of their objects' keys."""
+Feeds = Mapping[ServedKind, KindFeed]
+"""The feeds of virtual kinds that have one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +38,7 @@ class Catalogue:
     kinds: Sequence[ServedKind]
     """The kinds of all groups, compiled."""
     caches: Caches
+    feeds: Feeds
     installed: InstalledKinds
     endpoints: Endpoints
     """The endpoints of all kinds."""
@@ -45,6 +50,15 @@ class Catalogue:
     """Unknown paths below these are 404 with a Status, all others 404 with :attr:`index` (behaviour C2, C4)."""
     index: bytes
     """The list of paths, for ``/``."""
+
+    def connects(self, info: RequestInfo) -> bool:
+        """Whether a request takes its connection over, so that it may last as long as its client likes."""
+        found = (
+            self.endpoints.get((info.group, info.version, info.resource, info.subresource))
+            if info.subresource
+            else None
+        )
+        return found is not None and bool(found.connects)
 
     def cache(self, kind: ServedKind) -> ResourceCache | None:
         """The cache of a kind's objects; None for a virtual kind."""
@@ -71,6 +85,7 @@ def build_catalogue(
     *,
     clock: Any,
     random: Random,
+    feeds: Feeds | None = None,
     further: Sequence[str] = (),
     before: Catalogue | None = None,
 ) -> Catalogue:
@@ -82,15 +97,18 @@ def build_catalogue(
         caches: The caches of all stored kinds.
         clock: The time of writes.
         random: For generated names.
+        feeds: The feeds of all virtual kinds that have one.
         further: Paths that something else serves, for the list of paths.
         before: The catalogue that this one replaces; what is the same in both is made once.
     """
     kept = before.installed.endpoints if before is not None else {}
+    feeds = feeds or {}
     made: dict[ServedKind, Endpoints] = {}
     for kind in kinds:
         cache = None if kind.virtual else caches[kind.layout.prefix]
-        same = before is not None and kind in kept and before.cache(kind) is cache
-        made[kind] = kept[kind] if same else install(kind, cache, clock, random)
+        feed = feeds.get(kind)
+        same = before is not None and kind in kept and before.cache(kind) is cache and before.feeds.get(kind) is feed
+        made[kind] = kept[kind] if same else install(kind, cache, clock, random, feed)
     installed = InstalledKinds(made)
     maker = DocumentMaker(before.documents if before is not None else {})
     discovery, openapi = DiscoveryDocuments(groups, installed, maker), OpenAPIDocuments(groups, installed, maker)
@@ -102,6 +120,7 @@ def build_catalogue(
         groups=tuple(groups),
         kinds=tuple(kinds),
         caches=caches,
+        feeds=feeds,
         installed=installed,
         endpoints={key: endpoint for endpoints in made.values() for key, endpoint in endpoints.items()},
         discovery=discovery,
@@ -110,3 +129,12 @@ def build_catalogue(
         roots=("/api/", "/apis/") if core else ("/apis/",),
         index=encode_pretty({"paths": sorted(paths)}),
     )
+
+
+def end_author_watches(before: Catalogue, after: Catalogue | None) -> None:
+    """End the watches that authors' code serves, of kinds that are not served any more; ``after``: what is served now."""
+    stay = {id(endpoint.resource) for endpoint in after.endpoints.values()} if after is not None else set()
+    for endpoint in before.endpoints.values():
+        end = getattr(endpoint.resource, "end_watches", None)
+        if end is not None and id(endpoint.resource) not in stay:
+            end()

@@ -20,6 +20,7 @@ from extapi.listener.state import Describe
 from extapi.server.compression import Compression
 from extapi.server.failure import Failures
 from extapi.server.inflight import InFlight
+from extapi.server.longrunning import LongRunningCheck, mark_long_running
 from extapi.server.reauthorization import Reauthorization, accept
 from extapi.server.shutdown import Shutdown
 
@@ -35,6 +36,7 @@ def build_chain(
     compression: Compression,
     reads: int,
     writes: int,
+    long_running: LongRunningCheck,
     describe: Describe | None = None,
 ) -> Handler:
     """All stages between listener and router.
@@ -49,6 +51,7 @@ def build_chain(
         compression: Compresses large responses.
         reads: The most read requests in flight; 0 for no bound.
         writes: The most write requests in flight; 0 for no bound.
+        long_running: Tells which requests, besides watches, have no deadline and are not counted.
         describe: Describes an author's exception to the client; for development only.
     """
     handler: Handler = router  # 5. what to do
@@ -63,6 +66,7 @@ def build_chain(
         identify=Authentication(accept, authenticator, settings),
         allow=Authentication(allowed, authenticator, settings),
     )
+    handler = mark_long_running(handler, long_running)
     handler = shutdown.stage(handler)
     handler = Failures(handler, describe)
     return compression.stage(handler)

@@ -67,12 +67,11 @@ def serve(target: str, **raw: Any) -> None:
 
 def _run(api: Api, options: ServerOptions, target: str) -> int:
     """Run the process. Imports are in here so that ``--help`` and mistakes take no time."""
-    import structlog  # noqa: PLC0415
-
     from extapi.client.credentials import CredentialsError, NotInCluster  # noqa: PLC0415
     from extapi.listener.state import OnFinished  # noqa: PLC0415
     from extapi.server.process import ServerProcess  # noqa: PLC0415
     from extapi.server.reactor import run_process  # noqa: PLC0415
+    from extapi.server.structuredlog import structlog  # noqa: PLC0415
 
     describe = None
     if options.development:

@@ -8,7 +8,7 @@ Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go``, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,11 +19,12 @@ from twisted.python.failure import Failure
 
 from extapi.api.definition import Api, Group
 from extapi.errors import qualified
+from extapi.registry.feed import KindFeed
 from extapi.registry.kinds import serve_kinds
 from extapi.registry.served import ServedKind
 from extapi.registry.shared import SharedKind
 from extapi.registry.storedversions import UnknownStoredVersion, check_stored_versions
-from extapi.server.catalogue import Caches, Catalogue, build_catalogue, stored_together
+from extapi.server.catalogue import Caches, Catalogue, Feeds, build_catalogue, end_author_watches, stored_together
 from extapi.storage.base import Backend, Unavailable
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
@@ -64,8 +65,11 @@ class CurrentCatalogue:
         """Kinds that are not served any more, by the caches that requests which began before hold."""
         self.observers: list[Callable[[], None]] = []
         """Called after each replacement."""
+        self._context: Any = None
         kinds = serve_kinds(api)
-        self.catalogue = self._build(api.groups, kinds, self._open_caches(kinds, None), None)
+        self.catalogue = self._build(
+            api.groups, kinds, self._open_caches(kinds, None), self._open_feeds(kinds, None), None
+        )
         """Read it once per request."""
 
     async def start(self) -> None:
@@ -80,11 +84,31 @@ class CurrentCatalogue:
         await self._cacher.start()
         self._started = True
 
+    def feeding(self) -> list[Any]:
+        """The authors' objects whose feeds are followed. They have to be started before their feeds."""
+        return [kind.kind.rest for kind in self.catalogue.feeds]
+
+    async def start_feeds(self, context: Any) -> None:
+        """Begin to follow all feeds; ``context``: for their authors' code."""
+        self._context = context
+        await self._follow(self.catalogue.feeds.values())
+
+    async def _follow(self, feeds: Iterable[KindFeed]) -> None:
+        """Follow feeds, and wait for the first list of each; all begin at once."""
+        for starting in [Deferred.fromCoroutine(feed.start(self._context)) for feed in feeds]:
+            await starting
+
     def stop(self) -> None:
         """Replace nothing any more; a replacement that is under way fails."""
         self._stopped = True
         if self._replacing is not None:
             self._replacing.cancel()
+
+    async def stop_feeds(self) -> None:
+        """End all watches of kinds with a feed, and follow the feeds no more."""
+        end_author_watches(self.catalogue, None)
+        for feed in self.catalogue.feeds.values():
+            await feed.stop()
 
     async def replace(self, groups: Sequence[Group]) -> None:
         """Serve other groups from now on. If it raises, what was served before is served still.
@@ -129,13 +153,18 @@ class CurrentCatalogue:
         caches = self._open_caches(kinds, before)
         kept = set(before.caches.values())
         new = [cache for cache in caches.values() if cache not in kept]
+        feeds = self._open_feeds(kinds, before)
+        followed = [feed for kind, feed in feeds.items() if kind not in before.feeds]
         try:
             for cache in new:
                 await self._cacher.fill(cache)
-            catalogue = self._build(api.groups, kinds, caches, before)
+            if self._context is not None:
+                await self._follow(followed)
+            catalogue = self._build(api.groups, kinds, caches, feeds, before)
         except BaseException:
             for cache in new:
                 self._cacher.remove(cache)
+            self._leave(followed)
             raise
         self._switch(before, catalogue)
 
@@ -146,11 +175,25 @@ class CurrentCatalogue:
             if after.caches.get(prefix) is not cache:
                 self._leaving[cache] = kind
                 self._cacher.remove(cache)
+        end_author_watches(before, after)
+        self._leave([feed for kind, feed in before.feeds.items() if kind not in after.feeds])
         for observer in self.observers:
             try:
                 observer()
             except Exception:  # noqa: BLE001 - the catalogue has been replaced, whoever fails to notice
                 self._log.failure("what follows the catalogue failed")
+
+    def _leave(self, feeds: Iterable[KindFeed]) -> None:
+        """Follow these feeds no more. Nothing is waited for."""
+        for feed in feeds:
+            Deferred.fromCoroutine(feed.stop()).addErrback(
+                lambda failure: self._log.failure("a feed could not be stopped", failure=failure)
+            )
+
+    def _open_feeds(self, kinds: Sequence[ServedKind], before: Catalogue | None) -> Feeds:
+        """The feeds of virtual kinds: those that ``before`` has of the same kinds, or new ones, which are not followed yet."""
+        kept = before.feeds if before is not None else {}
+        return {kind: kept.get(kind) or KindFeed(kind, self._clock, self._random) for kind in kinds if kind.fed}
 
     async def _check_versions(self, kinds: Sequence[ServedKind]) -> None:
         """Check that the kinds that come or change can read what is stored, and what is being stored until they are served.
@@ -187,10 +230,22 @@ class CurrentCatalogue:
         return caches
 
     def _build(
-        self, groups: Sequence[Group], kinds: Sequence[ServedKind], caches: Caches, before: Catalogue | None
+        self,
+        groups: Sequence[Group],
+        kinds: Sequence[ServedKind],
+        caches: Caches,
+        feeds: Feeds,
+        before: Catalogue | None,
     ) -> Catalogue:
         return build_catalogue(
-            groups, kinds, caches, clock=self._clock, random=self._random, further=self._further, before=before
+            groups,
+            kinds,
+            caches,
+            clock=self._clock,
+            random=self._random,
+            feeds=feeds,
+            further=self._further,
+            before=before,
         )
 
 

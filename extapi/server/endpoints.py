@@ -16,7 +16,9 @@ from extapi.registry.base import (
     ResourceUpdater,
     ResourceWatcher,
 )
+from extapi.registry.connecting import ConnectResource
 from extapi.registry.served import ServedKind
+from extapi.verbs.connect import connect
 from extapi.verbs.create import create
 from extapi.verbs.delete import delete
 from extapi.verbs.deletecollection import deletecollection
@@ -56,6 +58,8 @@ class Endpoint:
     """The functions that handle requests, by verb."""
     warning: str = ""
     """What every response warns of: a deprecated version."""
+    connects: tuple[str, ...] = ()
+    """The methods that its connecter answers; empty if it has none."""
 
     @property
     def type(self) -> TypeName:
@@ -66,7 +70,19 @@ class Endpoint:
     @property
     def verbs(self) -> list[str]:
         """The verbs in alphabetical order."""
-        return sorted(self.handlers)
+        return sorted(filter(None, self.handlers))
+
+
+CONNECT_VERBS = {
+    "GET": "get",
+    "HEAD": "get",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+    "OPTIONS": "",
+}
+"""What authorization asks for each method of a connecter; OPTIONS has no verb (behaviour B5)."""
 
 
 Endpoints = Mapping[tuple[str, str, str, str], Endpoint]
@@ -96,6 +112,9 @@ def endpoint(
     resource: Resource, version: str, warning: str = "", *, without: Collection[str] = frozenset()
 ) -> Endpoint:
     """The endpoint of a resource, with every verb that its methods allow except those in ``without``."""
+    if isinstance(resource, ConnectResource):
+        connecting = {verb: connect for method, verb in CONNECT_VERBS.items() if method in resource.methods}
+        return Endpoint(resource, version, connecting, warning, tuple(resource.methods))
     handlers = {
         verb: function
         for verb, (function, needs) in _VERBS.items()

@@ -1,6 +1,6 @@
 """Stage 3: bounds on the requests in flight, one for reads and one for writes (behaviour H7).
 
-Not counted are watches, which are long-running; requests of ``system:masters``, so that operators can reach a busy server;
+Not counted are watches and other long-running requests; requests of ``system:masters``, so that operators can reach a busy server;
 and health checks, which kubelets send without credentials.
 
 Source: ``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap`` SuggestedFlowSchemaProbes.
@@ -42,7 +42,8 @@ class InFlight:
         """The successor's response, or 429."""
         info, user = request.info, request.user
         verb = info.verb
-        if verb == "watch" or (user is not None and MASTERS in user.groups) or (verb == "get" and info.path in PROBES):
+        lasting = verb == "watch" or request.long_running
+        if lasting or (user is not None and MASTERS in user.groups) or (verb == "get" and info.path in PROBES):
             return self._successor(request)
         return self._counted(request, self._reads if verb in READS else self._writes)
 
@@ -142,6 +143,10 @@ class _AwaitedBody:
         if not self._slot.take():
             raise _NoSlot
         return data
+
+    async def more(self) -> bytes:
+        """See :class:`extapi.http.request.Body`. Who reads in pieces is served meanwhile, and keeps the slot."""
+        return await self._body.more()
 
 
 def _no_room() -> Response:

@@ -1,20 +1,36 @@
-"""A long-running request: the credentials by which it can be judged again, and its stream from beginning to end.
+"""Long-running requests: which they are, the credentials by which each can be judged again, and its stream to its end.
 
-Must not know when or how it is judged.
+Must not know when or how they are judged.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from extapi.api.user import User
-from extapi.http.request import NoBody, Request
-from extapi.http.response import Duplex, Sink, Streaming, Upgraded
+from extapi.http.request import NoBody, Request, RequestInfo
+from extapi.http.response import Duplex, Handler, Response, Sink, Streaming, Upgraded
 
 TOKENS = ("authorization", "sec-websocket-protocol")
 """Headers that carry bearer tokens."""
 _NO_BODY = NoBody()
+
+
+LongRunningCheck = Callable[[RequestInfo], bool]
+"""Whether a request is long-running, besides watches (``LongRunningRequestCheck`` in ``k8s.io/apiserver``)."""
+
+
+def mark_long_running(successor: Handler, check: LongRunningCheck) -> Handler:
+    """A stage that frees long-running requests from their deadline."""
+
+    def mark(request: Request) -> Awaitable[Response]:
+        if check(request.info):
+            request.long_running, request.deadline = True, math.inf
+        return successor(request)
+
+    return mark
 
 
 class Registry(Protocol):

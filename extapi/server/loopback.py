@@ -40,6 +40,11 @@ class BodyBytes:
             raise RequestTooLarge(f"limit is {limit}")
         return self._data
 
+    async def more(self) -> bytes:
+        """See :class:`extapi.http.request.Body`."""
+        data, self._data = self._data, b""
+        return data
+
 
 class LoopbackTransport:
     """Carries in-process requests.

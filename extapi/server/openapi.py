@@ -8,10 +8,12 @@ from functools import partial
 from typing import Any
 
 from extapi.api.definition import Group
+from extapi.codec.contenttype import APPLY
 from extapi.codec.negotiation import negotiate_openapi
 from extapi.http.request import Request
 from extapi.http.response import Response
-from extapi.registry.served import ServedKind, ServedVersion
+from extapi.registry.served import ServedKind
+from extapi.registry.servedversion import ServedVersion
 from extapi.registry.virtual import subresource_kind
 from extapi.schema.openapi.document import openapi_v2, openapi_v3
 from extapi.schema.openapi.meta import AUTOSCALING
@@ -109,7 +111,7 @@ def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -
         ],
         structural=version.structural,
         selectable=version.selectable.names if behaviour.openapi.selectable_fields else (),
-        patch_types=(*PATCH_TYPES, *behaviour.patch_types),
+        patch_types=(*PATCH_TYPES, *behaviour.patch_types, *(() if kind.virtual else (APPLY,))),
         returns_deleted=behaviour.answering.returns_deleted,
     )
 
@@ -128,4 +130,5 @@ def _subresource(kind: ServedKind, name: str, endpoint: Endpoint) -> Subresource
     group, version, of = endpoint.type
     structural = subresource_kind(kind, declared).versions[version].structural if declared.kind else None
     speaks = TypeModel(group=group, version=version, kind=of, rules=kind.kind.behaviour.openapi)
-    return SubresourceModel(path=name, verbs=endpoint.verbs, type=speaks, structural=structural)
+    connects = endpoint.connects
+    return SubresourceModel(path=name, verbs=endpoint.verbs, type=speaks, structural=structural, connects=connects)

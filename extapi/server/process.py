@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-import structlog
 from OpenSSL import SSL
 
 from extapi.admission.namespaces import NamespaceLifecycle
@@ -20,6 +19,7 @@ from extapi.server.health import NamedCheck
 from extapi.server.options import ServerOptions
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
+from extapi.server.structuredlog import structlog
 from extapi.storage.url import open_backend
 
 NAMESPACES = ResourceName("", "v1", "namespaces")

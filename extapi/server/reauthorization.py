@@ -112,7 +112,8 @@ class Reauthorization:
 
         def register(request: Request) -> Awaitable[Response]:
             # In-process requests are authenticated by the process's secret, which is never revoked.
-            if (request.info.verb != "watch" and "upgrade" not in request.headers) or request.peer.loopback:
+            lasting = request.info.verb == "watch" or request.long_running or "upgrade" in request.headers
+            if not lasting or request.peer.loopback:
                 return successor(request)
             return registered(request)
 

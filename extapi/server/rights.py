@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import structlog
-
 from extapi.api.percent import unescaped_leniently
 from extapi.api.policyrule import PolicyRule
 from extapi.authentication.configmap import subject_flag
@@ -16,6 +14,7 @@ from extapi.client.kube import Client, Obj, Watch
 from extapi.client.transport import Transport
 from extapi.errors import Forbidden
 from extapi.listener.requestinfo import request_info
+from extapi.server.structuredlog import structlog
 
 _DELEGATOR = (
     "kubectl create clusterrolebinding extension-server:auth-delegator --clusterrole=system:auth-delegator {who}"

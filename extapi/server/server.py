@@ -26,6 +26,7 @@ from extapi.server.context import Context
 from extapi.server.controllers import Controllers
 from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.health import Health, NamedCheck
+from extapi.server.longrunning import LongRunningCheck
 from extapi.server.loopback import LoopbackTransport
 from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
@@ -56,6 +57,7 @@ class Server:
         reads: The most read requests in flight; 0 for no bound.
         writes: The most write requests in flight; 0 for no bound.
         reauthorize: Seconds after which an open watch is judged again; 0 for only when trust changes.
+        long_running: Tells which requests last, besides watches and those that the API's connecters answer.
         random: For names and delays.
         cluster: What authors' code gets as ``context.cluster``.
         describe: Describes an author's exception to the client; for development only.
@@ -83,6 +85,7 @@ class Server:
         reads: int = 400,
         writes: int = 200,
         reauthorize: float = PERIOD,
+        long_running: LongRunningCheck = lambda _: False,
         random: Random | None = None,
         cluster: Client | None = None,
         describe: Describe | None = None,
@@ -92,7 +95,7 @@ class Server:
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
         self._cacher = Cacher(backend, reactor)
         self._compactor = Compactor(backend, reactor)
-        self._admission = AdmissionChain([*builtin, *api.admission])
+        self._admission = AdmissionChain(api.admission, builtin)
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         health = Health([*self._checks(store_check), *checks], log_health)
@@ -112,6 +115,7 @@ class Server:
             compression=Compression(reactor, pool),
             reads=reads,
             writes=writes,
+            long_running=lambda info: long_running(info) or self._served.catalogue.connects(info),
             describe=describe,
         )
         self._transport = LoopbackTransport(self.handler, reactor, secret)
@@ -132,6 +136,9 @@ class Server:
         """
         await self._served.start()
         self._compactor.start()
+        # A feed may need what its author's object gets when it starts, and other plugins may wait for informers of its kind.
+        await self._admission.start(self.context, self._served.feeding())
+        await self._served.start_feeds(self.context)
         await self._admission.start(self.context)
         self._controllers.start()
 
@@ -157,6 +164,7 @@ class Server:
         self._reauthorization.stop()
         self._served.stop()
         await self._compactor.stop()
+        await self._served.stop_feeds()
         await self._cacher.stop()
         await self._backend.close()
 

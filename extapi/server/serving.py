@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-import structlog
 from twisted.internet.defer import Deferred
 
 from extapi.authentication.trust import TrustSettings
@@ -16,6 +15,7 @@ from extapi.listener.listener import Listener
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.server import Server
+from extapi.server.structuredlog import structlog
 
 DRAIN = 60.0
 """Seconds for which requests in flight may go on at the end (behaviour H12)."""

@@ -1,30 +1,33 @@
-"""PATCH by JSON patch or merge patch, or by a further type of the kind's behaviour (behaviour E55-E63).
+"""PATCH by JSON patch or merge patch, by apply, or by a further type of the kind's behaviour (behaviour E55-E63).
 
 Other types are 415. A patch without resourceVersion is applied again, to the new object, after each conflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from extapi.api.behaviour import PatchType
 from extapi.api.types import Obj
 from extapi.codec.body import strict_warnings
-from extapi.codec.contenttype import JSON_PATCH, MERGE_PATCH, patch_type
+from extapi.codec.contenttype import APPLY, JSON_PATCH, MERGE_PATCH, patch_type
 from extapi.codec.options import Validation, patch_options
 from extapi.codec.patches import Patched, json_patch, merge_patch, patched_error, refuse_strict_patch
 from extapi.errors import BadRequest
 from extapi.http.response import Response
+from extapi.managedfields.fieldmanager import without_managed_fields
 from extapi.registry.base import ResourceUpdater, Structured
 from extapi.verbs.answer import negotiated, object_answer
+from extapi.verbs.apply import apply
 from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace, dedupe_owners, unknown_fields
+from extapi.verbs.fieldmanagement import with_managers
 from extapi.verbs.request import ResourceRequest
 
 
 async def patch(request: ResourceRequest[ResourceUpdater]) -> Response:
-    """Change the object as the patch says; 200 with the object as stored."""
-    media = patch_type(request.http.header("content-type"), _further(request.resource))
+    """Change the object as the patch says; 200 with the object as stored, 201 if an apply has made it."""
+    media = patch_type(request.http.header("content-type"), _further(request))
+    if media == APPLY:
+        return await apply(request)
     if not request.name:
         raise BadRequest("name must be provided")
     accepted = negotiated(request)
@@ -32,8 +35,11 @@ async def patch(request: ResourceRequest[ResourceUpdater]) -> Response:
     options = patch_options(request.http.query)
     validation = options.field_validation
 
+    # A merge patch replaces all managed fields or none, so it needs not see them: without, those of the live object count.
+    bare = media == MERGE_PATCH
+
     async def change(old: Obj) -> Obj:
-        patched = _patched(request, media, old, body, validation)
+        patched = _patched(request, media, without_managed_fields(old) if bare else old, body, validation)
         new = patched.value
         _check_type(request, new)
         unknown = _accepted(request, patched)
@@ -45,17 +51,19 @@ async def patch(request: ResourceRequest[ResourceUpdater]) -> Response:
         check_namespace(request, new)
         check_name(request, new)
         dedupe_owners(request, new)
-        return new
+        return await with_managers(request, old, new, options)
 
-    admission = request.admission("PatchOptions", options)
+    admission = request.admission("UpdateOptions", options)
     stored = await request.resource.update(request.scope, request.name, change, admit=admission)
     return object_answer(request, accepted, stored)
 
 
-def _further(resource: ResourceUpdater) -> Mapping[str, PatchType]:
-    """Further types of patches, by media type. They need a schema."""
-    further = resource.behaviour.patch_types
-    return further if further and isinstance(resource, Structured) else {}
+def _further(request: ResourceRequest[ResourceUpdater]) -> tuple[str, ...]:
+    """The media types of further patches. Those of the kind's behaviour need a schema."""
+    resource = request.resource
+    own = resource.behaviour.patch_types
+    further = tuple(own) if own and isinstance(resource, Structured) else ()
+    return further if resource.field_manager(request.scope) is None else (*further, APPLY)
 
 
 def _patched(request: ResourceRequest[ResourceUpdater], media: str, old: Obj, body: bytes, mode: Validation) -> Patched:

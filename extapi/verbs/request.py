@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
 
+from extapi.admission.audit import add_audit_annotation
 from extapi.admission.chain import AdmissionChain
 from extapi.api.behaviour import Serializer
 from extapi.api.types import Obj
@@ -56,4 +58,5 @@ class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
             shown,
             self.http.warnings.append,
             self.resource.subresource,
+            partial(add_audit_annotation, self.http.audit_annotations),
         )

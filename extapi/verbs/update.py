@@ -10,6 +10,7 @@ from extapi.http.response import Response
 from extapi.registry.base import ResourceUpdater
 from extapi.verbs.answer import negotiated, object_answer
 from extapi.verbs.decoding import MAX_BODY, check_name, check_namespace, decoded, dedupe_owners, request_body_format
+from extapi.verbs.fieldmanagement import with_managers
 from extapi.verbs.request import ResourceRequest
 
 
@@ -28,7 +29,8 @@ async def update(request: ResourceRequest[ResourceUpdater]) -> Response:
 
     async def replace(old: Obj) -> Obj:
         _check_uid(request, new, old)
-        return {**json_copy(new), "metadata": dict(new["metadata"])}
+        copied = {**json_copy(new), "metadata": dict(new["metadata"])}
+        return await with_managers(request, old, copied, options)
 
     admission = request.admission("UpdateOptions", options)
     stored = await request.resource.update(request.scope, request.name, replace, admit=admission)

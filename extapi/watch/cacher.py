@@ -33,15 +33,21 @@ _MOST_WAITING = 10_000
 
 
 class Cacher:
-    """The caches of all resources of one store. ``reactor`` serves as the clock."""
+    """The caches of all resources of one store. ``reactor`` serves as the clock.
+
+    ``private``: only this process writes the store, and nothing of it survives the process.
+    """
 
     _log = Logger()
 
-    def __init__(self, backend: Backend, reactor: Clock, *, settings: CacheSettings | None = None) -> None:
+    def __init__(
+        self, backend: Backend, reactor: Clock, *, settings: CacheSettings | None = None, private: bool = False
+    ) -> None:
         self._backend = backend
         self._clock = reactor
         self._settings = settings or CacheSettings()
-        self._position = Position(backend, reactor)
+        self._position = Position(backend, reactor, private=private)
+        self._ready_since = 0.0
         self._caches: dict[bytes, tuple[ResourceCache, ...]] = {}
         """By prefix. There are two for one while the second is to replace the first."""
         self._waiting: dict[ResourceCache, list[LogEvent]] = {}
@@ -178,12 +184,21 @@ class Cacher:
                 self._log.failure("the log of the store broke off")
             if self._stopping:
                 return
-            pause = _FIRST_PAUSE if self.ready else min(pause * 2, _LONGEST_PAUSE)
+            pause = _FIRST_PAUSE if self._lasted() else min(pause * 2, _LONGEST_PAUSE)
             self._interrupt()
             try:
                 await sleep(self._clock, pause)
             except CancelledError:
                 return
+
+    def _lasted(self) -> bool:
+        """Whether the next attempt may come soon.
+
+        A private log is as good as an author's code, which may fail again as soon as it is followed: its readers must not
+        start over ten times a second.
+        """
+        followed = self._clock.seconds() - self._ready_since
+        return self.ready and (not self._position.private or followed >= _LONGEST_PAUSE)
 
     def _interrupt(self) -> None:
         """The caches may be incomplete from now on: refuse reads and end watches."""
@@ -254,6 +269,7 @@ class Cacher:
         if self._position.ready:
             self._position.advance(revision)
         elif revision >= current:
+            self._ready_since = self._clock.seconds()
             self._position.mark_ready(revision)
             self._wake_started()
         else:

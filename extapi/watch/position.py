@@ -22,8 +22,10 @@ FRESH_SECONDS: Final = 3.0
 class Position:
     """The cache is complete up to ``revision`` while it is ``ready``."""
 
-    def __init__(self, backend: Backend, clock: Clock) -> None:
+    def __init__(self, backend: Backend, clock: Clock, *, private: bool = False) -> None:
         self._backend = backend
+        self.private = private
+        """Whether only this process writes the log. A revision that has not been reached is then another process's."""
         self._clock = clock
         self._waiting: list[tuple[int, Deferred[None]]] = []
         self._next = math.inf

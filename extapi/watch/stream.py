@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from twisted.internet.defer import Deferred
 
 from extapi.clock import Clock, sleep
-from extapi.errors import ApiError
+from extapi.errors import ApiError, Expired
 from extapi.http.response import Chunk, Sink
 from extapi.watch.broadcaster import Broadcaster
 from extapi.watch.cachewatcher import CacheWatcher, WatchLimits
@@ -122,6 +122,9 @@ class WatchStream:
         """Everything between the first event and the end."""
         since = self._options.since or 0
         if since > self._position.revision:
+            if self._position.private:
+                # Another process counted. To wait until we have counted as far would skip changes in silence.
+                raise Expired(f"resource version of another process: {since} ({self._position.revision})")
             if self._options.initial:
                 await self._position.at_least(since)
             else:

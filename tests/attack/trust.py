@@ -230,8 +230,12 @@ class Realm:
         self._put(self.trust)
 
     def _withdraw(self) -> None:
-        users = [client.identity.user for client in self.clients]
-        self._review(replace(self.trust, without_rights=frozenset(self._dice.sample(users, k=2))))
+        """From two, one of whom is known now: whom nobody knows shows nothing of rights."""
+        everybody = [client.identity for client in self.clients]
+        lasting = [identity for identity in everybody if identity.until > time.time() + 60]
+        known = [identity for identity in lasting if identity.status(self.trust) != 401]
+        users = {self._dice.choice(known).user, self._dice.choice(everybody).user}
+        self._review(replace(self.trust, without_rights=frozenset(users)))
 
     def _revoke(self) -> None:
         tokens = [token for token in TOKENS if self._dice.random() < 0.5]

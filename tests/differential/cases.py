@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from tests.differential.side import Step, get, post, probe
 
+Conversation = Step | Sequence[Step]
+
 
 @dataclass(frozen=True)
 class Case:
@@ -26,7 +28,7 @@ GIVEN = (
 )
 
 
-def cases(steps: Mapping[str, Step | Sequence[Step]]) -> dict[str, Case]:
+def cases(steps: Mapping[str, Conversation]) -> dict[str, Case]:
     """Cases by their names; what they may have written is read at the end."""
     return {name: _case([found] if isinstance(found, Step) else found) for name, found in steps.items()}
 

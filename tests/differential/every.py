@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.differential import (
+    applying,
     creating,
     deleting,
     dial,
@@ -24,6 +25,7 @@ MODULES = {
     "create": creating,
     "update": updating,
     "patch": patching,
+    "apply": applying,
     "delete": deleting,
     "route": routing,
     "schema": schemas,

@@ -85,7 +85,10 @@ class Neutral:
                 shown[name] = sorted(self._value(item), key=json.dumps)  # of roles, which are in no order
             elif name == "storageVersionHash":
                 shown[name] = "<hash>"  # of the group's name, among others
-            elif name != "managedFields":
+            elif name == "managedFields" and isinstance(item, list):
+                # In the order of their times, which both sides have in different seconds.
+                shown[name] = sorted(self._value(item, (*path, name)), key=json.dumps)
+            else:
                 shown[self._text(name)] = self._value(item, (*path, name))
         if isinstance(shown.get("causes"), list):
             shown["causes"].sort(key=json.dumps)
@@ -107,6 +110,7 @@ class Neutral:
         # Objects quoted whole hold their revision, and managed fields.
         text = re.sub(r'Invalid value: "\{.*?\}": ', 'Invalid value: "<object>": ', text)
         text = re.sub(r"is missing in '\{.*?\}'", "is missing in '<object>'", text)
+        text = re.sub(r"(expected [\w ()]+, got )[^\n]+", r"\1<value>", text)  # as Go prints its structs, there
         text = re.sub(r"\b(Gen_|gen[-.]|g{58})[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1<random>", text)
         text = re.sub(r"(current: |record \(|precondition \(|version: )\d+", r"\1<revision>", text)
         return re.sub(r"^(\d+[smhd])+$", "<age>", text)
@@ -136,4 +140,6 @@ def _token(text: str) -> Any:
 
 def _unordered(message: str) -> Any:
     """A message; of several errors, which come in any order, the pieces."""
+    if "errors:\n" in message:
+        return sorted(message.split("\n"))
     return sorted(re.split(r", |\[|\]", message)) if "[" in message else message

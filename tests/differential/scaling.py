@@ -7,7 +7,7 @@ from typing import Any
 
 from extapi import Kind, Scale, Version
 from tests.differential.cases import cases
-from tests.differential.side import JSON_PATCH, YAML, Step, delete, get, json_patch, merge, post, put
+from tests.differential.side import APPLY, JSON_PATCH, YAML, Step, delete, get, json_patch, merge, post, put
 
 _COUNT = {"type": "integer"}
 _FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -68,7 +68,6 @@ ONE, SCALE = f"{path()}/f", f"{path()}/f/scale"
 BETA, BETA_SCALE = f"{path('v1beta1')}/f", f"{path('v1beta1')}/f/scale"
 BARE, FREE, NEITHER = (f"{path(version)}/f" for version in ("v1alpha1", "v1alpha2", "v1alpha3"))
 FREE_SCALE = f"{FREE}/scale"
-APPLY = "application/apply-patch+yaml"
 STRATEGIC = "application/strategic-merge-patch+json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"

@@ -17,6 +17,7 @@ YAML = "application/yaml"
 STRICT = "?fieldValidation=Strict"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
 PROBES = "/apis/{g}/v1/namespaces/{ns}/probes"
 OLDER = "/apis/{g}/v1beta1/namespaces/{ns}/probes"
 BEACONS = "/apis/{g}/v1/beacons"
@@ -68,6 +69,12 @@ def json_patch(path: str, *operations: Any) -> Step:
         for operation in operations
     ]
     return Step("PATCH", path, sent, _writing(JSON_PATCH, ""))
+
+
+def apply(path: str, body: Any, manager: str = "m", *, more: str = "", force: bool = False, accept: str = "") -> Step:
+    """A server-side apply; ``more``: of the query."""
+    query = f"?fieldManager={manager}" + ("&force=true" if force else "") + more
+    return Step("PATCH", path + query, body, _writing(APPLY, accept))
 
 
 def delete(path: str = "", body: Any = None, form: str = JSON, accept: str = "") -> Step:

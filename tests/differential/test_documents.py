@@ -22,7 +22,6 @@ pytestmark = pytest.mark.needs("crd")
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-APPLY = "application/apply-patch+yaml"
 GROUPS = "the groups of Kubernetes are not ours: DeleteOptions names none of them"
 LOGIN = "how to log in is said in the documents of the built-in groups alone"
 DELIBERATE = {
@@ -93,25 +92,13 @@ def judged(ours: Any, theirs: Any) -> set[str]:
     return {allowed(path) for path, _, _ in found}
 
 
-def without_apply(document: Any) -> Any:
-    """A document without server-side apply, which we do not serve: it is a media type of every patch, and nothing else."""
-    for item in document["paths"].values():
-        patch = item.get("patch", {})
-        if patch.get("x-kubernetes-group-version-kind", {}).get("group") == "GROUP":
-            if "consumes" in patch:
-                patch["consumes"].remove(APPLY)
-            else:
-                del patch["requestBody"]["content"][APPLY]
-    return document
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_openapi_v3_is_that_of_a_custom_resource(callers: Callers, version: str) -> None:
     ours, theirs = (
         neutral(caller("GET", f"/openapi/v3/apis/{group}/{version}").json, group)
         for caller, group in zip(callers, (OURS, THEIRS), strict=True)
     )
-    assert judged(ours, without_apply(theirs)) == set(DELIBERATE)
+    assert judged(ours, theirs) == set(DELIBERATE)
 
 
 def test_openapi_v2_is_that_of_custom_resources(callers: Callers) -> None:
@@ -125,7 +112,7 @@ def test_openapi_v2_is_that_of_custom_resources(callers: Callers) -> None:
 
     both = until(merged, 60)
     theirs = neutral(both, THEIRS)
-    assert judged(own, without_apply(part(theirs, own))) == set(DELIBERATE) - {LOGIN}
+    assert judged(own, part(theirs, own)) == set(DELIBERATE) - {LOGIN}
     # Ours arrived as they were sent: nothing had to give way to what kube-apiserver says under the same name.
     arrived = part(neutral(both, OURS), own)
     for kind in ("paths", "definitions", "parameters"):

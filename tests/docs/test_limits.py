@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from extapi import fielderrors
+from extapi.admission import audit
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
@@ -17,14 +18,15 @@ from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote, upstream
 from extapi.controlplane.builtin import protobuf, wireformat
 from extapi.controlplane.kinds import data
+from extapi.http import messages
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
 from extapi.listener.state import Limits
-from extapi.registry import store
+from extapi.registry import authorwatch, feed, feedlog, store
 from extapi.registry.watching import MIN_SECONDS
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
 from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
-from extapi.verbs import decoding
+from extapi.verbs import decoding, sessions
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.history import HistorySettings
 from tests.docs.samples import ROOT
@@ -83,10 +85,14 @@ BOUNDS = {
     "wait for a body": f"{seconds(body.GRACE)}, and one second more per {size(body.RATE)[2:]} received",
     "bodies being received, in total": size(LIMITS.bodies),
     "idle connection": seconds(LIMITS.idle),
-    "request other than a watch": "`--request-timeout`",
+    "request other than a watch, or to a connecter": "`--request-timeout`",
+    "message of a WebSocket": size(messages.MESSAGE),
+    "bytes from a client that a connecter has not read": f"{size(sessions.AHEAD)}, and a record",
+    "bytes waiting for a client of a connecter": f"{size(sessions.HIGH)}, then {minutes(sessions.STALLED)}",
+    "session of a connecter after its connection has ended": seconds(sessions.FAREWELL),
     "running reads and writes": "`--max-requests-inflight`, `--max-mutating-requests-inflight`; a quarter of each for "
-    "unauthenticated requests. Not counted: `/livez`, `/readyz`, `/healthz`, `system:masters`, and writes whose body has not "
-    "arrived",
+    "unauthenticated requests. Not counted: `/livez`, `/readyz`, `/healthz`, `system:masters`, watches, requests to "
+    "connecters, and writes whose body has not arrived",
     "TokenReviews, and separately SubjectAccessReviews": f"{fairqueue.QPS:g} per second, {fairqueue.BURST:g} at once; "
     f"{fairqueue.RUNNING} at a time",
     "reviews for one address (tokens) or one user (access)": f"{fairqueue.RUNNING // fairqueue.SHARE} at a time; "
@@ -108,6 +114,12 @@ BOUNDS = {
     "events kept for resuming watches": f"{seconds(HISTORY.seconds)} or {HISTORY.min_events} events, "
     f"at most {count(HISTORY.max_events)} or {size(HISTORY.max_bytes)}",
     "history of the store": f"{compaction.INTERVAL / 60:g} to {minutes(2 * compaction.INTERVAL)}",
+    "objects of a [feed](../howto/own-storage.md)": count(feedlog.MAX_OBJECTS),
+    "`list` of a feed": seconds(feedlog.LIST_SECONDS),
+    "wait for feeds at start": seconds(feed.START_SECONDS),
+    "changes of a feed in one turn": count(feedlog.TURN),
+    "objects that a watch with selectors has shown, if your code serves it": count(authorwatch.MAX_SHOWN),
+    "audit annotations of a request": f"{count(audit.MOST)}, of {size(audit.LONGEST)}",
     "cached TokenReviews": f"{count(tokenreview.CACHED)}, for `--authentication-token-webhook-cache-ttl`",
     "cached SubjectAccessReviews": f"{count(subjectaccessreview.CACHED)}, "
     f"{size(subjectaccessreview.CACHED_TOTAL)} of requests, for `--authorization-webhook-cache-*-ttl`",
@@ -119,7 +131,7 @@ BOUNDS = {
     "at shutdown: code that blocks the reactor": seconds(watchdog.PATIENCE),
     "protobuf: nesting, fields": f"{protobuf.MAX_DEPTH} levels; {count(wireformat.MAX_FIELDS)}",
     "values of a ConfigMap or Secret, in total": size(data.LARGEST),
-    "body of a proxied request": size(proxy.BODY),
+    "body of a proxied request, unless it is for a subresource": size(proxy.BODY),
     "discovery of an extension server, for clients and for its availability": seconds(proxy.DISCOVERY),
     "document read from an extension server": size(proxy.DOCUMENT),
     "connections to one extension server": count(upstream.CONNECTIONS),

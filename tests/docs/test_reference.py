@@ -83,6 +83,9 @@ def test_the_promise_names_what_a_review_has() -> None:
         "old",
         "old_version",
         "checked_converter",
+        "annotated",
+        "audit_annotations",
+        "plugin",
         "warned",
         "warnings",
     }

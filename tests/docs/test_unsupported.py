@@ -29,7 +29,6 @@ def server() -> Iterator[InMemoryServer]:
 @pytest.mark.parametrize(
     "content_type",
     [
-        "application/apply-patch+yaml",
         "application/apply-patch+cbor",
         "application/strategic-merge-patch+json",
     ],
@@ -46,11 +45,6 @@ def test_binary_forms(server: InMemoryServer, media_type: str) -> None:
     assert server.request("GET", PATH, headers={"Accept": media_type}).status == 406
     either = server.request("GET", PATH, headers={"Accept": f"{media_type},application/json"})
     assert (either.status, either.headers["content-type"]) == (200, "application/json")
-
-
-def test_managed_fields(server: InMemoryServer) -> None:
-    thing = {**THING, "metadata": {"name": "b", "managedFields": [{"manager": "me", "operation": "Update"}]}}
-    assert "managedFields" not in server.request("POST", PATH, body=thing).json()["metadata"]
 
 
 @pytest.mark.parametrize("path", [f"{PATH}/a/log", "/metrics", "/logs", "/debug/pprof"])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs import tables
 from tests.docs.samples import ROOT
-from tests.kubernetes.calling import MERGE, Caller, authority, tls_of, user_certificate
+from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import LACKS, running
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -58,30 +58,6 @@ def test_no_custom_resource_can_be_defined(admin: Caller) -> None:
     assert (admin("GET", path).status, admin("GET", path).json["items"]) == (200, [])
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a.b.c"}}
     assert admin("POST", path, crd).status == 405
-
-
-def test_nothing_is_collected(admin: Caller) -> None:
-    owner = admin("POST", MAPS, made("ConfigMap", "owner")).json
-    of = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
-    assert admin("POST", MAPS, made("ConfigMap", "dependent", metadata={"ownerReferences": [of]})).status == 201
-    assert admin("DELETE", f"{MAPS}/owner").status == 200
-    assert admin("GET", f"{MAPS}/dependent").json["metadata"]["ownerReferences"] == [of]
-
-
-@pytest.mark.parametrize(("policy", "finalizer"), [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")])
-def test_objects_wait_for_a_collector(admin: Caller, policy: str, finalizer: str) -> None:
-    path = f"{MAPS}/{policy.lower()}"
-    admin("POST", MAPS, made("ConfigMap", policy.lower()))
-    assert admin("DELETE", f"{path}?propagationPolicy={policy}").status == 200
-    assert admin("GET", path).json["metadata"]["finalizers"] == [finalizer]
-    assert admin("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE).status == 200
-    assert admin("GET", path).status == 404
-
-
-def test_nothing_is_applied(admin: Caller) -> None:
-    apply = "application/apply-patch+yaml"
-    body = made("ConfigMap", "applied")
-    assert admin("PATCH", f"{MAPS}/applied?fieldManager=me", body, content_type=apply).status == 415
 
 
 def test_services_are_kept_as_they_are(admin: Caller) -> None:
@@ -133,6 +109,6 @@ def test_the_version_tells_the_difference(admin: Caller) -> None:
 def test_what_tests_may_need_is_listed() -> None:
     """A test that declares a need is left out here; the page says why."""
     rows = "\n".join(tables.rows_of(ROOT / "docs/reference/unsupported.md", "The built-in control plane"))
-    told = {"gc": "garbage collection", "quota": "ResourceQuota", "crd": "CustomResource", "apply": "server-side apply"}
+    told = {"quota": "ResourceQuota", "crd": "CustomResource"}
     assert set(told) == LACKS["builtin"]
     assert all(word in rows for word in told.values())

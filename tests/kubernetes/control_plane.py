@@ -23,11 +23,11 @@ from extapi.dev.registration import GroupVersions
 from extapi.server.loading import load_api
 
 LACKS: dict[str, frozenset[str]] = {
-    "builtin": frozenset({"gc", "quota", "crd", "apply"}),
+    "builtin": frozenset({"quota", "crd"}),
     "kube": frozenset(),
 }
-"""The control planes, and what a test that ``needs`` it finds in none of them: the garbage collector, quotas, custom
-resources, server-side apply."""
+"""The control planes, and what a test that ``needs`` it finds in none of them: quotas, custom
+resources."""
 _CONTROLLERS = {"builtin": "control-plane", "kube": "kube-controller-manager"}
 """The processes that run the controllers."""
 
@@ -53,7 +53,7 @@ class ControlPlane:
         return self.state.kubeconfig
 
     def has(self, what: str) -> bool:
-        """Whether it has what a test may need: ``gc``, ``quota``, ``crd``, ``apply``."""
+        """Whether it has what a test may need: ``quota``, ``crd``, ``apply``."""
         return what not in LACKS[self.name]
 
     def controllers_log(self) -> str:

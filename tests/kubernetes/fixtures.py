@@ -1,7 +1,7 @@
 """pytest fixtures around the control planes: each is started once a test run, a namespace once a test.
 
 Every test that uses ``control_plane`` runs on both, as ``[builtin]`` and as ``[kube]``, unless it is marked with
-something that one of them lacks: ``needs("gc")``. Those on the real one are marked ``kubernetes``, so that
+something that one of them lacks: ``needs("quota")``. Those on the real one are marked ``kubernetes``, so that
 ``scripts/test --fast`` leaves them out.
 
 ``--matrix=FILE`` writes a table of these tests with the result on each.

@@ -39,8 +39,18 @@ def formats() -> Path:
     return program("formats", "the formats of the tests")
 
 
+def managedfields() -> Path:
+    """kube-apiserver's own managed fields and server-side apply."""
+    return program("managedfields", "the managed fields of the tests")
+
+
+def remotecommand() -> Path:
+    """client-go's WebSocket executor, which is that of ``kubectl exec``."""
+    return program("remotecommand", "the remote commands of the tests")
+
+
 if __name__ == "__main__":
     try:
-        print(informer(), formats())  # noqa: T201 - a command's output
+        print(informer(), formats(), managedfields(), remotecommand())  # noqa: T201 - a command's output
     except DevFailure as failure:
         sys.exit(f"error: {failure}")

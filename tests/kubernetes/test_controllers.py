@@ -138,7 +138,6 @@ def test_the_condition_follows_the_generation_and_keeps_its_time(
     assert read(kubectl, namespace, "configmap/home")["data"] == {"index.html": "<h1>Goodbye</h1>"}
 
 
-@pytest.mark.needs("gc")
 def test_the_config_map_goes_with_its_site(rights: None, kubectl: Kubectl, namespace: str) -> None:
     made(kubectl, namespace, "home")
     kubectl("wait", "-n", namespace, "--for=condition=Published", "site/home", "--timeout=50s")

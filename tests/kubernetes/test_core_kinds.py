@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from extapi.dev.kube import KubeError
-from tests.kubernetes.control_plane import ControlPlane
 from tests.kubernetes.core_objects import RBAC
 from tests.kubernetes.pizzas import GROUP, pizza
 from tests.kubernetes.shop import Running, Shop
@@ -111,21 +109,6 @@ def test_apply_takes_away_what_the_file_no_longer_says(shop: Shop) -> None:
     assert shop("apply", "-f", "-", stdin=json.dumps(second)) == "configmap/menu configured\n"
     assert shop.read("configmap", "menu")["data"] == {"tomato": "9", "salami": "3"}
     assert shop("apply", "-f", "-", stdin=json.dumps(second)) == "configmap/menu unchanged\n"
-
-
-def test_server_side_apply_works_or_is_refused_with_its_reason(shop: Shop, control_plane: ControlPlane) -> None:
-    menu = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "menu"}, "data": {"a": "b"}}
-    done = shop.kubectl.run("-n", shop.namespace, "apply", "--server-side", "-f", "-", stdin=json.dumps(menu))
-    if control_plane.has("apply"):
-        assert done.stdout == "configmap/menu serverside-applied\n"
-        assert shop.read("configmap", "menu")["data"] == {"a": "b"}
-    else:
-        assert "server-side apply is not supported yet" in done.stderr
-        assert shop("get", "configmap", "menu", "--ignore-not-found") == ""
-        path = f"/api/v1/namespaces/{shop.namespace}/configmaps/menu?fieldManager=test"
-        with pytest.raises(KubeError) as refused:
-            control_plane.client.request("PATCH", path, menu, "application/apply-patch+yaml")
-        assert refused.value.code == 415
 
 
 PATCHES = {

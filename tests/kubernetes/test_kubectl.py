@@ -164,12 +164,6 @@ def test_apply_changes_and_takes_away(shop: Shop) -> None:
     assert shop.path("margherita", ".metadata.generation") == "2"
 
 
-def test_server_side_apply_says_that_it_is_not_there_yet(shop: Shop) -> None:
-    assert "server-side apply is not supported yet" in shop.refused(
-        "apply", "--server-side", "-f", "-", stdin=MARGHERITA
-    )
-
-
 def test_diff_shows_what_apply_would_do_and_does_nothing(shop: Shop) -> None:
     shop("apply", "-f", "-", stdin=MARGHERITA)
     until(lambda: shop.costs("margherita", "5.50"))
@@ -309,7 +303,8 @@ def test_lists(shop: Shop) -> None:
     ]  # fmt: skip
     wide = shop("get", "pz", "-o", "wide", "-A").splitlines()
     assert wide[0].split() == ["NAMESPACE", "NAME", "TOPPINGS", "COST", "AGE"]
-    assert "managedFields" not in shop("get", "pz", "--show-managed-fields", "-o", "yaml")
+    assert "managedFields" not in shop("get", "pz", "-o", "yaml")
+    assert "manager: kubectl-create" in shop("get", "pz", "--show-managed-fields", "-o", "yaml")
     assert shop("delete", "pz", "--all").count(" deleted ") == 4
     assert shop("get", "pz", "-o", "name") == ""
 

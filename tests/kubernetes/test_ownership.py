@@ -75,7 +75,6 @@ class Things:
         until(lambda: all(self.gone(kind, name) for kind in self._paths), 60)
 
 
-@pytest.mark.needs("gc")
 def test_owners_and_dependents_on_either_side(admin: Caller, namespace: str, control_plane: ControlPlane) -> None:
     things = Things(admin, namespace)
     things.settle("first")

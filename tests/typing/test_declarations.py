@@ -6,7 +6,7 @@ pyright knows the same comments (``--level error``, ``reportUnnecessaryTypeIgnor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -18,7 +18,9 @@ from extapi import (
     Context,
     Controller,
     Creater,
+    Deleted,
     Deleter,
+    Feed,
     Getter,
     Group,
     IntOrPercent,
@@ -26,6 +28,7 @@ from extapi import (
     Lister,
     Mutator,
     Object,
+    ObjectEvent,
     PolicyRule,
     QuantityStr,
     RESTRequest,
@@ -36,6 +39,7 @@ from extapi import (
     Updater,
     Validator,
     Version,
+    Watcher,
     set_condition,
 )
 from extapi.testing import serve
@@ -118,6 +122,16 @@ class WorksOnNothing:
         return None
 
 
+class Followed(Quotes):
+    async def changes(self, context: Context) -> AsyncIterator[Quote | Deleted]:
+        yield Deleted("gone")
+
+
+class Watched(Quotes):
+    async def watch(self, request: RESTRequest) -> AsyncIterator[ObjectEvent]:
+        yield ObjectEvent("ADDED", Quote())
+
+
 class WorksAtOnce:
     def run(self, context: Context) -> None:
         return None
@@ -134,6 +148,8 @@ def right() -> list[Any]:
     """Nothing to complain about."""
     getter: Getter = Quotes()
     lister: Lister = Quotes()
+    feed: Feed = Followed()
+    watcher: Watcher = Watched()
     creater: Creater = Quotes()
     updater: Updater = Quotes()
     deleter: Deleter = Quotes()
@@ -145,6 +161,8 @@ def right() -> list[Any]:
     return [
         Kind("Quote", storage="v1", versions=versions, rest=Quotes()),
         Kind("Quote", storage="v1", versions=versions, rest=creater),
+        Kind("Quote", storage="v1", versions=versions, rest=feed),
+        Kind("Quote", storage="v1", versions=versions, rest=watcher),
         Kind("Quote", storage="v1", versions=versions, subresources={"a": Subresource(rest=getter)}),
         Api(GROUP, admission=[Checks(), Changes(), Starts()], controllers=[Works()]),
         Api(GROUP, admission=[validator, mutator, startable], controllers=[controller]),

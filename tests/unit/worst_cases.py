@@ -39,6 +39,13 @@ from extapi.controlplane.kinds.services import _port_name_problems
 from extapi.errors import ApiError, Invalid, go_quote
 from extapi.listener import request
 from extapi.listener.requestinfo import request_info
+from extapi.managedfields.atom import DEDUCED, Atom, ListType, MapType
+from extapi.managedfields.fieldmanager import FieldManager
+from extapi.managedfields.fieldset import FieldSet
+from extapi.managedfields.merging import merge, remove
+from extapi.managedfields.typedsets import reconcile, with_named_fields
+from extapi.managedfields.updater import Types
+from extapi.managedfields.walk import check, compare, fields_of
 from extapi.pizza import api as pizza
 from extapi.schema.default import default
 from extapi.schema.embedded import coerce_embedded
@@ -560,6 +567,130 @@ def _cost() -> None:
 
 
 CASES["server: quantities"] = _cost
+
+
+# -- managed fields ---------------------------------------------------------------------------------------------------
+
+_ITEM = Atom(map_=MapType({"k": Atom(scalar="string"), "n": Atom(scalar="numeric")}, None))
+_ITEMS = Atom(map_=MapType({"l": Atom(list_=ListType(_ITEM, associative=True, keys=("k", "n")))}, None))
+_WHOLE = Atom(map_=MapType({"l": Atom(list_=ListType(_ITEM))}, None))
+
+
+def _items(keys: Iterable[int]) -> Obj:
+    return {"l": [{"k": f"item-{key}", "n": key} for key in keys]}
+
+
+def _members(element: Callable[[int], str]) -> str:
+    return json.dumps({element(number): {} for number in range(SIZE // 20)})
+
+
+def _nested(depth: int) -> str:
+    return '{"f:a":' * depth + "{}" + "}" * depth
+
+
+case(
+    "managed fields: sets",
+    lambda text: FieldSet.from_json(json.loads(text)).to_json(),
+    lambda: _members(lambda number: f"f:{number}"),
+    lambda: _members(lambda number: f"v:{number}"),
+    lambda: _members(lambda number: f"k:{json.dumps({'a': str(number)})}"),
+    lambda: _members(lambda number: f"i:{number}"),
+    lambda: _nested(190),
+    lambda: _nested(900),
+    lambda: json.dumps({f"v:{'[' * (SIZE // 2)}": {}}),
+    lambda: json.dumps({f"v:{'1' * SIZE}": {}}),
+    lambda: json.dumps({f"i:{'1' * SIZE}": {}}),
+    lambda: json.dumps({f"f:{fill('a')}": {}}),
+)
+
+
+def _of_items(pair: tuple[Obj, Obj]) -> None:
+    old, new = pair
+    check(new, _ITEMS)
+    own, other = fields_of(old, _ITEMS), fields_of(new, _ITEMS)
+    found = compare(old, new, _ITEMS)
+    merge(old, new, _ITEMS)
+    remove(old, other, _ITEMS)
+    reconcile(own, _WHOLE)
+    for made in (
+        own | other,
+        own & other,
+        own - other,
+        own.without_subtrees(found.added),
+        with_named_fields(own, _ITEMS),
+    ):
+        list(made.paths())
+
+
+def _long_name(last: Any) -> Obj:
+    return {fill("a")[: SIZE // 2]: {**{f"{number}": 1 for number in range(SIZE // 30)}, "last": last}}
+
+
+def _conflicts(pair: tuple[Obj, Obj]) -> None:
+    async def convert(obj: Obj, _: str) -> Obj:
+        return obj
+
+    live, config = ({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, **part} for part in pair)
+    manager = FieldManager(Types({"v1": DEDUCED}, convert), "v1", "K")
+    for who, obj in (("a", live), ("b", config)):
+        try:
+            manager.apply(live if who == "b" else None, obj, who, "2020-01-01T00:00:00Z", force=False).send(None)
+        except StopIteration as end:
+            live = end.value
+
+
+_FLAGS = Atom(map_=MapType({}, Atom(map_=MapType({}, Atom(scalar="boolean")))))
+case("managed fields: problems with long names", lambda obj: check(obj, _FLAGS), lambda: _long_name(1))
+
+
+def _many(entries: int, fields: int) -> tuple[Obj, Obj]:
+    """An object that many manage, and what somebody applies."""
+    managed: list[Obj] = [
+        {
+            "manager": f"{number}",
+            "operation": ("Update", "Apply")[number % 2],
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {f"f:{number}": {}}},
+        }
+        for number in range(entries)
+    ]
+    live = {"metadata": {"name": "a", "managedFields": managed}, "spec": {"0": 1}}
+    return live, {"spec": {f"{number}": {"a": 1} for number in range(fields)}}
+
+
+def _managed(pair: tuple[Obj, Obj]) -> None:
+    async def convert(obj: Obj, _: str) -> Obj:
+        return obj
+
+    live, config = ({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, **part} for part in pair)
+    manager = FieldManager(Types({"v1": DEDUCED}, convert), "v1", "K")
+    for write in (
+        manager.apply(live, config, "1", "2020-01-01T00:00:00Z", force=True),
+        manager.update(live, {**live, **config}, "b", "2020-01-01T00:00:00Z"),
+    ):
+        try:
+            write.send(None)
+        except StopIteration:
+            continue
+
+
+case("managed fields: managers", _managed, lambda: _many(SIZE // 150, 1), lambda: _many(SIZE // 300, SIZE // 40))
+case(
+    "managed fields: conflicts with long names",
+    _conflicts,
+    lambda: (_long_name(1), _long_name(2)),
+    lambda: (_long_name(1), {fill("a")[: SIZE // 2]: dict.fromkeys(map(str, range(SIZE // 30)), 2)}),
+)
+case(
+    "managed fields: items",
+    _of_items,
+    lambda: (_items(range(20_000)), _items(reversed(range(20_000)))),
+    lambda: (_items(range(20_000)), _items(range(0, 40_000, 2))),
+    lambda: (_items(range(1)), _items(range(20_000))),
+    lambda: (_items([1] * 20_000), _items(range(20_000))),
+    lambda: (_items(range(20_000)), _items([*range(10_000, 20_000), *range(10_000)])),
+)
 
 
 def run(name: str) -> str:

@@ -60,6 +60,7 @@ class BuiltInDecoding(Decoding):
 
     known: Container[str] = frozenset()
     """The kinds that the server knows: of another one it says something else."""
+    knows_empty_managed_fields: bool = True
     lenient_about_kind: bool = False
 
     def typed(self, value: Any, kind: str, group_version: str) -> Any:
@@ -177,6 +178,7 @@ def built_in(
     returns_deleted: bool = False,
     computed: Mapping[str, Callable[[Obj], str]] | None = None,
     strategic_merge: bool = True,
+    complete: Callable[[Obj], None] | None = None,
     **storing: Any,
 ) -> Behaviour:
     """The behaviour of a built-in kind.
@@ -188,11 +190,14 @@ def built_in(
         returns_deleted: A delete answers with the object that is gone.
         computed: Fields for field selectors that are computed from the whole object.
         strategic_merge: Accept strategic merge patches.
+        complete: Completes what a client sent, in place; see :class:`extapi.api.behaviour.Decoding`.
         storing: Further fields of :class:`BuiltInStoring`.
     """
     return Behaviour(
         routing=BuiltInRouting(without=without),
-        decoding=BuiltInDecoding(known=messages if messages is not None else frozenset()),
+        decoding=BuiltInDecoding(
+            known=messages if messages is not None else frozenset(), complete=complete or BuiltInDecoding.complete
+        ),
         protobuf=messages,
         patch_types={STRATEGIC_MERGE_PATCH: StrategicMergePatch()} if strategic_merge else {},
         storing=BuiltInStoring(names=name_rule(names), **storing),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from extapi import CLUSTER, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.names import dns1035_label, dns1123_subdomain, path_segment
+from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.gobytes import byte_count
 from extapi.controlplane.kinds.messages import MESSAGES
@@ -18,6 +19,7 @@ from extapi.controlplane.kinds.parts import (
     Text,
     canonical,
     kind_of,
+    part_of,
     port_problems,
     spelled,
 )
@@ -63,11 +65,9 @@ class APIServiceStrategy(Strategy):
     """An APIService is named after its version and group, and says how to trust its server (behaviour D17)."""
 
     def prepare(self, obj: APIService, old: APIService | None) -> None:
-        """Fill in the port, and normalize the certificates."""
+        """Normalize the certificates."""
         del old
         obj.spec.ca_bundle = canonical("APIService", obj.spec.ca_bundle or "") or None
-        if obj.spec.service is not None and obj.spec.service.port is None:
-            obj.spec.service.port = 443
 
     def validate(self, obj: APIService, old: APIService | None) -> Iterable[FieldError]:
         """Check the name, the priorities and the trust, and the statuses of conditions.
@@ -135,6 +135,13 @@ def _available(obj: dict[str, Any]) -> str:
     return "Unknown"
 
 
+def _complete(obj: Obj) -> None:
+    """Fill in the port (``SetDefaults_ServiceReference``)."""
+    service = part_of(obj, "spec").get("service")
+    if isinstance(service, dict) and service.get("port") is None:
+        service["port"] = 443
+
+
 API_SERVICE = kind_of(
     APIService,
     scope=CLUSTER,
@@ -147,5 +154,7 @@ API_SERVICE = kind_of(
         unconditional_update=False,
         qualified_finalizers=False,
         subresource_metadata=False,
+        complete=_complete,
+        zero={"spec": {"groupPriorityMinimum": 0, "versionPriority": 0}, "status": {}},
     ),
 )

@@ -100,7 +100,7 @@ class NamespaceStrategy(Strategy):
 
 
 def _label_with_name(obj: Obj) -> None:
-    """Give a namespace its name as a label, whatever is written."""
+    """Give a namespace its name as a label, whatever is written; one without a name gets it when it has one."""
     metadata = obj["metadata"]
     if metadata.get("name"):
         metadata["labels"] = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata["name"]}
@@ -115,7 +115,12 @@ NAMESPACE = kind_of(
     selectable=[".status.phase"],
     subresources={"finalize": Subresource(field="spec", without=frozenset({"get", "patch"}))},
     behaviour=built_in(
-        MESSAGES, names=dns1123_label, without=frozenset({"deletecollection"}), canonicalize=_label_with_name
+        MESSAGES,
+        names=dns1123_label,
+        without=frozenset({"deletecollection"}),
+        complete=_label_with_name,
+        canonicalize=_label_with_name,
+        zero={"spec": {}, "status": {}},
     ),
 )
 

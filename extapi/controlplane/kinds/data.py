@@ -10,7 +10,10 @@ from typing import Annotated
 import msgspec
 
 from extapi import Column, Description, FieldError, Object, Strategy
+from extapi.api.types import Obj
+from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.gobytes import byte_count
+from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import AGE, Base64, canonical, kind_of
 
 LARGEST = 1024 * 1024
@@ -90,12 +93,10 @@ class SecretStrategy(Strategy):
     """A secret keeps its type, and has its type's keys. Source: ``kubernetes/pkg/apis/core/validation`` ValidateSecret."""
 
     def prepare(self, obj: Secret, old: Secret | None) -> None:
-        """Put texts into the data, and normalize the base64."""
+        """Normalize the base64."""
         del old
         obj.type = obj.type or "Opaque"
         obj.data = {key: canonical("Secret", text) for key, text in obj.data.items()}
-        obj.data |= {key: base64.b64encode(text.encode()).decode() for key, text in obj.string_data.items()}
-        obj.string_data = {}
 
     def validate(self, obj: Secret, old: Secret | None) -> Iterable[FieldError]:
         """Check immutability, keys, size and type."""
@@ -144,6 +145,17 @@ def _json(data: dict[str, str], key: str) -> Iterator[FieldError]:
         yield FieldError.invalid(f"data[{key}]", "<secret contents redacted>", str(error))
 
 
+def _complete(obj: Obj) -> None:
+    """Put texts into the data (``Convert_v1_Secret_To_core_Secret``)."""
+    texts, data = obj.get("stringData"), obj.get("data", {})
+    if not (isinstance(texts, dict) and isinstance(data, dict)):
+        return
+    if all(isinstance(text, str) for text in texts.values()):
+        del obj["stringData"]
+        if texts:
+            obj["data"] = {**data, **{key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}}
+
+
 CONFIG_MAP = kind_of(
     ConfigMap,
     status=False,
@@ -160,4 +172,5 @@ SECRET = kind_of(
     columns=[Column("Type", ".type"), Column("Data", type="integer", cell=lambda obj: len(obj.get("data", ()))), AGE],
     selectable=[".type"],
     strategy=SecretStrategy(),
+    behaviour=built_in(MESSAGES, complete=_complete),
 )

@@ -137,5 +137,12 @@ EVENT = kind_of(
         ".reportingComponent",
         ".type",
     ],
-    behaviour=built_in(MESSAGES, names=path_segment, qualified_finalizers=False, computed={"source": _reporter}),
+    behaviour=built_in(
+        MESSAGES,
+        names=path_segment,
+        qualified_finalizers=False,
+        propagates=False,
+        computed={"source": _reporter},
+        zero={"involvedObject": {}, "source": {}, "reportingComponent": "", "reportingInstance": ""},
+    ),
 )

@@ -180,6 +180,8 @@ EVENT = kind_of(
     behaviour=built_in(
         EVENTS,
         qualified_finalizers=False,
+        propagates=False,
+        zero={"regarding": {}, "deprecatedSource": {}},
         stored_as=StoredAs(group="", kind="Event", write=as_core, read=from_core),
     ),
 )

@@ -56,5 +56,5 @@ LEASE = kind_of(
     status=False,
     columns=[Column("Holder", cell=lambda obj: obj.get("spec", {}).get("holderIdentity", "")), AGE],
     strategy=LeaseStrategy(),
-    behaviour=built_in(MESSAGES, unconditional_update=False, qualified_finalizers=False),
+    behaviour=built_in(MESSAGES, unconditional_update=False, qualified_finalizers=False, zero={"spec": {}}),
 )

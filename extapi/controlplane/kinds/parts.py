@@ -24,7 +24,7 @@ from extapi import (
 from extapi.api.behaviour import Behaviour
 from extapi.api.definition import Scope
 from extapi.api.markers import MergeKey
-from extapi.api.types import wire_name
+from extapi.api.types import Obj, wire_name
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.gobytes import canonical_bytes
 from extapi.controlplane.kinds.messages import MESSAGES
@@ -95,6 +95,12 @@ LocalReference = Annotated[LocalObjectReference, Atomic()]
 
 BUILT_IN: Final = built_in(MESSAGES)
 """The behaviour of kinds whose strategy in Kubernetes overrides nothing."""
+
+
+def part_of(obj: Obj, name: str) -> Obj:
+    """A part of an object that may break its schema; an empty one if there is none."""
+    found = obj.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def kind_of(type_: type[Object], *, behaviour: Behaviour = BUILT_IN, **rules: Any) -> Kind:

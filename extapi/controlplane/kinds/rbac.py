@@ -10,9 +10,10 @@ import msgspec
 from extapi import CLUSTER, Atomic, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.labelselectors import selector_problems
 from extapi.api.names import dns1123_subdomain, path_segment
+from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.messages import MESSAGES
-from extapi.controlplane.kinds.parts import AGE, CREATED_AT, SelectorRequirement, Text, kind_of, spelled
+from extapi.controlplane.kinds.parts import AGE, CREATED_AT, SelectorRequirement, Text, kind_of, part_of, spelled
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -166,14 +167,6 @@ class BindingStrategy(Strategy):
     Source: ``kubernetes/pkg/apis/rbac/validation`` ValidateRoleBinding and ValidateClusterRoleBinding.
     """
 
-    def prepare(self, obj: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding | None) -> None:
-        """Fill in API groups (``SetDefaults_Subject``, ``SetDefaults_RoleBinding``)."""
-        del old
-        obj.role_ref.api_group = obj.role_ref.api_group or GROUP
-        for subject in obj.subjects:
-            if subject.kind in {"User", "Group"}:
-                subject.api_group = subject.api_group or GROUP
-
     def validate(
         self, obj: RoleBinding | ClusterRoleBinding, old: RoleBinding | ClusterRoleBinding | None
     ) -> Iterable[FieldError]:
@@ -208,9 +201,23 @@ def _subjects(kind: str) -> Any:
     return cell
 
 
+def _complete(obj: Obj) -> None:
+    """Fill in API groups (``SetDefaults_Subject``, ``SetDefaults_RoleBinding``)."""
+    role = part_of(obj, "roleRef")
+    if role and not role.get("apiGroup"):
+        role["apiGroup"] = GROUP
+    subjects = obj.get("subjects")
+    for subject in subjects if isinstance(subjects, list) else ():
+        if isinstance(subject, dict) and subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
+            subject["apiGroup"] = GROUP
+
+
 _SHARED: dict[str, Any] = {"status": False, "behaviour": built_in(MESSAGES, names=path_segment)}
 _BINDING: dict[str, Any] = {
-    **_SHARED,
+    "status": False,
+    "behaviour": built_in(
+        MESSAGES, names=path_segment, complete=_complete, zero={"roleRef": {"apiGroup": "", "kind": "", "name": ""}}
+    ),
     "columns": [
         Column("Role", cell=lambda obj: f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"),
         AGE,

@@ -19,6 +19,7 @@ from extapi import (
 )
 from extapi.api.markers import MergeKey
 from extapi.api.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
+from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import AGE, Int32, StatusCondition, Text, kind_of, port_problems, spelled
@@ -133,28 +134,13 @@ class ServiceStrategy(Strategy):
         """Fill in defaults that depend on other fields, and drop fields that the type does not use."""
         obj.status.load_balancer = obj.status.load_balancer or LoadBalancerStatus()
         spec = obj.spec
-        spec.type = spec.type or "ClusterIP"
         if spec.type == "ExternalName" and old is not None and spec.cluster_ips == old.spec.cluster_ips:
             spec.cluster_ip, spec.cluster_ips = None, []
         if spec.cluster_ip and (not spec.cluster_ips or (old is not None and spec.cluster_ips == old.spec.cluster_ips)):
             spec.cluster_ips = [spec.cluster_ip]
-        spec.session_affinity = spec.session_affinity or "None"
-        if spec.session_affinity == "None":
-            spec.session_affinity_config = None
-        elif spec.session_affinity == "ClientIP" and spec.session_affinity_config is None:
-            spec.session_affinity_config = SessionAffinityConfig(client_ip=ClientIPConfig(timeout_seconds=10800))
-        for port in spec.ports:
-            port.protocol = port.protocol or "TCP"
-            port.target_port = port.target_port or port.port
-        if spec.type != "ExternalName":
-            spec.internal_traffic_policy = spec.internal_traffic_policy or "Cluster"
         exposed = spec.type in _EXPOSED or (spec.type == "ClusterIP" and bool(spec.external_ips))
-        if exposed:
-            spec.external_traffic_policy = spec.external_traffic_policy or "Cluster"
-        elif old is not None and spec.external_traffic_policy == old.spec.external_traffic_policy:
+        if not exposed and old is not None and spec.external_traffic_policy == old.spec.external_traffic_policy:
             spec.external_traffic_policy = None
-        if spec.type == "LoadBalancer" and spec.allocate_load_balancer_node_ports is None:
-            spec.allocate_load_balancer_node_ports = True
 
     def warn(self, obj: Service, old: Service | None) -> Iterable[str]:
         """Warn of fields without effect in a service without an address.
@@ -277,6 +263,30 @@ def _selector(obj: dict[str, Any]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(obj["spec"].get("selector", {}).items())) or "<none>"
 
 
+def _complete(obj: Obj) -> None:
+    """Fill in defaults that depend on other fields (``SetDefaults_Service``)."""
+    spec = obj.setdefault("spec", {})
+    if not isinstance(spec, dict):
+        return
+    kind = spec["type"] = spec.get("type") or "ClusterIP"
+    affinity = spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
+    if affinity == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif affinity == "ClientIP" and not spec.get("sessionAffinityConfig"):
+        spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
+    ports = spec.get("ports")
+    for port in ports if isinstance(ports, list) else ():
+        if isinstance(port, dict):
+            port["protocol"] = port.get("protocol") or "TCP"
+            port["targetPort"] = port.get("targetPort") or port.get("port", 0)
+    if kind in ("ClusterIP", *_EXPOSED):
+        spec["internalTrafficPolicy"] = spec.get("internalTrafficPolicy") or "Cluster"
+    if kind in _EXPOSED or (kind == "ClusterIP" and spec.get("externalIPs")):
+        spec["externalTrafficPolicy"] = spec.get("externalTrafficPolicy") or "Cluster"
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is None:
+        spec["allocateLoadBalancerNodePorts"] = True
+
+
 SERVICE = kind_of(
     Service,
     short_names=["svc"],
@@ -291,5 +301,11 @@ SERVICE = kind_of(
     ],
     strategy=ServiceStrategy(),
     selectable=[".spec.clusterIP", ".spec.type"],
-    behaviour=built_in(MESSAGES, names=dns1123_label, returns_deleted=True),
+    behaviour=built_in(
+        MESSAGES,
+        names=dns1123_label,
+        returns_deleted=True,
+        complete=_complete,
+        zero={"spec": {}, "status": {"loadBalancer": {}}},
+    ),
 )

@@ -46,6 +46,8 @@ class SubresourceModel:
     """The type of requests and responses."""
     structural: Structural | None = None
     """Its schema, where the type is not the kind itself."""
+    connects: Sequence[str] = ()
+    """The HTTP methods that its connecter answers; empty if it has none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,15 @@ from typing import Final
 
 from extapi.api.definition import NAMESPACED
 from extapi.schema.openapi.meta import META, parameter_texts
-from extapi.schema.openapi.model import ResourceModel, TypeModel
+from extapi.schema.openapi.model import ResourceModel, SubresourceModel, TypeModel
 
 MEDIA_TYPES = ("application/json", "application/yaml")
+ANY = ("*/*",)
+"""The media types of what a connecter answers."""
+CONNECT = "connect"
+"""The action of what a connecter answers."""
+STRING = "string"
+"""In place of a schema's name: what a connecter answers is described as a string."""
 GET: Final = ("resourceVersion",)
 WATCHING: Final = frozenset({"allowWatchBookmarks", "watch"})
 """The parameters of lists that are about watches."""
@@ -52,14 +58,15 @@ def _query(names: Iterable[str]) -> list[Parameter]:
     ]
 
 
-def _of_path(path: str, kind: str) -> list[Parameter]:
-    """The parameters in the path, and ``pretty``, which every operation has."""
+def _of_path(path: str, kind: str, *, pretty: bool) -> list[Parameter]:
+    """The parameters in the path, and ``pretty``, which every operation has that answers with an object."""
     namespace = parameter_texts()["namespace"]["description"]
     known = {
+        "path": Parameter("path", "path", "string", "path to the resource"),
         "name": Parameter("name", "path", "string", f"name of the {kind}"),
         "namespace": Parameter("namespace", "path", "string", namespace),
     }
-    return [one for name, one in known.items() if f"{{{name}}}" in path] + _query(["pretty"])
+    return [one for name, one in known.items() if f"{{{name}}}" in path] + _query(["pretty"] * pretty)
 
 
 def _common(each: Sequence[Sequence[Parameter]]) -> list[Parameter]:
@@ -77,7 +84,9 @@ class OpenAPIOperation:
     id: str
     description: str
     response: str
-    """The schema of the response."""
+    """The schema of the response; :data:`STRING` for a string."""
+    produces: Sequence[str] = MEDIA_TYPES
+    """The media types of the response."""
     codes: Sequence[int] = (200,)
     parameters: Sequence[Parameter] = ()
     """Query parameters, but for those that :class:`PathModel` holds for all of its operations."""
@@ -105,7 +114,9 @@ def paths(model: ResourceModel) -> Iterator[PathModel]:
     for path, each in found.items():
         shared = _common([operation.parameters for operation in each])
         own = [replace(one, parameters=sorted(set(one.parameters).difference(shared))) for one in each]
-        yield PathModel(path, sorted([*shared, *_of_path(path, model.kind)]), own)
+        connects = each[0].action == CONNECT
+        kind = each[0].gvk["kind"] if connects else model.kind
+        yield PathModel(path, sorted([*shared, *_of_path(path, kind, pretty=not connects)]), own)
 
 
 def _operations(model: ResourceModel) -> Iterator[OpenAPIOperation]:
@@ -136,6 +147,9 @@ def _operations(model: ResourceModel) -> Iterator[OpenAPIOperation]:
     for sub in model.subresources:
         part = _Operations(model, sub.type)
         where, name = f"{one}/{sub.path}", operation_name(sub.path)
+        if sub.connects:
+            yield from part.connects(where, sub)
+            continue
         if "create" in sub.verbs:
             yield part.write(where, "post", "create", codes=(200, 201, 202), sub=name)
         yield from part.single(where, name, sub.verbs)
@@ -155,9 +169,9 @@ class _Operations:
         self.tag = f"{head[:1].lower()}{head[1:]}_{model.version}"
         self.body_types = model.rules.body_types
 
-    def id(self, verb: str, collection: str = "", sub: str = "") -> str:
+    def id(self, verb: str, detail: str = "", sub: str = "") -> str:
         namespaced = "Namespaced" if self.model.scope is NAMESPACED else ""
-        return f"{verb}{self.group}{collection}{namespaced}{self.model.kind}{sub}"
+        return f"{verb}{self.group}{detail}{namespaced}{self.model.kind}{sub}"
 
     def operation(
         self,
@@ -235,6 +249,23 @@ class _Operations:
             tag=self.tag,
             gvk=self.type.gvk,
         )
+
+    def connects(self, path: str, sub: SubresourceModel) -> Iterator[OpenAPIOperation]:
+        """What a connecter answers, at its path and below it: anything may be sent, and anything may come."""
+        for where, suffix in ((path, ""), (f"{path}/{{path}}", "WithPath")):
+            for method in sub.connects:
+                yield OpenAPIOperation(
+                    path=where,
+                    method=method.lower(),
+                    action=CONNECT,
+                    id=self.id(CONNECT, method.capitalize(), f"{operation_name(sub.path)}{suffix}"),
+                    description=f"connect {method} requests to {sub.path} of {self.model.kind}",
+                    response=STRING,
+                    produces=ANY,
+                    body_types=ANY,
+                    tag=self.tag,
+                    gvk=self.type.gvk,
+                )
 
     def single(self, path: str, sub: str = "", verbs: Sequence[str] | None = None) -> Iterator[OpenAPIOperation]:
         """Read, replace and patch an object or a subresource, as far as ``verbs`` (by default the resource's) allow."""

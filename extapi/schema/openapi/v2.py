@@ -11,7 +11,7 @@ from typing import Any
 from extapi.schema.openapi.kinds import completed, extensions
 from extapi.schema.openapi.meta import meta_schemas as meta_schemas_v3
 from extapi.schema.openapi.model import TypeModel
-from extapi.schema.openapi.operations import MEDIA_TYPES, RESPONSES, OpenAPIOperation, Parameter
+from extapi.schema.openapi.operations import RESPONSES, STRING, OpenAPIOperation, Parameter
 from extapi.schema.structural import MISSING, Structural
 
 _UNSHARED = frozenset({"dryRun", "fieldValidation", "name"})
@@ -59,8 +59,9 @@ def write_operation(operation: OpenAPIOperation) -> dict[str, Any]:
         body: dict[str, Any] = {"name": "body", "in": "body"} | ({"required": True} if operation.body_required else {})
         parameters.append(body | {"schema": reference(operation.body)})
         parameters.sort(key=lambda parameter: str(parameter["name"]))
+    answered = {"type": STRING} if operation.response == STRING else reference(operation.response)
     responses: dict[str, Any] = {
-        str(code): {"description": RESPONSES[code], "schema": reference(operation.response)} for code in operation.codes
+        str(code): {"description": RESPONSES[code], "schema": answered} for code in operation.codes
     }
     out: dict[str, Any] = {
         "description": operation.description,
@@ -68,7 +69,7 @@ def write_operation(operation: OpenAPIOperation) -> dict[str, Any]:
         "tags": [operation.tag],
         "schemes": ["https"],
         "consumes": list(operation.body_types),
-        "produces": [*MEDIA_TYPES],
+        "produces": list(operation.produces),
         "responses": responses | {"401": {"description": RESPONSES[401]}},
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": operation.gvk,

@@ -9,7 +9,7 @@ from typing import Any
 from extapi.schema.openapi.kinds import completed, extensions
 from extapi.schema.openapi.meta import meta_schemas
 from extapi.schema.openapi.model import TypeModel
-from extapi.schema.openapi.operations import MEDIA_TYPES, RESPONSES, OpenAPIOperation, Parameter
+from extapi.schema.openapi.operations import RESPONSES, STRING, OpenAPIOperation, Parameter
 from extapi.schema.structural import Structural
 
 __all__ = ["kind_schema", "meta_schemas", "reference", "write_operation", "write_parameter"]
@@ -19,7 +19,8 @@ _INT_OR_STRING = (Structural(type="integer"), Structural(type="string"))
 
 def write_operation(operation: OpenAPIOperation) -> dict[str, Any]:
     """An operation without its path and method."""
-    content = {media: {"schema": reference(operation.response)} for media in MEDIA_TYPES}
+    answered = {"type": STRING} if operation.response == STRING else reference(operation.response)
+    content = {media: {"schema": answered} for media in operation.produces}
     responses: dict[str, Any] = {
         str(code): {"description": RESPONSES[code], "content": content} for code in operation.codes
     }

@@ -13,6 +13,7 @@ from extapi import (
     Api,
     ApiError,
     Column,
+    ConnectRequest,
     Group,
     Kind,
     Minimum,
@@ -22,6 +23,8 @@ from extapi import (
     Struct,
     Subresource,
     Version,
+    WebSocket,
+    WebSocketResponse,
 )
 from extapi.pizza import api as pizza
 from tests.kubernetes.apis import gadgets
@@ -225,6 +228,17 @@ class Quote(Object):
     status: QuoteStatus = QuoteStatus()
 
 
+async def echo(request: ConnectRequest) -> WebSocketResponse:
+    """Gives back what it is sent."""
+    del request
+
+    async def session(socket: WebSocket) -> None:
+        async for message in socket:
+            await socket.send(message)
+
+    return WebSocketResponse(session)
+
+
 class Quotes:
     """Answers every verb that a kind without a store can have."""
 
@@ -340,7 +354,14 @@ api = Api(
         GROUP,
         everything,
         Kind("Openness", plural="opens", scope=CLUSTER, storage="v1", status=False, versions={"v1": Version(OPEN)}),
-        Kind("Quote", storage="v1", status=False, versions={"v1": Version(Quote)}, rest=Quotes()),
+        Kind(
+            "Quote",
+            storage="v1",
+            status=False,
+            versions={"v1": Version(Quote)},
+            rest=Quotes(),
+            subresources={"exec": Subresource(connects=echo)},
+        ),
         Kind(
             "Hubbed",
             plural="hubs",

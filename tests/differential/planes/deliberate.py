@@ -9,7 +9,6 @@ from typing import Any
 from tests.differential.deliberate import (
     CAUSES,
     GO,
-    MANAGED,
     MESSAGE,
     REFUSAL,
     REVISION,
@@ -49,14 +48,47 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         EMPTY, ("Service: update a status",), ("content.metadata.resourceVersion", "content.status", "content.items")
     ),
+    Deliberate(EMPTY, ("Apply Role: *", "Apply ClusterRole: *"), ("content.rules",), code=200),
+    Deliberate(EMPTY, ("Apply RoleBinding: *", "Apply ClusterRoleBinding: *"), ("content.subjects",), code=200),
+    Deliberate(EMPTY, ("Apply RoleBinding: is updated", "Apply ClusterRoleBinding: is updated"), ("",), code=409),
     Deliberate(EMPTY, ("Event: *", "Event, own: *"), _everywhere("eventTime", "firstTimestamp", "lastTimestamp")),
     Deliberate(EMPTY, ("Namespace: *",), _everywhere("status.conditions.lastTransitionTime")),
+    Deliberate(
+        EMPTY, ("Namespace: a condition", "Namespace: strategic conditions"), _everywhere("metadata.managedFields")
+    ),
     Deliberate(
         EMPTY,
         ("ServiceAccount, own: *", "Token: *"),
         _everywhere("imagePullSecrets.name", "secrets", "spec.boundObjectRef"),
     ),
     Deliberate(EMPTY, ("APIService: bodies",), ("content.status",)),
+    Deliberate(
+        EMPTY,
+        (
+            "Namespace: create with a spec",
+            "ConfigMap, own: bodies",
+            "ServiceAccount, own: bodies",
+            "RoleBinding: *",
+            "ClusterRoleBinding: *",
+            "Apply RoleBinding: is updated",
+            "Apply ClusterRoleBinding: is updated",
+        ),
+        _everywhere("metadata.managedFields"),
+    ),
+    Deliberate(
+        "reviews and tokens are not stored, so nobody manages their fields",
+        ("Review: *", "ServiceAccount, own: *", "Token: *", "Somebody: *"),
+        ("content.metadata",),
+        code=201,
+    ),
+    Deliberate(
+        "reviews and tokens are not stored, so nobody manages their fields", ("Review: named",), CAUSES, code=422
+    ),
+    Deliberate(
+        "what the server makes itself is managed by extapi, and not by kube-apiserver",
+        ("RBAC: *", "APIService: a life", "APIService: the control plane's own"),
+        _everywhere("metadata.managedFields"),
+    ),
     Deliberate(
         "the status is written by those who probe, at times of their own",
         ("APIService: a life",),
@@ -69,7 +101,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(
         "services get no addresses, and hold none",
-        ("Service, own: *",),
+        ("Service, own: *", "Apply, own: ports*", "Apply, own: selector of two"),
         _everywhere(
             "spec.clusterIP", "spec.clusterIPs", "spec.ipFamilies", "spec.ipFamilyPolicy", "spec.ports.nodePort"
         ),
@@ -91,7 +123,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate("times may have any precision", ("Lease, own: bodies",), ("",)),
     Deliberate("in protobuf uids and times differ", ("Protobuf: asked for or JSON",), ("content",), code=200),
     Deliberate("names are quoted as they are, not in Go's syntax", ("Path: bad names",), MESSAGE, code=404),
-    Deliberate("there is no server-side apply", ("Apply: *",), REFUSAL, code=415),
     Deliberate(UNROUTED, ("Path: of nobody",), REFUSAL, code=404),
     Deliberate(GO, ("Path: namespaces by page",), MESSAGE, code=406),
     Deliberate(
@@ -99,7 +130,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("Somebody: impersonates", "Token: is impersonated beside"),
         (*MESSAGE, "content.details"),
     ),
-    Deliberate(MANAGED, ("Review: named",), CAUSES, code=422),
     Deliberate("certificates in secrets are not read", ("Secret, own: bodies",), ("warnings",)),
     Deliberate(GO, ("Secret, own: bad bodies",), CAUSES, code=422),
     Deliberate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from unittest.mock import AsyncMock
 
@@ -219,6 +219,49 @@ def test_mistakes_in_rest_storage_are_named(rest: Any, problem: str) -> None:
     assert problems(lambda: kind(subresources={"ask": Subresource(rest=rest)})) == [
         f"kind Probe: subresource ask: rest{problem}"
     ]
+
+
+class Connects:
+    async def __call__(self, request: Any) -> None: ...
+
+
+class ConnectsPlainly:
+    def __call__(self, request: Any) -> None: ...
+
+
+async def connects(request: Any) -> None: ...
+
+
+def plain(request: Any) -> None: ...
+
+
+async def many(request: Any, more: Any) -> None: ...
+
+
+async def generator(request: Any) -> AsyncIterator[str]:
+    yield "no"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (Connects, " is the class Connects; write Connects(...)"),
+        ("log", " must be a function, not 'log'"),
+        (plain, " is not a coroutine; write async def plain(request)"),
+        (ConnectsPlainly(), " is not a coroutine; write async def __call__(request)"),
+        (many, " takes the wrong arguments; write async def many(request)"),
+        (generator, " contains yield and cannot be awaited; write async def generator(request) with return"),
+    ],
+)
+def test_mistakes_in_a_connecter_are_named(given: Any, problem: str) -> None:
+    assert problems(lambda: kind(subresources={"log": Subresource(connects=given)})) == [
+        f"kind Probe: subresource log: connects{problem}"
+    ]
+
+
+@pytest.mark.parametrize("given", [connects, Connects(), Connects().__call__, functools.partial(many, more=1)])
+def test_a_connecter_is_any_coroutine_function_of_one_argument(given: Any) -> None:
+    kind(subresources={"log": Subresource(connects=given)})
 
 
 def test_a_part_needs_a_stored_object() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from extapi.api.column import Column
+from extapi.api.connect import ConnectRequest, StreamingResponse
 from extapi.api.definition import CLUSTER, Api, Group, Kind, Subresource, Version
 from extapi.api.markers import ListMap, Marker, Minimum
 from extapi.api.protocols import RESTRequest
@@ -178,6 +179,11 @@ class Answers:
         return obj
 
 
+async def connecter(request: ConnectRequest) -> StreamingResponse:
+    del request
+    return StreamingResponse()
+
+
 @pytest.mark.parametrize(
     ("subresources", "problem"),
     [
@@ -186,16 +192,28 @@ class Answers:
             {"status": Subresource(field="state")},
             "subresource status occurs twice; a kind that declares its own needs status=False",
         ),
-        ({"seal": Subresource()}, "subresource seal needs either field or rest"),
+        ({"seal": Subresource()}, "subresource seal needs either field, rest or connects"),
         (
             {"seal": Subresource(field="metadata")},
             "subresource seal cannot be for metadata, which belongs to the server",
         ),
         (
             {"seal": Subresource(field="seal", rest=Answers())},
-            "subresource seal needs either field or rest",
+            "subresource seal needs either field, rest or connects",
         ),
         ({"seal": Subresource(rest=Answers(), kind="Seal")}, "subresource seal needs the type of Seal"),
+        (
+            {"seal": Subresource(field="seal", connects=connecter)},
+            "subresource seal needs either field, rest or connects",
+        ),
+        (
+            {"seal": Subresource(connects=connecter, methods=["GET", "TRACE"])},
+            "subresource seal: methods must be some of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+        ),
+        (
+            {"seal": Subresource(connects=connecter, methods=[])},
+            "subresource seal: methods must be some of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+        ),
     ],
 )
 def test_mistakes_in_subresources_are_named(subresources: dict[str, Subresource], problem: str) -> None:
@@ -205,8 +223,14 @@ def test_mistakes_in_subresources_are_named(subresources: dict[str, Subresource]
 
 
 def test_subresources_without_mistakes_are_taken() -> None:
-    made = kind(subresources={"seal": Subresource(field="seal"), "ask": Subresource(rest=Answers())})
-    assert list(made.subresources) == ["seal", "ask"]
+    made = kind(
+        subresources={
+            "seal": Subresource(field="seal"),
+            "ask": Subresource(rest=Answers()),
+            "log": Subresource(connects=connecter),
+        }
+    )
+    assert list(made.subresources) == ["seal", "ask", "log"]
 
 
 @pytest.mark.parametrize("path", ["spec.color", ".spec..color", ".spec.colors[0]", ".metadata.name", ""])

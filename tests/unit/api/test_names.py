@@ -184,3 +184,9 @@ _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 def test_names_are_what_the_published_expressions_say(check: Callable[[str], bool], published: str, text: str) -> None:
     """The expressions are those in the texts, from ``apimachinery/pkg/api/validate/content``."""
     assert check(text) == (re.fullmatch(published, text) is not None)
+
+
+@pytest.mark.parametrize("rule", [label_value, dns1123_label, dns1035_label, qualified_name])
+def test_labels_have_up_to_63_bytes(rule: Callable[[str], list[str]]) -> None:
+    assert rule("a" * 63) == []
+    assert any("must be no more than 63" in problem for problem in rule("a" * 64))

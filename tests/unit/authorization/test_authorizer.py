@@ -73,6 +73,8 @@ def test_errors_without_an_allow() -> None:
         _decided(*two)
     with pytest.raises(AuthorizationError, match=r"^a$"):
         _decided(*two[:2])
+    with pytest.raises(AuthorizationError, match=r"^a$"):
+        _decided(Decision(Verdict.NO_OPINION, "no rule"), AuthorizationError("a"))
 
 
 def test_a_path_has_no_attributes_of_a_resource() -> None:

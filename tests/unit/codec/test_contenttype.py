@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from extapi.codec.contenttype import patch_type, request_format
+from extapi.codec.contenttype import APPLY, patch_type, request_format
 from extapi.errors import UnsupportedMediaType
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -77,9 +77,10 @@ def test_other_patches_are_refused_with_the_reason_that_clients_fall_back_on(con
     assert (status["code"], status["reason"]) == (415, "UnsupportedMediaType")
 
 
-def test_apply_says_that_it_is_not_there_yet() -> None:
-    with pytest.raises(UnsupportedMediaType, match="server-side apply is not supported yet") as raised:
-        patch_type("application/apply-patch+yaml")
+def test_apply_is_taken_where_fields_are_managed() -> None:
+    assert patch_type(APPLY, (APPLY,)) == APPLY
+    with pytest.raises(UnsupportedMediaType) as raised:
+        patch_type(APPLY)
     assert raised.value.status()["reason"] == "UnsupportedMediaType"
 
 

@@ -203,6 +203,22 @@ def test_a_policy_changes_the_finalizers_with_the_first_delete_only(server: InMe
     assert server.request("DELETE", f"{ROOMS}/r", {"propagationPolicy": "Background"}).json() == left
 
 
+@pytest.mark.parametrize("policy", ["Foreground", "Orphan", ""])
+def test_a_kind_that_owns_nothing_waits_for_no_dependents(policy: str) -> None:
+    """``DefaultGarbageCollectionPolicy`` of events is ``Unsupported``: neither the policy nor a finalizer counts."""
+    kind = Kind(
+        "Box", plural="boxes", versions={"v1": Version(Room)}, storage="v1", behaviour=built_in(propagates=False)
+    )
+    with serve(Api(Group(GROUP, kind))) as server:
+        body = {"apiVersion": f"{GROUP}/v1", "kind": "Box", "metadata": {"name": "b", "finalizers": ["orphan"]}}
+        path = f"/apis/{GROUP}/v1/namespaces/default/boxes"
+        made = server.request("POST", path, body=body)
+        assert made.status == 201, made.body
+        options = {"propagationPolicy": policy} if policy else {}
+        assert server.request("DELETE", f"{path}/b", body=options).json()["status"] == "Success"
+        assert server.request("GET", f"{path}/b").status == 404
+
+
 def test_a_second_delete_checks_its_preconditions(server: InMemoryServer) -> None:
     a_room(server)
     server.request("DELETE", f"{ROOMS}/r")

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from wsproto.frame_protocol import FrameProtocol, Opcode
+
 from extapi.codec.protobufmeta import META
 from extapi.controlplane.builtin.protobuf import Messages, unwrap
 from extapi.controlplane.builtin.wireformat import Budget, fields
 from extapi.errors import Expired
 from extapi.registry.transforms import MetadataTransform
-from extapi.registry.watching import ProtobufEncoder, ProtobufMetadataEncoder
+from extapi.registry.watching import ProtobufEncoder, ProtobufMetadataEncoder, WebSocketEncoder
 from extapi.watch.cachedobject import CachedObject, CacheSource
+from extapi.watch.encoding import ObjectEncoder
 from extapi.watch.events import ADDED
 from tests.unit.watch.store import LAYOUT, Pizzas, pizza
 
@@ -63,3 +66,26 @@ def test_an_error() -> None:
         ((kind, api_version, of, status),) = events(encoder.error(Expired("too old")))
         assert (kind, api_version, of) == ("ERROR", "v1", "Status")
         assert (status["code"], status["reason"], status["message"]) == (410, "Expired", "too old")
+
+
+def test_over_a_websocket_each_event_is_a_binary_message_without_its_length() -> None:
+    encoder = WebSocketEncoder(METADATA, protobuf=True)
+    assert (encoder.representation, encoder.distinct_first) == ("v1", False)
+    error = Expired("too old")
+    for mine, theirs in (
+        (encoder.event(ADDED, entry(5), 5), METADATA.event(ADDED, entry(5), 5)),
+        (encoder.bookmark(6, initial_end=False), METADATA.bookmark(6, initial_end=False)),
+        (encoder.error(error), METADATA.error(error)),
+    ):
+        client = FrameProtocol(client=True, extensions=[])
+        client.receive_bytes(mine)
+        ((opcode, payload, *_),) = client.received_frames()
+        assert (opcode, payload) == (Opcode.BINARY, theirs[4:])
+
+
+def test_over_a_websocket_json_is_text() -> None:
+    plain = ObjectEncoder("v1", "food.example/v1", "Pizza")
+    client = FrameProtocol(client=True, extensions=[])
+    client.receive_bytes(WebSocketEncoder(plain, protobuf=False).event(ADDED, entry(5), 5))
+    ((opcode, payload, *_),) = client.received_frames()
+    assert (opcode, payload) == (Opcode.TEXT, plain.event(ADDED, entry(5), 5).decode())

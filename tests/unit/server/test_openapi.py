@@ -112,6 +112,7 @@ def test_the_documents_of_the_core_group(cluster_served: InMemoryServer) -> None
     assert set(core["paths"]["/api/v1/namespaces/{name}/finalize"]) == {"parameters", "put"}
     patch = core["paths"]["/api/v1/namespaces/{name}"]["patch"]
     assert list(patch["requestBody"]["content"]) == [
+        "application/apply-patch+yaml",
         "application/json-patch+json",
         "application/merge-patch+json",
         "application/strategic-merge-patch+json",

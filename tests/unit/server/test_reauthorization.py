@@ -141,6 +141,7 @@ class Place:
             settings=self.settings,
             authorizer=UnionAuthorizer([AlwaysAllowGroups(), reviewer]),
             reauthorization=self.reauthorization,
+            long_running=lambda info: info.subresource == "exec",
             shutdown=Shutdown(),
             compression=Compression(),
             reads=1,

@@ -33,6 +33,16 @@ def test_it_answers_201_with_the_object_as_stored(shop_served: Shop) -> None:
             "namespace": "default",
             "generation": 1,
             "creationTimestamp": "2023-11-14T22:13:20Z",
+            "managedFields": [
+                {
+                    "manager": "unknown",
+                    "operation": "Update",
+                    "apiVersion": f"{GROUP}/v1",
+                    "time": "2023-11-14T22:13:20Z",
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:spec": {".": {}, "f:size": {}, "f:color": {}}},
+                }
+            ],
         },
         "spec": {"size": 3, "color": "red"},
     }
@@ -51,13 +61,23 @@ def test_system_metadata_of_the_client_is_dropped(shop_served: Shop) -> None:
         deletionGracePeriodSeconds=5,
         selfLink="/x",
         generation=9,
-        managedFields=[{"manager": "me"}],
+        managedFields=[
+            {
+                "manager": "me",
+                "operation": "Apply",
+                "apiVersion": f"{GROUP}/v1",
+                "fieldsType": "FieldsV1",
+                "fieldsV1": {"f:spec": {"f:size": {}}},
+            }
+        ],
     )
     metadata = shop_served.request("POST", WIDGETS, body=sent).json()["metadata"]
     assert metadata["uid"] != "mine"
     assert metadata["creationTimestamp"] == "2023-11-14T22:13:20Z"
     assert metadata["generation"] == 1
-    assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"} & set(metadata)
+    assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & set(metadata)
+    (entry,) = metadata["managedFields"]
+    assert (entry["manager"], set(entry["fieldsV1"])) == ("unknown", {"f:spec"})
 
 
 def test_status_is_dropped_where_it_has_an_endpoint_of_its_own(shop_served: Shop) -> None:

@@ -23,6 +23,9 @@ def test_put_changes_status_only(shop_served: Shop) -> None:
     assert changed.pop("status") == {"ready": True}
     revision = changed["metadata"].pop("resourceVersion")
     assert int(revision) > int(created["metadata"].pop("resourceVersion"))
+    main, status = changed["metadata"].pop("managedFields")
+    assert [main] == created["metadata"].pop("managedFields")
+    assert (status["subresource"], status["fieldsV1"]) == ("status", {"f:status": {".": {}, "f:ready": {}}})
     assert changed == created
     assert shop_served.get()["status"] == {"ready": True}
 

@@ -17,7 +17,7 @@ import pytest
 from tests.unit.wardle.nursery import Nursery, warnings
 
 CASES = json.loads((Path(__file__).parent / "recorded.json").read_text(encoding="utf-8"))
-VARIES = {"uid", "creationTimestamp", "resourceVersion", "generation"}
+VARIES = {"uid", "creationTimestamp", "resourceVersion", "generation", "managedFields"}
 
 
 def trimmed(obj: dict[str, Any]) -> dict[str, Any]:

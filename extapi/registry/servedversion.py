@@ -1,0 +1,54 @@
+"""One version of a compiled kind: its schema, its columns, and what else it has of its own."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from extapi.api.definition import Kind
+from extapi.api.versions import by_priority, group_version, version_priority
+from extapi.codec.tables import Columns
+from extapi.registry.scalepaths import ScalePaths
+from extapi.registry.selectable import Selectable
+from extapi.schema.default import Fill, null_keeping_defaulter
+from extapi.schema.schema import Schema
+from extapi.schema.structural import Structural
+
+
+class ServedVersion:
+    """One version of a kind, with its schema, which has been checked, and its columns."""
+
+    def __init__(self, kind: Kind, group: str, name: str, structural: Structural) -> None:
+        self.name = name
+        self.representation = name
+        """The name of this version's representation in the cache."""
+        self.api_version = group_version(group, name)
+        self.structural = structural
+        self.schema = Schema(structural)
+        self.selectable = Selectable(kind, name)
+        self.columns = Columns(kind.columns_of(name))
+        self.status = kind.status_of(name)
+        """Whether there is a status subresource, so that other writes leave status alone."""
+        scale = kind.scale_of(name)
+        self.scale = None if scale is None else ScalePaths(scale)
+        self.warning = _deprecation(kind, group, name)
+
+    @cached_property
+    def default_applied(self) -> Fill:
+        """Fills in defaults of an object that was applied, in place."""
+        return null_keeping_defaulter(self.structural)
+
+
+def _deprecation(kind: Kind, group: str, name: str) -> str:
+    """The warning of a deprecated version, or the empty string (behaviour J43)."""
+    deprecated = kind.versions[name].deprecated
+    if not deprecated:
+        return ""
+    if isinstance(deprecated, str):
+        return deprecated
+    better = [
+        other
+        for other in by_priority(kind.served_versions())
+        if not kind.versions[other].deprecated and version_priority(other) < version_priority(name)
+    ]
+    text = f"{group_version(group, name)} {kind.name} is deprecated"
+    return f"{text}; use {group_version(group, better[0])} {kind.name}" if better else text

@@ -95,10 +95,13 @@ async def updated(
     """
     version = new["apiVersion"]
     left, found = await _shifted(types, live, new, _reconciled(types, sets), manager, force=True)
-    changed = found.modified | found.added
-    written = types.set_by(changed, version) - never
+    changed = found.modified | found.added  # without what this endpoint cannot set
+    written = changed - never
     own = left.pop(manager, None)
-    fields = written if own is None else ((own.fields - found.removed) - (changed - written)) | written
+    fields = written
+    if own is not None:
+        kept = own.fields - found.removed
+        fields = (kept if written is changed else kept - (changed - written)) | written
     if fields:
         left[manager] = VersionedSet(fields, version) if own is None else own.having(fields)
     return left, written

@@ -12,7 +12,7 @@ from typing import Any
 from extapi.api.jsonvalue import json_equal
 from extapi.fielderrors import MOST_ERRORS, MOST_TEXT
 from extapi.managedfields.atom import UNTYPED, Atom, ListType, MapType
-from extapi.managedfields.fieldset import SELF, FieldSet, field_element, shown, shown_element
+from extapi.managedfields.fieldset import EMPTY, SELF, FieldSet, field_element, shown, shown_element
 from extapi.managedfields.items import ABSENT, NOWHERE, TypedError, element_of, grouped, indexed, item_element
 
 __all__ = ["Comparison", "TypedError", "check", "compare", "fields_of", "whole"]
@@ -24,9 +24,42 @@ class Comparison:
     __slots__ = ("added", "modified", "removed")
 
     def __init__(self) -> None:
-        self.added = FieldSet()
-        self.modified = FieldSet()
-        self.removed = FieldSet()
+        self.added = EMPTY
+        self.modified = EMPTY
+        self.removed = EMPTY
+
+    def add(self, element: str, value: Any, atom: Atom) -> None:
+        """``value`` is there after the change, and was not before."""
+        if self.added is EMPTY:
+            self.added = FieldSet()
+        _add_whole(element, value, atom, self.added)
+
+    def remove(self, element: str, value: Any, atom: Atom) -> None:
+        """``value`` was there before the change, and is not after it."""
+        if self.removed is EMPTY:
+            self.removed = FieldSet()
+        _add_whole(element, value, atom, self.removed)
+
+    def modify(self, element: str) -> None:
+        """What is there has changed as a whole."""
+        if self.modified is EMPTY:
+            self.modified = FieldSet()
+        self.modified.members.add(element)
+
+    def nest(self, element: str, below: Comparison) -> None:
+        """Add the differences below an element. Most writes differ in one place: empty sets are not made on the way there."""
+        if below.added:
+            if self.added is EMPTY:
+                self.added = FieldSet()
+            self.added.children[element] = below.added
+        if below.modified:
+            if self.modified is EMPTY:
+                self.modified = FieldSet()
+            self.modified.children[element] = below.modified
+        if below.removed:
+            if self.removed is EMPTY:
+                self.removed = FieldSet()
+            self.removed.children[element] = below.removed
 
     def __bool__(self) -> bool:
         return bool(self.added or self.modified or self.removed)
@@ -269,20 +302,17 @@ def _compare_maps(old: dict[str, Any], new: dict[str, Any], type_: MapType, foun
 def _compare_members(element: str, old: Any, new: Any, atom: Atom, found: Comparison) -> None:
     """Compare what two maps or lists have at ``element``; one of them may have nothing there."""
     if old is ABSENT:
-        _add_whole(element, new, atom, found.added)
+        found.add(element, new, atom)
     elif new is ABSENT:
-        _add_whole(element, old, atom, found.removed)
+        found.remove(element, old, atom)
+    elif old.__class__ is str and new.__class__ is str and atom.scalar:
+        if old != new:
+            found.modify(element)
     else:
         below = Comparison()
         if _compare(old, new, atom, below):
-            found.modified.members.add(element)
-        for ours, theirs in (
-            (found.added, below.added),
-            (found.modified, below.modified),
-            (found.removed, below.removed),
-        ):
-            if theirs:
-                ours.children[element] = theirs
+            found.modify(element)
+        found.nest(element, below)
 
 
 def _add_whole(element: str, value: Any, atom: Atom, found: FieldSet) -> None:
@@ -320,12 +350,12 @@ def _compare_lists(old: list[Any], new: list[Any], type_: ListType, found: Compa
             )
         elif len(earlier) > 1 and len(later) > 1:
             if not json_equal(earlier, later):
-                found.modified.members.add(element)
+                found.modify(element)
         elif len(earlier) > 1:
             if later:
-                _add_whole(element, later[0], type_.element, found.added)
-            found.removed.members.add(element)
+                found.add(element, later[0], type_.element)
+            found.remove(element, None, NOWHERE)
         else:
             if earlier:
-                _add_whole(element, earlier[0], type_.element, found.removed)
-            found.added.members.add(element)
+                found.remove(element, earlier[0], type_.element)
+            found.add(element, None, NOWHERE)

@@ -18,7 +18,7 @@ from extapi.api.connect import (
     WebSocket,
     WebSocketResponse,
 )
-from extapi.api.definition import CLUSTER, NAMESPACED, Api, Group, Kind, Subresource, Version
+from extapi.api.definition import CLUSTER, NAMESPACED, Api, Group, Kind, Version
 from extapi.api.feed import RELIST, Deleted, ObjectEvent
 from extapi.api.fieldtypes import (
     Duration,
@@ -65,6 +65,7 @@ from extapi.api.protocols import Creater, Deleter, Feed, Getter, Lister, RESTReq
 from extapi.api.quantity import Quantity
 from extapi.api.scale import Scale
 from extapi.api.strategy import Strategy
+from extapi.api.subresource import Subresource
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.api.user import User
 from extapi.client.dynamic import DynamicClient

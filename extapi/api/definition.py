@@ -13,13 +13,11 @@ from enum import Enum
 from typing import Any, Literal
 
 from extapi.api.arguments import (
-    connecter,
     controllers as controller_problems,
     each,
     feed,
     function,
     instance,
-    no_feed,
     plugins,
     rest_storage,
     sequence,
@@ -30,12 +28,12 @@ from extapi.api.arguments import (
 )
 from extapi.api.behaviour import CUSTOM_RESOURCE, Behaviour
 from extapi.api.column import AGE, Column
-from extapi.api.connect import METHODS, Connecter
 from extapi.api.declaration import refuse
 from extapi.api.policyrule import PolicyRule
 from extapi.api.protocols import Plugin, RESTStorage, Runner
 from extapi.api.scale import Scale, path_problems
 from extapi.api.strategy import Strategy
+from extapi.api.subresource import Subresource, subresource_problems, subresource_type_problems
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
 
@@ -81,31 +79,6 @@ class Version:
     """Overrides :attr:`Kind.status`. In a version without the subresource, writes of the object change status too."""
     scale: Scale | Literal[False] | None = None
     """Overrides :attr:`Kind.scale`; False: this version has none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subresource:
-    """A path below each object of a kind, besides ``status``. Give one of ``field``, ``rest`` and ``connects``."""
-
-    field: str = ""
-    """A write through the path changes this field of the stored object and nothing else, as ``status`` does with
-    status."""
-    rest: RESTStorage | None = None
-    """An object that serves the subresource, with one method per verb, as in :attr:`Kind.rest`."""
-    connects: Connecter | None = None
-    """A coroutine that answers the subresource and all paths below it, and may take the connection over."""
-    methods: Sequence[str] = ("GET", "POST")
-    """The HTTP methods that ``connects`` answers."""
-    group: str = ""
-    """The API group of requests and responses, if they are not of the kind itself: ``authentication.k8s.io``."""
-    version: str = ""
-    """Their version: ``v1``."""
-    kind: str = ""
-    """Their kind: ``TokenRequest``."""
-    type: type[Object] | Mapping[str, Any] | None = None
-    """Their type."""
-    without: frozenset[str] = frozenset()
-    """Verbs to leave out, such as get of namespaces/finalize."""
 
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -206,8 +179,7 @@ class Kind:
             if version.scale is not None and version.scale is not False:
                 yield from instance(version.scale, Scale, f"{where}: scale")
         for name, subresource in self.subresources.items():
-            yield from each(subresource.methods, str, f"kind {self.name}: subresource {name}: methods")
-            yield from type_or_schema(subresource.type or {}, Object, f"kind {self.name}: subresource {name}: the type")
+            yield from subresource_type_problems(subresource, f"kind {self.name}: subresource {name}")
 
     def _problems(self) -> Iterable[str]:
         where = f"kind {self.name}"
@@ -261,12 +233,7 @@ class Kind:
     def _subresource_problems(self) -> Iterable[str]:
         where = f"kind {self.name}"
         for name, subresource in self.subresources.items():
-            if subresource.rest is not None:
-                yield from rest_storage(subresource.rest, f"{where}: subresource {name}: rest")
-                yield from no_feed(subresource.rest, f"{where}: subresource {name}: rest")
-            elif subresource.connects is not None:
-                yield from connecter(subresource.connects, f"{where}: subresource {name}: connects")
-            elif self.rest is not None:
+            if self.rest is not None and subresource.rest is None and subresource.connects is None:
                 yield f"{where}: subresource {name} is a part of a stored object, and a kind with rest has none; write rest="
             if not _LABEL.fullmatch(name):
                 yield f"{where}: subresource {name!r} is not a lower-case DNS label"
@@ -274,15 +241,7 @@ class Kind:
                 yield f"{where}: subresource status occurs twice; a kind that declares its own needs status=False"
             if name == "scale" and any(map(self.scale_of, self.versions)):
                 yield f"{where}: subresource scale occurs twice; declare either scale= or your own"
-            given = (bool(subresource.field), subresource.rest is not None, subresource.connects is not None)
-            if sum(given) != 1:
-                yield f"{where}: subresource {name} needs either field, rest or connects"
-            if not subresource.methods or not set(METHODS).issuperset(subresource.methods):
-                yield f"{where}: subresource {name}: methods must be some of {', '.join(METHODS)}"
-            if subresource.field in {"apiVersion", "kind", "metadata"}:
-                yield f"{where}: subresource {name} cannot be for {subresource.field}, which belongs to the server"
-            if subresource.kind and subresource.type is None:
-                yield f"{where}: subresource {name} needs the type of {subresource.kind}"
+            yield from subresource_problems(subresource, f"{where}: subresource {name}")
 
     def columns_of(self, version: str) -> Sequence[Column]:
         """The columns of a version: its own, else the kind's, else the age, as for custom resources (behaviour J44)."""

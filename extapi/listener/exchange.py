@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from extapi.errors import BadRequest, Timeout
 from extapi.http.request import NoBody, Peer, Request
-from extapi.http.response import PIECE, Response, Streaming, Upgraded, http_error
+from extapi.http.response import Response, Streaming, Upgraded, http_error
 from extapi.listener.body import RequestBody
 from extapi.listener.parsing import Head
 from extapi.listener.request import BadTarget, audit_id, make_request
@@ -29,6 +29,8 @@ from extapi.listener.writing import (
     LAST_CHUNK,
     PANIC,
     TIMED_OUT,
+    framed,
+    in_pieces,
     json_response,
     timed_out,
 )
@@ -279,7 +281,7 @@ class Exchange:
             if callable(body):
                 self._stream(body)
             else:
-                self._pieces = _pieces(body) if isinstance(body, bytes) else iter(body)
+                self._pieces = in_pieces(body) if isinstance(body, bytes) else iter(body)
                 self._pump()
 
     def _pump(self) -> None:
@@ -294,7 +296,7 @@ class Exchange:
                 self._sent += len(piece)
                 if self._left is not None and self._sent > self._left:
                     break
-                stream.write(_framed(piece) if self._chunked else piece, more=True)
+                stream.write(framed(piece) if self._chunked else piece, more=True)
                 if stream.pending > HIGH:
                     stream.flush()
                 if stream.ending:
@@ -382,17 +384,6 @@ async def _awaited(work: Awaitable[Any]) -> Any:
 def _caught() -> Failure:
     """The exception being handled."""
     return Failure()  # type: ignore[no-untyped-call]  # Twisted's Failure is not annotated
-
-
-def _framed(piece: bytes | memoryview) -> bytes:
-    """A piece as a chunk (RFC 9112, section 7.1)."""
-    return b"".join((b"%x\r\n" % len(piece), piece, b"\r\n"))
-
-
-def _pieces(body: bytes) -> Iterator[memoryview]:
-    view = memoryview(body)
-    for at in range(0, len(body), PIECE):
-        yield view[at : at + PIECE]
 
 
 def _close(body: bytes | Iterable[bytes | memoryview] | Streaming | None) -> None:

@@ -1,4 +1,4 @@
-"""The bytes of a response's head, and responses that the listener makes by itself.
+"""The bytes of a response's head, the framing of its body, and responses that the listener makes by itself.
 
 Knows HTTP and the headers that kube-apiserver adds to every response; nothing of connections.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from http import HTTPStatus
 
-from extapi.http.response import Response
+from extapi.http.response import PIECE, Response
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -86,6 +86,18 @@ class HeadWriter:
                 self._cache.clear()
             self._cache[key] = line, headers
         return line, headers
+
+
+def framed(piece: bytes | memoryview) -> bytes:
+    """A piece of a body as a chunk (RFC 9112, section 7.1). It must not be empty: that would end the body."""
+    return b"".join((b"%x\r\n" % len(piece), piece, b"\r\n"))
+
+
+def in_pieces(body: bytes) -> Iterator[memoryview]:
+    """A body in pieces of at most ``PIECE`` bytes, none of them copied."""
+    view = memoryview(body)
+    for at in range(0, len(body), PIECE):
+        yield view[at : at + PIECE]
 
 
 def json_response(status: int, content: object, *, close: bool = False) -> Response:

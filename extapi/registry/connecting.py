@@ -14,8 +14,8 @@ import msgspec
 
 from extapi.admission.base import Operation, Review
 from extapi.api.connect import Connecter
-from extapi.api.definition import Subresource
 from extapi.api.protocols import RESTRequest
+from extapi.api.subresource import Subresource
 from extapi.api.types import Obj
 from extapi.api.user import ANONYMOUS, User
 from extapi.codec.tables import Columns

@@ -14,8 +14,9 @@ from random import Random
 from typing import Any, Self, TypeVar
 
 from extapi.admission.base import Operation, Review
-from extapi.api.definition import Kind, Subresource, Version
+from extapi.api.definition import Kind, Version
 from extapi.api.protocols import RESTRequest
+from extapi.api.subresource import Subresource
 from extapi.api.types import Obj
 from extapi.api.user import ANONYMOUS, User
 from extapi.clock import Clock

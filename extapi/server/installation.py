@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from extapi.api.definition import Subresource
+from extapi.api.subresource import Subresource
 from extapi.registry.base import Resource
 from extapi.registry.connecting import ConnectResource
 from extapi.registry.fed import FedResource

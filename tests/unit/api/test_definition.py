@@ -6,9 +6,10 @@ import pytest
 
 from extapi.api.column import Column
 from extapi.api.connect import ConnectRequest, StreamingResponse
-from extapi.api.definition import CLUSTER, Api, Group, Kind, Subresource, Version
+from extapi.api.definition import CLUSTER, Api, Group, Kind, Version
 from extapi.api.markers import ListMap, Marker, Minimum
 from extapi.api.protocols import RESTRequest
+from extapi.api.subresource import Subresource
 from extapi.api.types import Object
 from extapi.api.versions import by_priority
 from extapi.schema.openapi.meta import META, meta_schemas

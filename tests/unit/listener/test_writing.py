@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from extapi.http.response import Response
-from extapi.listener.writing import HEADS, LONGEST, HeadWriter
+from extapi.http.response import PIECE, Response
+from extapi.listener.writing import HEADS, LONGEST, HeadWriter, framed, in_pieces
 
 
 def lines(
@@ -105,3 +105,16 @@ def test_what_is_kept_of_heads_is_bounded() -> None:
     kept = dict(writer._cache)
     assert b"x" * LONGEST in write("x" * LONGEST)
     assert writer._cache == kept
+
+
+def test_a_chunk_has_its_size_in_hexadecimal_digits() -> None:
+    assert framed(memoryview(b"x" * 26)) == b"1a\r\n" + b"x" * 26 + b"\r\n"  # RFC 9112, 7.1
+
+
+def test_pieces_are_the_body_in_its_order_without_an_empty_one() -> None:
+    body = bytes(range(256)) * (2 * PIECE // 256)
+    for length in (0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE):
+        pieces = list(in_pieces(body[:length]))
+        assert b"".join(pieces) == body[:length]
+        assert [len(piece) for piece in pieces[:-1]] == [PIECE] * (len(pieces) - 1)
+        assert all(pieces)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from extapi import CLUSTER, Group, Kind, Object, Strategy, Struct, Version
-from extapi.api.definition import Api, Subresource
+from extapi.api.definition import Api
+from extapi.api.subresource import Subresource
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import failure

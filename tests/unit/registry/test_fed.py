@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 
 from extapi import Conflict, RESTRequest
 from extapi.api.declaration import DeclarationError
-from extapi.api.definition import Subresource
+from extapi.api.subresource import Subresource
 from extapi.client.transport import ClientRequest
 from extapi.registry.fed import UPDATES
 from extapi.testing import serve

@@ -20,8 +20,9 @@ from extapi import (
     User,
     Version,
 )
-from extapi.api.definition import Api, Subresource
+from extapi.api.definition import Api
 from extapi.api.protocols import RESTRequest
+from extapi.api.subresource import Subresource
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.registry.served import ServedKind
 from extapi.registry.virtual import subresource_kind

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from extapi import Api, Group, Kind, Object, Struct, Version
-from extapi.api.definition import CLUSTER, Subresource
+from extapi.api.definition import CLUSTER
 from extapi.api.protocols import RESTRequest
+from extapi.api.subresource import Subresource
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.testing import InMemoryServer, serve
 

@@ -13,7 +13,7 @@ from twisted.logger import ILogObserver, globalLogPublisher
 
 from extapi import CLUSTER, Api, Group
 from extapi.api.declaration import DeclarationError
-from extapi.api.definition import Subresource
+from extapi.api.subresource import Subresource
 from extapi.client.transport import ClientRequest
 from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.server.documents import Document

@@ -5,8 +5,10 @@ Knows nothing of managers and versions. Source: ``structured-merge-diff/v6/typed
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
+from extapi.api.jsonvalue import json_equal
 from extapi.managedfields.atom import Atom, ListType, MapType
 from extapi.managedfields.fieldset import FieldSet, field_element, shown_element
 from extapi.managedfields.items import ABSENT, NOWHERE, TypedError, element_of, elements, grouped, indexed
@@ -14,6 +16,8 @@ from extapi.managedfields.items import ABSENT, NOWHERE, TypedError, element_of, 
 
 def merge(live: Any, applied: Any, atom: Atom) -> Any:
     """The live object with what the configuration says; nothing is removed. Shares parts of both.
+
+    Whatever the configuration does not change is the same in the result: a part, or the whole object.
 
     Raises:
         TypedError: An item of a list has no key, or a scalar fits neither side.
@@ -23,26 +27,37 @@ def merge(live: Any, applied: Any, atom: Atom) -> Any:
 
 
 def _merge(live: Any, applied: Any, atom: Atom) -> Any:
-    if applied is ABSENT:
-        return live
     if live is ABSENT:
         return applied
     atom = atom.shapes(applied)
     if (map_ := atom.map) is not None:
         ours = live if isinstance(live, dict) else {}
         theirs = applied if isinstance(applied, dict) else {}
-        if map_.atomic or not (ours or theirs):
-            return applied
-        merged = dict(ours)
-        for name, value in theirs.items():
-            merged[name] = _merge(ours.get(name, ABSENT), value, map_.at(name) or NOWHERE)
-        return merged
-    if not atom.scalar and (list_ := atom.list) is not None and list_.associative:
+        if not map_.atomic and (ours or theirs):
+            return _merge_maps(live, ours, theirs, map_)
+    elif not atom.scalar and (list_ := atom.list) is not None and list_.associative:
         before = live if isinstance(live, list) else []
         after = applied if isinstance(applied, list) else []
         if before or after:
-            return _merge_lists(before, after, list_)
-    return applied
+            merged = _merge_lists(before, after, list_)
+            same = merged.__class__ is live.__class__ and len(merged) == len(live)
+            return live if same and all(map(is_, merged, live)) else merged
+    return live if json_equal(live, applied) else applied
+
+
+def _merge_maps(live: Any, ours: dict[str, Any], theirs: dict[str, Any], type_: MapType) -> Any:
+    """``live``, or a copy of ``ours`` with what is different."""
+    fields, rest = type_.fields, type_.element
+    changed: dict[str, Any] = {}
+    for name, value in theirs.items():
+        before = ours.get(name, ABSENT)
+        atom = fields.get(name, rest) or NOWHERE
+        if value.__class__ is str and atom.scalar:
+            if value != before:
+                changed[name] = value
+        elif (merged := _merge(before, value, atom)) is not before:
+            changed[name] = merged
+    return live if live is ours and not changed else {**ours, **changed}
 
 
 def _merge_lists(live: list[Any], applied: list[Any], type_: ListType) -> list[Any]:

@@ -32,8 +32,14 @@ def canonical_timestamp(text: str) -> str:
     Raises:
         ValueError: See :func:`parse_timestamp`.
     """
-    time = parse_timestamp(text)
-    return text if has_pattern(text, _CANONICAL) else _written(time)
+    if has_pattern(text, _CANONICAL):
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            pass  # a number is out of range: below
+        else:
+            return text
+    return _written(parse_timestamp(text))
 
 
 def parse_timestamp(text: str) -> datetime:

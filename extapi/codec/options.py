@@ -166,7 +166,7 @@ def manager_of(field_manager: str, user_agent: str) -> str:
     if field_manager:
         return field_manager
     product = user_agent.partition("/")[0]
-    printable = "".join(char for char in product if char.isprintable())
+    printable = product if product.isprintable() else "".join(char for char in product if char.isprintable())
     return printable.encode(errors="replace")[:_MANAGER_BYTES].decode(errors="ignore") or "unknown"
 
 

@@ -189,12 +189,13 @@ class FieldManager:
             entries = new.get("metadata", {}).get("managedFields")
             if is_reset(entries):
                 return Managed()
-            try:
-                managed = managed_of(entries)
-            except ValueError:
-                managed = Managed()
-            if managed.sets:
-                return managed
+            if entries is not None:
+                try:
+                    managed = managed_of(entries)
+                except ValueError:
+                    managed = Managed()
+                if managed.sets:
+                    return managed
         try:
             return managed_of(live["metadata"].get("managedFields")) if live is not None else Managed()
         except ValueError:
@@ -305,6 +306,8 @@ def _stripped(sets: dict[Manager, VersionedSet], manager: Manager) -> dict[Manag
 
 def _cap(managed: Managed, most: int = MOST_UPDATERS) -> None:
     """Merge the oldest updaters, one bucket per version, until there are at most ``most``."""
+    if len(managed.sets) <= most:
+        return
     updaters = [manager for manager in managed.sets if manager.operation == UPDATE]
     too_many = len(updaters) - most
     if too_many <= 0:

@@ -37,7 +37,7 @@ _ESCAPED: Final = str.maketrans(
 )
 _HTML: Final = _ESCAPED | {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 """In values; not in the names of keys."""
-_SPECIAL: Final = ('"', "\\", "<", ">", "&")
+_SPECIAL: Final = frozenset('"\\<>&')
 """What is escaped of the characters that can be printed."""
 _LONGEST_RECENT: Final = 4096
 """Bytes of a set that is kept in memory after it was read; all that are kept take some megabytes at most."""
@@ -122,9 +122,9 @@ class FieldSet:
         return bool(path) and path[-1] in at.members
 
     def __or__(self, other: FieldSet) -> FieldSet:
-        if not other or self is other:
+        if other is EMPTY or self is other:
             return self
-        if not self:
+        if not (self.members or self.children):
             return other
         grown: dict[str, FieldSet] = {}
         for element, theirs in other.children.items():
@@ -137,30 +137,36 @@ class FieldSet:
         return FieldSet._made(self.members | other.members, {**self.children, **grown} if grown else self.children)
 
     def __and__(self, other: FieldSet) -> FieldSet:
-        few, many = (self, other) if len(self.children) < len(other.children) else (other, self)
+        if self is EMPTY or other is EMPTY:
+            return EMPTY
         children = {}
-        for element, ours in few.children.items():
-            theirs = many.children.get(element)
-            if theirs is not None and (both := ours & theirs):
-                children[element] = both
-        return FieldSet._made(self.members & other.members, children)
+        if self.children and other.children:
+            few, many = (self, other) if len(self.children) < len(other.children) else (other, self)
+            for element, ours in few.children.items():
+                theirs = many.children.get(element)
+                if theirs is not None and (both := ours & theirs) is not EMPTY:
+                    children[element] = both
+        members = self.members & other.members
+        return FieldSet._made(members, children) if members or children else EMPTY
 
     def __sub__(self, other: FieldSet) -> FieldSet:
         """Without the members of ``other``. What is below a removed member stays."""
-        if not self or not other:
+        if other is EMPTY or self is EMPTY:
             return self
         changed: dict[str, FieldSet] = {}
-        # Through the smaller of the two: one large change meets the small sets of many managers.
-        for element in self.children if len(self.children) < len(other.children) else other.children:
-            ours, theirs = self.children.get(element), other.children.get(element)
-            if ours is not None and theirs is not None and (left := ours - theirs) is not ours:
-                changed[element] = left
-        return self._changed(self.members - other.members, changed)
+        if self.children and other.children:
+            # Through the smaller of the two: one large change meets the small sets of many managers.
+            for element in self.children if len(self.children) < len(other.children) else other.children:
+                ours, theirs = self.children.get(element), other.children.get(element)
+                if ours is not None and theirs is not None and (left := ours - theirs) is not ours:
+                    changed[element] = left
+        return self._without(other.members, changed)
 
-    def _changed(self, members: set[str], changed: Mapping[str, FieldSet]) -> FieldSet:
-        """The set with these members, and other children, which may be empty; itself if nothing is different."""
+    def _without(self, removed: set[str], changed: Mapping[str, FieldSet]) -> FieldSet:
+        """The set without these members, and with other children, which may be empty; itself if nothing is different."""
+        members = self.members if self.members.isdisjoint(removed) else self.members - removed
         if not changed:
-            return self if len(members) == len(self.members) else FieldSet._made(members, self.children)
+            return self if members is self.members else FieldSet._made(members, self.children)
         children = {**self.children, **changed}
         for element, left in changed.items():
             if not left:
@@ -169,7 +175,7 @@ class FieldSet:
 
     def without_subtrees(self, other: FieldSet) -> FieldSet:
         """Without the members of ``other``, and whatever is below them: SMD's RecursiveDifference."""
-        if not other:
+        if other is EMPTY or self is EMPTY:
             return self
         changed: dict[str, FieldSet] = {}
         for element, ours in self.children.items():
@@ -179,7 +185,7 @@ class FieldSet:
                 left = ours.without_subtrees(theirs)
                 if left is not ours:
                     changed[element] = left
-        return self._changed(self.members - other.members, changed)
+        return self._without(other.members, changed)
 
     def paths(self) -> Iterator[Path]:
         """All members: those of each level before what is below it, in the order of :func:`in_order`."""
@@ -217,10 +223,10 @@ class FieldSet:
         if fields is None:
             return EMPTY
         try:
-            text = msgspec.json.encode(fields)
-        except (ValueError, RecursionError):  # half of a surrogate pair, or too deep, which is told below
+            packed = _pack(fields)
+        except (ValueError, OverflowError, RecursionError):  # half of a surrogate pair; wrong, which is told below
             return cls._read(fields, 0)
-        return _recent(text) if len(text) <= _LONGEST_RECENT else cls._read(fields, 0)
+        return _recent(packed) if len(packed) <= _LONGEST_RECENT else cls._read(fields, 0)
 
     @classmethod
     def _read(cls, fields: Any, depth: int) -> FieldSet:
@@ -251,9 +257,13 @@ class FieldSet:
 EMPTY: Final = FieldSet()
 
 
+_pack: Final = msgspec.msgpack.Encoder().encode
+"""Only to recognise what was read before: it takes half of the time of JSON."""
+
+
 @lru_cache(maxsize=256)
-def _recent(text: bytes) -> FieldSet:
-    return FieldSet._read(msgspec.json.decode(text), 0)  # noqa: SLF001 - a part of from_json
+def _recent(packed: bytes) -> FieldSet:
+    return FieldSet._read(msgspec.msgpack.decode(packed), 0)  # noqa: SLF001 - a part of from_json
 
 
 def field_element(name: str) -> str:
@@ -278,8 +288,9 @@ def value_element(value: Any) -> str:
 
 def json_text(text: str) -> str:
     """A string as Go writes it in managed fields: the encoder of paths is json-iterator."""
-    plain = text.isprintable() and not any(character in text for character in _SPECIAL)
-    return f'"{text if plain else text.translate(_HTML)}"'
+    if text.isalnum() or (text.isprintable() and _SPECIAL.isdisjoint(text)):
+        return f'"{text}"'
+    return f'"{text.translate(_HTML)}"'
 
 
 def read_element(text: str) -> str | None:

@@ -62,10 +62,8 @@ class Types:
             return Comparison()
         found = compare(old, new, self.atoms[api_version])
         reset = self.reset.get(api_version)
-        if reset and found:
-            found.added = found.added.without_subtrees(reset)
-            found.modified = found.modified.without_subtrees(reset)
-            found.removed = found.removed.without_subtrees(reset)
+        if reset is not None:
+            found.without(reset)
         return found
 
     def set_by(self, fields: FieldSet, api_version: str) -> FieldSet:
@@ -95,7 +93,7 @@ async def updated(
     """
     version = new["apiVersion"]
     left, found = await _shifted(types, live, new, _reconciled(types, sets), manager, force=True)
-    changed = found.modified | found.added  # without what this endpoint cannot set
+    changed = found.changed  # without what this endpoint cannot set
     written = changed - never
     own = left.pop(manager, None)
     fields = written
@@ -133,7 +131,7 @@ async def applied(
     own = VersionedSet(types.set_by(fields_of(config, atom), version), version)
     now[manager] = last if own == last and last is not None else own  # the one that has been written before
     merged = await _pruned(types, merged, now, manager, last)
-    if json_equal(live, merged):
+    if merged is not live and json_equal(live, merged):
         merged = live  # nobody loses anything
     now, _ = await _shifted(types, live, merged, now, manager, force=force)
     return None if merged is live else merged, now
@@ -148,8 +146,8 @@ async def _shifted(
         ConflictsError: They would lose something, and it is not forced.
     """
     version = new["apiVersion"]
-    comparisons = {version: types.compared(old, new, version)}
-    changes: dict[str, FieldSet] = {}
+    change = types.compared(old, new, version)
+    comparisons = {version: change}
     left: dict[Manager, VersionedSet] = {}
     conflicts: dict[Manager, FieldSet] = {}
     for manager, own in sets.items():
@@ -163,15 +161,13 @@ async def _shifted(
             before = await types.converted(old, own.api_version)
             after = await types.converted(new, own.api_version)
             found = comparisons[own.api_version] = types.compared(before, after, own.api_version)
-        if own.api_version not in changes:
-            changes[own.api_version] = found.modified | found.added
-        lost = own.fields & changes[own.api_version]
-        if lost:
+        lost = own.fields & found.changed
+        if lost is not EMPTY:
             conflicts[manager] = lost
         left[manager] = own.having(own.fields - lost - found.removed)
     if conflicts and not force:
         raise ConflictsError(conflicts)
-    return {manager: own for manager, own in left.items() if own.fields}, comparisons[version]
+    return {manager: own for manager, own in left.items() if own.fields}, change
 
 
 def _reconciled(types: Types, sets: Sets) -> dict[Manager, VersionedSet]:

@@ -21,12 +21,26 @@ __all__ = ["Comparison", "TypedError", "check", "compare", "fields_of", "whole"]
 class Comparison:
     """The differences of two values; no field is in two of the sets."""
 
-    __slots__ = ("added", "modified", "removed")
+    __slots__ = ("_changed", "added", "modified", "removed")
 
     def __init__(self) -> None:
         self.added = EMPTY
         self.modified = EMPTY
         self.removed = EMPTY
+        self._changed: FieldSet | None = None
+
+    @property
+    def changed(self) -> FieldSet:
+        """What was added or modified."""
+        if self._changed is None:
+            self._changed = self.modified | self.added
+        return self._changed
+
+    def without(self, fields: FieldSet) -> None:
+        """Forget differences in these fields and below them."""
+        self.added = self.added.without_subtrees(fields)
+        self.modified = self.modified.without_subtrees(fields)
+        self.removed = self.removed.without_subtrees(fields)
 
     def add(self, element: str, value: Any, atom: Atom) -> None:
         """``value`` is there after the change, and was not before."""
@@ -48,15 +62,15 @@ class Comparison:
 
     def nest(self, element: str, below: Comparison) -> None:
         """Add the differences below an element. Most writes differ in one place: empty sets are not made on the way there."""
-        if below.added:
+        if below.added is not EMPTY:
             if self.added is EMPTY:
                 self.added = FieldSet()
             self.added.children[element] = below.added
-        if below.modified:
+        if below.modified is not EMPTY:
             if self.modified is EMPTY:
                 self.modified = FieldSet()
             self.modified.children[element] = below.modified
-        if below.removed:
+        if below.removed is not EMPTY:
             if self.removed is EMPTY:
                 self.removed = FieldSet()
             self.removed.children[element] = below.removed
@@ -112,7 +126,7 @@ class _Checking:
         self._path.append(element)
         if atom is None:
             self._wrong("field not declared in schema")
-        elif value.__class__ is not str or atom.scalar != "string":  # the most frequent value fits
+        else:
             self.value(value, atom)
         self._path.pop()
 
@@ -122,8 +136,11 @@ class _Checking:
         if not isinstance(value, dict):
             self._wrong(f"expected map, got {_described(value)}")
             return
+        fields, rest = type_.fields, type_.element
         for name, item in value.items():
-            atom = type_.at(name)
+            atom = fields.get(name, rest)
+            if atom is not None and item.__class__ is str and atom.scalar == "string":
+                continue  # the most frequent value fits
             self._below(field_element(name), item, atom)
             if atom is None:
                 return
@@ -194,12 +211,17 @@ def _fields(value: Any, atom: Atom, found: FieldSet) -> bool:
         if map_.atomic:
             return True
         if isinstance(value, dict):
+            fields, rest = map_.fields, map_.element
             for name, item in value.items():
-                element, below = field_element(name), FieldSet()
-                leaf = _fields(item, map_.at(name) or NOWHERE, below)
-                if leaf or item is None or item == {} or name not in map_.fields:
+                element, below_atom = f"f:{name}", fields.get(name, rest) or NOWHERE
+                if item.__class__ is str and below_atom.scalar:
                     found.members.add(element)
-                if below:
+                    continue
+                below = FieldSet()
+                leaf = _fields(item, below_atom, below)
+                if leaf or item is None or item == {} or name not in fields:
+                    found.members.add(element)
+                if below.members or below.children:
                     found.children[element] = below
         return False
     if atom.scalar:
@@ -214,7 +236,7 @@ def _fields(value: Any, atom: Atom, found: FieldSet) -> bool:
             if len(items) == 1:
                 below = FieldSet()
                 _fields(items[0], list_.element, below)
-                if below:
+                if below.members or below.children:
                     found.children[element] = below
     return False
 
@@ -232,7 +254,12 @@ def whole(value: Any, atom: Atom) -> dict[str, Any]:
     if (map_ := atom.map) is not None:
         if map_.atomic or not isinstance(value, dict):
             return {}
-        return {f"f:{name}": _whole_member(item, map_.at(name) or NOWHERE) for name, item in value.items()}
+        fields, rest = map_.fields, map_.element
+        below = {}
+        for name, item in value.items():
+            at = fields.get(name, rest) or NOWHERE
+            below[f"f:{name}"] = {} if item.__class__ is str and at.scalar else _whole_member(item, at)
+        return below
     if not atom.scalar and (list_ := atom.list) is not None and list_.associative and isinstance(value, list):
         found = indexed(value, list_)
         return {
@@ -243,8 +270,6 @@ def whole(value: Any, atom: Atom) -> dict[str, Any]:
 
 
 def _whole_member(value: Any, atom: Atom) -> dict[str, Any]:
-    if value.__class__ is str and atom.scalar:
-        return {}
     below = whole(value, atom)
     return {SELF: {}, **below} if below else below
 
@@ -289,14 +314,15 @@ def _compare(old: Any, new: Any, atom: Atom, found: Comparison) -> bool:
 
 
 def _compare_maps(old: dict[str, Any], new: dict[str, Any], type_: MapType, found: Comparison) -> None:
+    fields, rest = type_.fields, type_.element
     for name, after in new.items():
         before = old.get(name, ABSENT)
         if before is after or (before == after and (after.__class__ is str or json_equal(before, after))):
             continue
-        _compare_members(field_element(name), before, after, type_.at(name) or NOWHERE, found)
+        _compare_members(f"f:{name}", before, after, fields.get(name, rest) or NOWHERE, found)
     for name, before in old.items():
         if name not in new:
-            _compare_members(field_element(name), before, ABSENT, type_.at(name) or NOWHERE, found)
+            _compare_members(f"f:{name}", before, ABSENT, fields.get(name, rest) or NOWHERE, found)
 
 
 def _compare_members(element: str, old: Any, new: Any, atom: Atom, found: Comparison) -> None:
@@ -318,9 +344,11 @@ def _compare_members(element: str, old: Any, new: Any, atom: Atom, found: Compar
 def _add_whole(element: str, value: Any, atom: Atom, found: FieldSet) -> None:
     """Add a value that only one side has: all of it, the objects in it too."""
     found.members.add(element)
+    if value.__class__ is str and atom.scalar:
+        return
     below = FieldSet()
     _whole(value, atom, below)
-    if below:
+    if below.members or below.children:
         found.children[element] = below
 
 

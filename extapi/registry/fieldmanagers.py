@@ -113,10 +113,25 @@ def without_new_times(obj: Obj, old: Obj) -> Obj:
     Source: ``apiserver/pkg/endpoints/handlers/fieldmanager/equality.go``.
     """
     after, before = obj["metadata"].get("managedFields"), old["metadata"].get("managedFields")
-    if not after or not before or after == before or not _equal_but_times(after, before):
+    if not after or not before or not _equal_but_managers(obj, old) or after == before:
+        return obj
+    if not _equal_but_times(after, before):
         return obj
     same = {**obj, "metadata": {**obj["metadata"], "managedFields": before}}
     return same if json_equal(same, old) else obj
+
+
+def _equal_but_managers(obj: Obj, old: Obj) -> bool:
+    """Whether all is equal but the managed fields, which take longest to compare."""
+    if len(obj) != len(old):
+        return False
+    for name, value in obj.items():
+        if name != "metadata" and old.get(name) != value:
+            return False
+    after, before = obj["metadata"], old["metadata"]
+    if len(after) != len(before):
+        return False
+    return all(name == "managedFields" or before.get(name) == value for name, value in after.items())
 
 
 def _equal_but_times(after: list[Obj], before: list[Obj]) -> bool:

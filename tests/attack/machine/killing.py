@@ -1,0 +1,96 @@
+"""Runs of the machine: plans of hypothesis on a store in memory, and on processes that are restarted and killed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from hypothesis import HealthCheck, Phase, given, seed as seeded, settings
+
+from tests.attack.cluster import Cluster
+from tests.attack.machine.fleet import MemoryFleet, ProcessFleet
+from tests.attack.machine.plans import Turn, plans
+from tests.attack.machine.simulation import Simulation
+
+LEAST = 60
+"""Turns of a plan, at least."""
+MOST = 140
+
+
+class Report(NamedTuple):
+    """What a run came to."""
+
+    counts: Counter[str]
+    kills: int = 0
+    restarts: int = 0
+
+
+def in_memory(steps: int, seed: int, *, shrink: bool = False) -> Report:
+    """So many steps or a few more; each plan has a server of its own.
+
+    Args:
+        steps: How many.
+        seed: Of hypothesis.
+        shrink: Make the plan that shows a fault as simple as it can be; takes minutes.
+
+    Raises:
+        AssertionError: Something was wrong.
+    """
+    counts: Counter[str] = Counter()
+
+    def play(plan: list[Turn]) -> None:
+        if counts["steps"] >= steps:
+            return
+        simulation = Simulation(MemoryFleet())
+        try:
+            simulation.play(plan)
+        finally:
+            simulation.close()
+        counts.update(simulation.counts)
+
+    _run(play, steps, seed, (Phase.generate, Phase.shrink) if shrink else (Phase.generate,))
+    return Report(counts)
+
+
+def in_processes(steps: int, kills: int, seed: int) -> Report:
+    """So many steps or a few more, and so many ends by SIGKILL and by SIGTERM among them, on one store.
+
+    Raises:
+        AssertionError: Something was wrong.
+    """
+    cluster = Cluster()
+    with tempfile.TemporaryDirectory() as directory:
+        fleet = ProcessFleet(Path(directory), cluster, Random(seed))  # noqa: S311 - how often a server compacts
+        simulation = Simulation(fleet)
+
+        def play(plan: list[Turn]) -> None:
+            done = simulation.steps
+            if done >= steps and fleet.kills >= kills:
+                return
+            due = kills * (done + 1) / steps
+            simulation.play(plan, kill=fleet.kills < min(due, kills), restart=fleet.restarts < min(due, kills))
+
+        try:
+            _run(play, steps + kills * LEAST, seed, (Phase.generate,))
+        finally:
+            simulation.close()
+            cluster.stop()
+        return Report(simulation.counts, fleet.kills, fleet.restarts)
+
+
+def _run(play: Callable[[list[Turn]], None], steps: int, seed: int, phases: tuple[Phase, ...]) -> None:
+    """Enough plans for so many steps: a plan has :data:`LEAST` steps, and does nothing once there are enough."""
+    decorated = settings(
+        max_examples=steps // LEAST + 1,
+        database=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )(given(plans(LEAST, MOST))(play))
+    seeded(seed)(decorated)()

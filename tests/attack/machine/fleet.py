@@ -92,6 +92,10 @@ class Fleet(Protocol):
         """The end."""
 
 
+_PUMPS: Final = 4
+"""A watcher that comes back too late watches, lists and watches again."""
+
+
 class MemoryFleet:
     """A server in this process, with its store in memory; the same plan gives the same story."""
 
@@ -126,10 +130,13 @@ class MemoryFleet:
 
     def await_(self, done: Callable[[], bool]) -> bool:
         """See :class:`Fleet`."""
-        self._server.advance(0.02)
-        for each in self._watchers:
-            each.pump()
-        return done()
+        for _ in range(_PUMPS):
+            self._server.advance(0.02)
+            for each in self._watchers:
+                each.pump()
+            if done():
+                return True
+        return False
 
     def age(self) -> None:
         """Events are kept for 75 s, and a hundred of them in any case; the store keeps what is newer than a revision."""
@@ -270,7 +277,7 @@ class ProcessFleet:
     def await_(self, done: Callable[[], bool]) -> bool:
         """See :class:`Fleet`."""
         try:
-            return until(done, _PATIENCE)
+            return until(done, _PATIENCE, interval=0.001)  # ten thousand steps wait here
         except AssertionError:
             return False
 

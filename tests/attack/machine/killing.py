@@ -16,9 +16,9 @@ from tests.attack.machine.fleet import MemoryFleet, ProcessFleet
 from tests.attack.machine.plans import Turn, plans
 from tests.attack.machine.simulation import Simulation
 
-LEAST = 60
-"""Turns of a plan, at least."""
-MOST = 140
+IN_MEMORY = (200, 400)
+"""Turns of a plan: more than the 100 events that a server keeps in any case, so that watchers come too late."""
+IN_PROCESSES = (60, 140)
 
 
 class Report(NamedTuple):
@@ -52,7 +52,7 @@ def in_memory(steps: int, seed: int, *, shrink: bool = False) -> Report:
             simulation.close()
         counts.update(simulation.counts)
 
-    _run(play, steps, seed, (Phase.generate, Phase.shrink) if shrink else (Phase.generate,))
+    _run(play, IN_MEMORY, steps, seed, shrink=shrink)
     return Report(counts)
 
 
@@ -75,22 +75,24 @@ def in_processes(steps: int, kills: int, seed: int) -> Report:
             simulation.play(plan, kill=fleet.kills < min(due, kills), restart=fleet.restarts < min(due, kills))
 
         try:
-            _run(play, steps + kills * LEAST, seed, (Phase.generate,))
+            _run(play, IN_PROCESSES, steps + kills * IN_PROCESSES[0], seed)
         finally:
             simulation.close()
             cluster.stop()
         return Report(simulation.counts, fleet.kills, fleet.restarts)
 
 
-def _run(play: Callable[[list[Turn]], None], steps: int, seed: int, phases: tuple[Phase, ...]) -> None:
-    """Enough plans for so many steps: a plan has :data:`LEAST` steps, and does nothing once there are enough."""
+def _run(
+    play: Callable[[list[Turn]], None], turns: tuple[int, int], steps: int, seed: int, *, shrink: bool = False
+) -> None:
+    """Play enough plans for so many steps: a turn is a step at least, and ``play`` does nothing once there are enough."""
     decorated = settings(
-        max_examples=steps // LEAST + 1,
+        max_examples=steps // turns[0] + 1,
         database=None,
-        report_multiple_bugs=False,
-        print_blob=False,
         deadline=None,
-        phases=phases,
+        phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
+        print_blob=False,
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
-    )(given(plans(LEAST, MOST))(play))
+    )(given(plans(*turns))(play))
     seeded(seed)(decorated)()

@@ -110,6 +110,8 @@ class Follower(threading.Thread, Generic[E]):
     def _watch(self, connection: http.client.HTTPSConnection) -> None:
         connection.request("GET", f"{self._path}?watch=1&resourceVersion={self.seen}{self._query}", headers=HEADERS)
         self._socket = connection.sock
+        if self._ended or not self._may.is_set():
+            return  # whoever said so has found no connection to break
         with connection.getresponse() as answer:
             if answer.status == 200:
                 self.watches += 1

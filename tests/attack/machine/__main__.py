@@ -21,6 +21,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--shrink", action="store_true", help="make the plan that fails in memory as simple as it can be")
     options = parser.parse_args(arguments)
     rows: list[tuple[str, object]] = [("seed", options.seed)]
     found: list[str] = []
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
         for title in ("memory", "processes"):
             begun = time.monotonic()
             if title == "memory":
-                report = in_memory(options.steps // 2, options.seed)
+                report = in_memory(options.steps // 2, options.seed, shrink=options.shrink)
             else:
                 report = in_processes(options.steps - options.steps // 2, options.kills, options.seed)
                 rows += [("SIGKILL", report.kills), ("SIGTERM", report.restarts)]

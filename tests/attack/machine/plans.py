@@ -41,10 +41,19 @@ class Turn(NamedTuple):
     number: int
 
 
+class Plan(NamedTuple):
+    """What happens, turn by turn."""
+
+    turns: list[Turn]
+
+    def __repr__(self) -> str:
+        return f"a plan of {len(self.turns)} turns"  # a simulation tells of those before a fault
+
+
 _KEYS: Final = [Key(namespace, name) for namespace in NAMESPACES for name in NAMES]
 
 
-def plans(least: int, most: int) -> SearchStrategy[list[Turn]]:
+def plans(least: int, most: int) -> SearchStrategy[Plan]:
     """Plans of so many turns."""
     wish = st.builds(
         Wish,
@@ -56,7 +65,7 @@ def plans(least: int, most: int) -> SearchStrategy[list[Turn]]:
     )
     wishes = st.one_of(st.lists(wish, min_size=1, max_size=1), st.lists(wish, min_size=1, max_size=5))
     turn = st.builds(Turn, st.sampled_from(ACTIONS), wishes, st.integers(0, 999))
-    return st.lists(turn, min_size=least, max_size=most)
+    return st.builds(Plan, st.lists(turn, min_size=least, max_size=most))
 
 
 def call_of(wish: Wish, step: int, state: State | None, last: Call | None) -> Call:

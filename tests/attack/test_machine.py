@@ -104,7 +104,15 @@ _BROADCAST = EventStream.deliver
         (fieldmanager, "updated", _keep_all_managers, "instead of"),
         (fieldmanager, "applied", _always_force, "instead of 409|must get 409"),
     ],
-    ids=["an update lost", "an event doubled", "an event lost", "events swapped", "an event skipped", "managers", "force"],
+    ids=[
+        "an update lost",
+        "an event doubled",
+        "an event lost",
+        "events swapped",
+        "an event skipped",
+        "managers",
+        "force",
+    ],
 )
 def test_a_fault_is_seen(
     where: Any, name: str, broken: Callable[..., Any], seen: str, monkeypatch: pytest.MonkeyPatch

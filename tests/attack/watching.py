@@ -52,7 +52,9 @@ class Follower(threading.Thread, Generic[E]):
     ``path``: of the collection; ``query``: more of it, each with ``&`` before it.
     """
 
-    def __init__(self, serving: Serving, seen: int, path: str, read: Callable[[str, dict[str, Any]], E], query: str = "") -> None:
+    def __init__(
+        self, serving: Serving, seen: int, path: str, read: Callable[[str, dict[str, Any]], E], query: str = ""
+    ) -> None:
         super().__init__(daemon=True)
         self._serving = serving
         self._path = path
@@ -94,6 +96,9 @@ class Follower(threading.Thread, Generic[E]):
             except OSError:
                 return
 
+    def _broken_off(self) -> bool:
+        return self._ended or not self._may.is_set()
+
     def run(self) -> None:
         """Watch, and again when it ends."""
         while not self._ended:
@@ -110,14 +115,14 @@ class Follower(threading.Thread, Generic[E]):
     def _watch(self, connection: http.client.HTTPSConnection) -> None:
         connection.request("GET", f"{self._path}?watch=1&resourceVersion={self.seen}{self._query}", headers=HEADERS)
         self._socket = connection.sock
-        if self._ended or not self._may.is_set():
+        if self._broken_off():
             return  # whoever said so has found no connection to break
         with connection.getresponse() as answer:
             if answer.status == 200:
                 self.watches += 1
                 for text in answer:
                     # The last one may be cut off where the server was killed: it was not received.
-                    if not text.endswith(b"\n") or self._ended or not self._may.is_set():
+                    if not text.endswith(b"\n") or self._broken_off():
                         return
                     event = json.loads(text)
                     if event["type"] == "ERROR":

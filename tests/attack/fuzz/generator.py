@@ -16,7 +16,16 @@ from tests.attack.fuzz.api import RESOURCES, Served
 from tests.attack.fuzz.bodies import NAMES, NAMESPACES
 from tests.attack.fuzz.headers import AGENTS, accept, identity, odd_headers
 from tests.attack.fuzz.requests import Memory, Request
-from tests.attack.fuzz.spellings import APPLY, JSON_PATCH, MERGE_PATCH, METHODS, bent, escaped, field_selector, label_selector
+from tests.attack.fuzz.spellings import (
+    APPLY,
+    JSON_PATCH,
+    MERGE_PATCH,
+    METHODS,
+    bent,
+    escaped,
+    field_selector,
+    label_selector,
+)
 
 
 class Generator:

@@ -13,7 +13,16 @@ from tests.attack.fuzz import bodies, values
 from tests.attack.fuzz.api import Served
 from tests.attack.fuzz.values import Pairs
 
-MANAGERS = ("me", "kubectl", "kubectl-client-side-apply", "before-first-apply", "ancient-changes", "m" * 128, "\u00e9", "")
+MANAGERS = (
+    "me",
+    "kubectl",
+    "kubectl-client-side-apply",
+    "before-first-apply",
+    "ancient-changes",
+    "m" * 128,
+    "\u00e9",
+    "",
+)
 _ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -32,7 +41,9 @@ def configuration(dice: Random, served: Served, name: str, namespace: str, live:
         made |= {part: live[part] for part in known if part in live and dice.random() < 0.9}
     made.pop("status", None)
     if dice.random() < 0.04:
-        made["metadata"]["annotations"] = {_ANNOTATION: dice.choice(("", "{", "[]", "null", '{"spec":{}}', "[" * 5000, "1e999"))}
+        made["metadata"]["annotations"] = {
+            _ANNOTATION: dice.choice(("", "{", "[]", "null", '{"spec":{}}', "[" * 5000, "1e999"))
+        }
     if dice.random() < 0.04:
         made["metadata"]["managedFields"] = entries(dice, served)
     if dice.random() < 0.04:
@@ -71,7 +82,9 @@ def _entry(dice: Random, served: Served) -> Any:
 
 def _fields(dice: Random, schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """Fields that the schema has, and others."""
-    found: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}} if not depth and dice.random() < 0.5 else {}
+    found: dict[str, Any] = (
+        {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}} if not depth and dice.random() < 0.5 else {}
+    )
     for name, inner in schema.get("properties", {}).items():
         if dice.random() < 0.4:
             found[f"f:{name}"] = _fields(dice, inner, depth + 1)
@@ -85,7 +98,7 @@ def _fields(dice: Random, schema: Mapping[str, Any], depth: int = 0) -> dict[str
 
 
 _ELEMENTS = (
-    'k:{"name":"a"}', 'k:{"name":"a","port":80}', 'k:{"port":80,"name":"a"}', 'k:{}', "k:", "k:[]", "k:null", 'k:{"name":{"a":1}}',
+    'k:{"name":"a"}', 'k:{"name":"a","port":80}', 'k:{"port":80,"name":"a"}', "k:{}", "k:", "k:[]", "k:null", 'k:{"name":{"a":1}}',
     'k:{"name":1e400}', 'k:{"a":1,"a":2}', "k:" + "[" * 3000, 'v:"a"', "v:1", "v:1.0", "v:true", "v:null", "v:{}", "v:", "v:nan",
     "v:1e999", "v:" + "9" * 5000, "v:[1,[2]]", 'v:"\\ud800"', "i:0", "i:-1", "i:00", "i:99999999999999999999", "i:" + "9" * 4301,
     "i:", "i:x", "f:", "f:a", "f:\x00", "f", "", ":", "x:y", "..", "F:a", " f:a", "f:a\udfff",

@@ -21,7 +21,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--shrink", action="store_true", help="make the plan that fails in memory as simple as it can be")
+    parser.add_argument(
+        "--shrink", action="store_true", help="make the plan that fails in memory as simple as it can be"
+    )
     options = parser.parse_args(arguments)
     rows: list[tuple[str, object]] = [("seed", options.seed)]
     found: list[str] = []

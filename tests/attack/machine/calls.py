@@ -85,9 +85,7 @@ def request_of(call: Call) -> Request:
 
 
 def _body(call: Call) -> Any:
-    conditions = {
-        name: value for name, value in (("resourceVersion", call.revision), ("uid", call.uid)) if value
-    }
+    conditions = {name: value for name, value in (("resourceVersion", call.revision), ("uid", call.uid)) if value}
     if call.verb == "json":
         return list(call.operations)
     if call.verb == "delete":

@@ -75,7 +75,9 @@ def in_processes(steps: int, kills: int, seed: int) -> Report:
                 return
             due = min(kills * (done + 1) / steps, kills)
             if failed:
-                raise failed[0]  # hypothesis plays a plan that failed again; but these servers are no longer as they were
+                raise failed[
+                    0
+                ]  # hypothesis plays a plan that failed again; but these servers are no longer as they were
             try:
                 simulation.play(plan.turns, kill=fleet.kills < due, restart=fleet.restarts < due / 3)
             except AssertionError as error:
@@ -90,9 +92,7 @@ def in_processes(steps: int, kills: int, seed: int) -> Report:
         return Report(simulation.counts, fleet.kills, fleet.restarts)
 
 
-def _run(
-    play: Callable[[Plan], None], turns: tuple[int, int], steps: int, seed: int, *, shrink: bool = False
-) -> None:
+def _run(play: Callable[[Plan], None], turns: tuple[int, int], steps: int, seed: int, *, shrink: bool = False) -> None:
     """Play enough plans for so many steps: a turn is a step at least, and ``play`` does nothing once there are enough."""
     decorated = settings(
         max_examples=steps // turns[0] + 1,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tests.attack.machine.model import Change, History, Key, State, read
+from tests.attack.machine.calls import Key
+from tests.attack.machine.model import Change, History, State, read
 from tests.attack.watching import Relist
 
 

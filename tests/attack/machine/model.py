@@ -75,7 +75,9 @@ def read(found: Mapping[str, Any]) -> State:
     if "tags" in content.get("spec", {}):
         content["spec"]["tags"] = sorted(content["spec"]["tags"])
     owners = {
-        Manager(entry["manager"], entry["operation"], entry.get("subresource", "")): frozenset(_fields(entry["fieldsV1"]))
+        Manager(entry["manager"], entry["operation"], entry.get("subresource", "")): frozenset(
+            _fields(entry["fieldsV1"])
+        )
         for entry in metadata.get("managedFields", ())
     }
     if len(owners) != len(metadata.get("managedFields", ())):
@@ -117,7 +119,9 @@ def outcome(call: Call, state: State | None) -> Outcome:
 def _created(call: Call) -> Outcome:
     empty = State(call.key, "", 0, 1, {"metadata": {}}, {})
     content = _defaulted(copy.deepcopy(call.content))
-    return Outcome(201, replace(empty, content=content, owners=_after_update(empty, content, Manager(call.client, "Update"))))
+    return Outcome(
+        201, replace(empty, content=content, owners=_after_update(empty, content, Manager(call.client, "Update")))
+    )
 
 
 def _changed(call: Call, old: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -321,7 +325,9 @@ class History:
         More than one state if it is not known which changes came before.
         """
         state = dict(self.initial)
-        certain = max((index + 1 for index, each in enumerate(self.changes) if 0 < each.revision <= revision), default=0)
+        certain = max(
+            (index + 1 for index, each in enumerate(self.changes) if 0 < each.revision <= revision), default=0
+        )
         for index in range(len(self.changes) + 1):
             if index >= certain:
                 yield index, dict(state)

@@ -136,7 +136,12 @@ def _patch(step: int, bits: int) -> dict[str, Any]:
 
 
 def _labels(step: int, bits: int) -> dict[str, Any]:
-    return {"metadata": {"labels": {"team": (_team(bits), None)[bits >> 1 & 1], KEEP: "1"}, "annotations": {"step": str(step)}}}
+    return {
+        "metadata": {
+            "labels": {"team": (_team(bits), None)[bits >> 1 & 1], KEEP: "1"},
+            "annotations": {"step": str(step)},
+        }
+    }
 
 
 def _operations(step: int, bits: int, state: State | None) -> tuple[dict[str, Any], ...]:
@@ -147,7 +152,13 @@ def _operations(step: int, bits: int, state: State | None) -> tuple[dict[str, An
     if bits & 2:
         found.append({"op": "remove", "path": "/spec/color"})
     if bits & 4:
-        found.append({"op": "replace" if state and "x" in state.content["spec"].get("options", {}) else "add", "path": "/spec/options/x", "value": "3"})
+        found.append(
+            {
+                "op": "replace" if state and "x" in state.content["spec"].get("options", {}) else "add",
+                "path": "/spec/options/x",
+                "value": "3",
+            }
+        )
     return tuple(found)
 
 

@@ -122,7 +122,9 @@ class Simulation:
         calls = [self._call(wish) for wish in turn.wishes]
         if len(calls) > 1 or kill:  # the same step twice says nothing about which call it came from
             calls = list({call.step: call for call in calls}.values())
-            calls = [call for call in calls if all(call.step not in steps_in(each) for each in self.history.objects.values())]
+            calls = [
+                call for call in calls if all(call.step not in steps_in(each) for each in self.history.objects.values())
+            ]
         requests = [request_of(call) for call in calls]
         for call in calls:
             self._step(f"{'kill ' if kill else ''}{call}")
@@ -210,10 +212,17 @@ class Simulation:
         if event.kind == "DELETED":
             assert before is not None, f"{event}, and nothing was there"
             assert before == replace(event.state, revision=before.revision), f"{event} over {before}"
-            found = [call for call in open_ if call.verb == "delete" and call.key == key and outcome(call, before).status == 200]
+            found = [
+                call
+                for call in open_
+                if call.verb == "delete" and call.key == key and outcome(call, before).status == 200
+            ]
             found = [call for call in found if open_[call].status in {0, 200}]
             # Of those without an answer, any could be it.
-            found.sort(key=lambda call: open_[call].status == 200 and open_[call].body["details"]["uid"] == before.uid, reverse=True)
+            found.sort(
+                key=lambda call: open_[call].status == 200 and open_[call].body["details"]["uid"] == before.uid,
+                reverse=True,
+            )
             assert found, f"nobody deleted {event}"
             self._take(found[0], open_)
             self.history.add(key, None, event.revision)
@@ -317,5 +326,3 @@ def _failed(seen: Seen) -> bool:
 
 def _newest(watching: Watching) -> int:
     return watching.told[-1].revision if watching.told else 0
-
-

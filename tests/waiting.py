@@ -11,8 +11,8 @@ T = TypeVar("T")
 _INTERVAL = 0.05
 
 
-def until(check: Callable[[], T | None], seconds: float = 15) -> T:
-    """What ``check`` returns, as soon as that is true.
+def until(check: Callable[[], T | None], seconds: float = 15, *, interval: float = _INTERVAL) -> T:
+    """What ``check`` returns, as soon as that is true; asked every ``interval`` seconds.
 
     An AssertionError that it raises means "not yet", and is what the test fails with when the time is over.
     """
@@ -28,4 +28,4 @@ def until(check: Callable[[], T | None], seconds: float = 15) -> T:
             if found:
                 return found
             assert not late, f"still {found!r} after {seconds} s"
-        time.sleep(_INTERVAL)
+        time.sleep(interval)

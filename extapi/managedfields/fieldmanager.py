@@ -218,7 +218,8 @@ class FieldManager:
         merged, sets = await applied(self.types, live, config, managed.sets, manager, force=force)
         managed.sets = _stripped(sets, manager)
         if merged is None:
-            return without_managed_fields(live)
+            # A copy as far as callers write in it: they compare it with the live object, and carry parts of that over.
+            return {**live, "metadata": dict(live["metadata"])} if "metadata" in live else dict(live)
         managed.times[manager] = now
         return merged
 

@@ -37,8 +37,6 @@ _ESCAPED: Final = str.maketrans(
 )
 _HTML: Final = _ESCAPED | {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 """In values; not in the names of keys."""
-_SPECIAL: Final = frozenset('"\\<>&')
-"""What is escaped of the characters that can be printed."""
 _LONGEST_RECENT: Final = 4096
 """Bytes of a set that is kept in memory after it was read; all that are kept take some megabytes at most."""
 _LONGEST_INDEX: Final = 19
@@ -288,7 +286,8 @@ def value_element(value: Any) -> str:
 
 def json_text(text: str) -> str:
     """A string as Go writes it in managed fields: the encoder of paths is json-iterator."""
-    if text.isalnum() or (text.isprintable() and _SPECIAL.isdisjoint(text)):
+    # One by one: a loop over them takes as long as all else that is done with an item of a large set.
+    if text.isprintable() and not ('"' in text or "\\" in text or "<" in text or ">" in text or "&" in text):
         return f'"{text}"'
     return f'"{text.translate(_HTML)}"'
 

@@ -28,11 +28,11 @@ class Judge:
         self._by_step: dict[int, tuple[Event, int]] = {}
         self._deleted: dict[str, int] = {}
         """By uid: the revision that was deleted."""
-        self._gaps: list[Relist] = []
+        self._gaps: list[Relist[Event]] = []
         self._attempts = 0
         self._judged = 0
 
-    def judge(self, told: list[Event | Relist], listed: Iterable[Event]) -> None:
+    def judge(self, told: list[Event | Relist[Event]], listed: Iterable[Event]) -> None:
         """All that came since the last time, up to a marker; ``listed`` is what is there now. All writers are quiet."""
         sent = self._ledger.attempts
         by_step = {each.step: each for each in sent[self._attempts :]}
@@ -81,7 +81,7 @@ class Judge:
         self._by_step[event.step] = (event, before.revision if before else 0)
         self._there[event.name] = event
 
-    def _relist(self, gap: Relist) -> None:
+    def _relist(self, gap: Relist[Event]) -> None:
         self.relists += 1
         for item in gap.items:
             before = self._there.get(item.name)

@@ -16,7 +16,7 @@ UPDATE = Attempt("update", "a", 2, expected=2, status=200, revision=3, uid="u1")
 DELETE = Attempt("delete", "a", 3, status=200, uid="u1")
 
 
-def judged(attempts: list[Attempt], told: list[Event | Relist], listed: list[Event]) -> list[str]:
+def judged(attempts: list[Attempt], told: list[Event | Relist[Event]], listed: list[Event]) -> list[str]:
     judge = Judge(Ledger(0, attempts), {})
     judge.judge(told, listed)
     return judge.violations
@@ -48,7 +48,9 @@ def test_what_fits_is_good() -> None:
     ids=["a write is lost", "a delete is lost", "a list is old", "a list lacks it", "told twice", "nobody wrote it",
          "it was refused", "over another revision", "at another revision", "deleted twice", "lost while away"],
 )  # fmt: skip
-def test_what_does_not_fit_is_seen(attempts: list[Attempt], told: list[Event | Relist], listed: list[Event]) -> None:
+def test_what_does_not_fit_is_seen(
+    attempts: list[Attempt], told: list[Event | Relist[Event]], listed: list[Event]
+) -> None:
     assert judged(attempts, told, listed)
 
 

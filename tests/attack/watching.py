@@ -1,4 +1,4 @@
-"""A client that follows the lines across the ends of servers: it resumes at the last revision that it saw.
+"""A client that follows objects across the ends of servers: it resumes at the last revision that it saw.
 
 Where it is told that this is too long ago, it lists, as an informer does, and goes on from there.
 """
@@ -9,10 +9,23 @@ import http.client
 import json
 import socket
 import threading
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tests.attack.writing import LINES
 from tests.conformance.serving import HEADERS, Serving, exchange
+
+
+class Versioned(Protocol):
+    """What a follower keeps of an event."""
+
+    @property
+    def revision(self) -> int:
+        """The resourceVersion."""
+        ...
+
+
+E = TypeVar("E", bound=Versioned)
 
 
 class Event(NamedTuple):
@@ -25,22 +38,30 @@ class Event(NamedTuple):
     step: int
 
 
-class Relist(NamedTuple):
+class Relist(NamedTuple, Generic[E]):
     """What is not known: everything after one revision and up to another, at which these were there."""
 
     after: int
     revision: int
-    items: list[Event]
+    items: list[E]
 
 
-class Watcher(threading.Thread):
-    """Follows until :meth:`end`; while it is held, it has no connection."""
+class Follower(threading.Thread, Generic[E]):
+    """Follows until :meth:`end`; while it is held, it has no connection.
 
-    def __init__(self, serving: Serving, seen: int) -> None:
+    ``path``: of the collection; ``query``: more of it, each with ``&`` before it.
+    """
+
+    def __init__(
+        self, serving: Serving, seen: int, path: str, read: Callable[[str, dict[str, Any]], E], query: str = ""
+    ) -> None:
         super().__init__(daemon=True)
         self._serving = serving
+        self._path = path
+        self._query = query
+        self._read = read
         self.seen = seen
-        self.told: list[Event | Relist] = []
+        self.told: list[E | Relist[E]] = []
         self.failures: list[str] = []
         self.watches = 0
         """How many have been open."""
@@ -75,6 +96,9 @@ class Watcher(threading.Thread):
             except OSError:
                 return
 
+    def _broken_off(self) -> bool:
+        return self._ended or not self._may.is_set()
+
     def run(self) -> None:
         """Watch, and again when it ends."""
         while not self._ended:
@@ -89,14 +113,16 @@ class Watcher(threading.Thread):
                 connection.close()
 
     def _watch(self, connection: http.client.HTTPSConnection) -> None:
-        connection.request("GET", f"{LINES}?watch=1&resourceVersion={self.seen}", headers=HEADERS)
+        connection.request("GET", f"{self._path}?watch=1&resourceVersion={self.seen}{self._query}", headers=HEADERS)
         self._socket = connection.sock
+        if self._broken_off():
+            return  # whoever said so has found no connection to break
         with connection.getresponse() as answer:
             if answer.status == 200:
                 self.watches += 1
                 for text in answer:
                     # The last one may be cut off where the server was killed: it was not received.
-                    if not text.endswith(b"\n") or self._ended or not self._may.is_set():
+                    if not text.endswith(b"\n") or self._broken_off():
                         return
                     event = json.loads(text)
                     if event["type"] == "ERROR":
@@ -112,7 +138,7 @@ class Watcher(threading.Thread):
             self.failures.append(f"watch after {self.seen}: {answer.status} {status}")
 
     def _take(self, event: dict[str, Any]) -> None:
-        found = read(event["type"], event["object"])
+        found = self._read(event["type"], event["object"])
         if found.revision <= self.seen:
             self.failures.append(f"{found} after {self.seen}")
         self.seen = found.revision
@@ -124,7 +150,7 @@ class Watcher(threading.Thread):
             return
         connection = self._serving.connect()
         try:
-            code, found = exchange(connection, "GET", LINES)
+            code, found = exchange(connection, "GET", f"{self._path}?limit=0{self._query}")
         finally:
             connection.close()
         if code != 200:
@@ -132,8 +158,15 @@ class Watcher(threading.Thread):
         revision = int(found["metadata"]["resourceVersion"])
         if revision < self.seen:
             self.failures.append(f"a list at {revision} after {self.seen}")
-        self.told.append(Relist(self.seen, revision, [read("LISTED", item) for item in found["items"]]))
+        self.told.append(Relist(self.seen, revision, [self._read("LISTED", item) for item in found["items"]]))
         self.seen = revision
+
+
+class Watcher(Follower[Event]):
+    """Follows the lines."""
+
+    def __init__(self, serving: Serving, seen: int) -> None:
+        super().__init__(serving, seen, LINES, read)
 
 
 def read(kind: str, found: dict[str, Any]) -> Event:

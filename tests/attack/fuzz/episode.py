@@ -125,7 +125,7 @@ class Episode:
         with self.log.listening():
             self.server.start()
             self._prepare()
-            generator = Generator(self._dice, self.memory)
+            generator = Generator(self._dice, self.memory, applies=100 if self._seed.startswith("apply") else 15)
             try:
                 for number in range(self._length):
                     self._one(number, generator.request())

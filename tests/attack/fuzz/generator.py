@@ -11,19 +11,29 @@ from random import Random
 from typing import Any
 from urllib.parse import quote
 
-from tests.attack.fuzz import bodies, framing, texts, values
+from tests.attack.fuzz import bodies, framing, managed, texts, values
 from tests.attack.fuzz.api import RESOURCES, Served
 from tests.attack.fuzz.bodies import NAMES, NAMESPACES
 from tests.attack.fuzz.headers import AGENTS, accept, identity, odd_headers
 from tests.attack.fuzz.requests import Memory, Request
-from tests.attack.fuzz.spellings import JSON_PATCH, MERGE_PATCH, METHODS, bent, escaped, field_selector, label_selector
+from tests.attack.fuzz.spellings import (
+    APPLY,
+    JSON_PATCH,
+    MERGE_PATCH,
+    METHODS,
+    bent,
+    escaped,
+    field_selector,
+    label_selector,
+)
 
 
 class Generator:
-    """Makes requests of dice."""
+    """Makes requests of dice. ``applies``: how many of them apply, beside a hundred that do not."""
 
-    def __init__(self, dice: Random, memory: Memory) -> None:
+    def __init__(self, dice: Random, memory: Memory, *, applies: int = 15) -> None:
         self._dice = dice
+        self._applies = applies
         self._memory = memory
 
     def request(self) -> Request:
@@ -58,8 +68,9 @@ class Generator:
                 self._delete,
                 self._collection,
                 self._watch,
+                self._apply,
             ),
-            (30, 12, 14, 12, 20, 8, 2, 6),
+            (30, 12, 14, 12, 20, 8, 2, 6, self._applies),
         )[0]
         return action(served)
 
@@ -166,6 +177,9 @@ class Generator:
             content = {**content, **{part: item for part, item in changed.items() if dice.random() < 0.8}}
         if dice.random() < 0.4:
             content = bodies.mutated(dice, content, served.schema)
+        if dice.random() < 0.15 and isinstance(content, dict) and isinstance(content.get("metadata"), dict):
+            entries = managed.entries(dice, served)
+            content = {**content, "metadata": {**content["metadata"], "managedFields": entries}}
         sub = "/" + dice.choice(served.subresources) if served.subresources and dice.random() < 0.25 else ""
         return self._write("PUT", self._place(served, key[2], namespace=key[1]) + sub, served, content)
 
@@ -184,6 +198,8 @@ class Generator:
             media, content = JSON_PATCH, bodies.json_patch(dice)
         elif kind < 0.92:
             media, content = MERGE_PATCH, bodies.merge_patch(dice, served)
+            if dice.random() < 0.1:
+                content = {"metadata": {"managedFields": managed.entries(dice, served)}}
         else:
             media = dice.choice(
                 (
@@ -199,6 +215,31 @@ class Generator:
         if dice.random() < 0.05:
             body = texts.damaged(dice, body)
         return self._made("PATCH", path, self._options("patch"), body, media, served)
+
+    def _apply(self, served: Served) -> Request:
+        """By a few managers, to what is there or to what is not, in YAML or JSON."""
+        dice = self._dice
+        kept = [key for key in self._memory.objects if key[0] == served.plural]
+        live = None
+        name, namespace = dice.choice(NAMES), self._namespace()
+        if kept and dice.random() < 0.7:
+            key = dice.choice(kept)
+            live, name, namespace = self._memory.objects[key], key[2], key[1]
+        path = self._place(served, name, namespace=namespace)
+        if served.subresources and dice.random() < 0.15:
+            path += "/" + dice.choice(served.subresources)
+        content = managed.configuration(dice, served, name, namespace, live)
+        body = texts.to_json(content) if dice.random() < 0.6 else texts.to_yaml(dice, content)
+        if dice.random() < 0.06:
+            body = texts.damaged(dice, body)
+        options = [("fieldManager", dice.choice(managed.MANAGERS))]
+        if dice.random() < 0.5:
+            options.append(("force", "true"))
+        if dice.random() < 0.2:
+            options.append(("fieldValidation", dice.choice(("Strict", "Warn", "Ignore"))))
+        if dice.random() < 0.1:
+            options.append(("dryRun", "All"))
+        return self._made("PATCH", path, options, body, APPLY, served)
 
     def _delete(self, served: Served) -> Request:
         dice = self._dice

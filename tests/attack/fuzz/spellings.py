@@ -26,6 +26,7 @@ METHODS = (
 )
 
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 
 
 def escaped(dice: Random, value: str) -> str:

@@ -26,10 +26,13 @@ def shown(outcome: Outcome) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", ["short/0", "short/1", "short/2", "short/3", "new/0", "new/1"])
+@pytest.mark.parametrize(
+    "seed", ["short/0", "short/1", "short/2", "short/3", "new/0", "new/1", "apply/0", "apply/1", "apply/2", "apply/new"]
+)
 def test_no_undesigned_answer_in_memory(seed: str) -> None:
-    if seed.startswith("new/"):
-        seed = f"{secrets.token_hex(4)}/0"
+    """Half of what the seeds of ``apply`` send are applied configurations."""
+    if seed.endswith("new") or seed.startswith("new/"):
+        seed = f"{'apply' if seed.startswith('apply') else ''}{secrets.token_hex(4)}/0"
     outcome = Episode(seed).run()
     print(seed)
     assert not outcome.found, shown(outcome)

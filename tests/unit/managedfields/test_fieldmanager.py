@@ -372,3 +372,16 @@ def test_what_every_object_of_a_go_type_has_is_nobodys() -> None:
     assert found["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {"f:a": {}}}
     found = finished(manager().update(None, obj(spec={"a": 1}), "me", NOW))
     assert found["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {".": {}, "f:a": {}}}
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [None, [{"manager": "m", "operation": "Apply", "apiVersion": "g/v1", "fieldsV1": {"f:spec": {"f:a": {}}}}]],
+)
+def test_an_apply_that_changes_nothing_gives_an_object_of_its_own(entries: Any) -> None:
+    """Callers write in it, and compare it with the live object."""
+    live = obj(entries=entries, spec={"a": 1})
+    found = finished(manager(subresource="status", reset={"f:spec": {}}).apply(live, obj(), "m", NOW, force=False))
+    assert found is not live
+    assert found["metadata"] is not live["metadata"]
+    assert found["spec"] == {"a": 1}

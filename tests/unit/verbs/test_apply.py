@@ -198,3 +198,12 @@ def test_admission_sees_a_create_and_then_updates(shop_served: Shop) -> None:
     apply(shop_served, widget(spec={"size": 4}))
     shown = [(review.operation.value, review.options["kind"]) for review in shop_served.plugin.reviews]
     assert shown == [("CREATE", "CreateOptions"), ("UPDATE", "UpdateOptions")]
+
+
+def test_an_apply_of_nothing_leaves_an_unmanaged_object_as_it_is(shop_served: Shop) -> None:
+    """Behaviour E73: a write to status changes nothing else."""
+    made = apply(shop_served, widget()).json()
+    assert "managedFields" not in made["metadata"]
+    answer = apply(shop_served, widget(), path=f"{WIDGETS}/w/status", force="true")
+    assert (answer.status, answer.json()) == (200, made)
+    assert shop_served.get() == made

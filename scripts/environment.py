@@ -75,7 +75,9 @@ def make(wanted: str) -> None:
             further.write(requirements(LOCKS["all"])[KUBECTL])
             further.flush()
             count += 1
-        pip(count, "install", "--no-compile", "--require-hashes", "-r", lock, "-r", further.name)
+        # The lock files are complete. If pip looked for dependencies, it would take "coverage[toml]" for another package
+        # than the pinned coverage, choose a version released since, and refuse that for want of a hash.
+        pip(count, "install", "--no-compile", "--no-deps", "--require-hashes", "-r", lock, "-r", further.name)
     pip(1, "install", "--no-deps", "--no-build-isolation", "--editable", ".")
     STAMP.write_text(stamp)
     UNFINISHED.unlink()

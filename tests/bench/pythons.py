@@ -119,7 +119,7 @@ def _prepare(interpreter: Interpreter, say: Callable[[str], None]) -> None:
     subprocess.run([interpreter.path, "-m", "venv", "--without-pip", home], check=True)
     ours = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     install = [*ours, "--python", str(home / "bin" / "python"), "install"]
-    subprocess.run([*install, "--require-hashes", "-r", str(ROOT / "requirements-run.lock")], check=True)
+    subprocess.run([*install, "--no-deps", "--require-hashes", "-r", str(ROOT / "requirements-run.lock")], check=True)
     # The server runs from the checkout. This is for the version that it shows.
     subprocess.run([*ours, "wheel", "--no-deps", "--no-build-isolation", "-w", str(home), str(ROOT)], check=True)
     subprocess.run([*install, "--no-deps", *map(str, home.glob("extapi-*.whl"))], check=True)

@@ -314,15 +314,14 @@ def _compare(old: Any, new: Any, atom: Atom, found: Comparison) -> bool:
 
 
 def _compare_maps(old: dict[str, Any], new: dict[str, Any], type_: MapType, found: Comparison) -> None:
-    fields, rest = type_.fields, type_.element
     for name, after in new.items():
         before = old.get(name, ABSENT)
         if before is after or (before == after and (after.__class__ is str or json_equal(before, after))):
             continue
-        _compare_members(f"f:{name}", before, after, fields.get(name, rest) or NOWHERE, found)
+        _compare_members(f"f:{name}", before, after, type_.at(name) or NOWHERE, found)
     for name, before in old.items():
         if name not in new:
-            _compare_members(f"f:{name}", before, ABSENT, fields.get(name, rest) or NOWHERE, found)
+            _compare_members(f"f:{name}", before, ABSENT, type_.at(name) or NOWHERE, found)
 
 
 def _compare_members(element: str, old: Any, new: Any, atom: Atom, found: Comparison) -> None:

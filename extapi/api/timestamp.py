@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from extapi.api.strconv import has_pattern, only_digits
 from extapi.errors import go_quote
@@ -17,7 +18,13 @@ _CANONICAL = b"0000-00-00T00:00:00Z"
 
 def format_timestamp(seconds: float) -> str:
     """The time ``seconds`` after 1970-01-01T00:00:00Z as the API writes it; fractions are cut off."""
-    return _written(datetime.fromtimestamp(int(seconds), UTC))
+    return _second(int(seconds))
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
+    """Most calls are about the present second."""
+    return _written(datetime.fromtimestamp(seconds, UTC))
 
 
 def format_micro_timestamp(seconds: float) -> str:
@@ -32,14 +39,21 @@ def canonical_timestamp(text: str) -> str:
     Raises:
         ValueError: See :func:`parse_timestamp`.
     """
-    if has_pattern(text, _CANONICAL):
-        try:
-            datetime.fromisoformat(text)
-        except ValueError:
-            pass  # a number is out of range: below
-        else:
-            return text
+    if len(text) == len(_CANONICAL) and _is_canonical(text):
+        return text
     return _written(parse_timestamp(text))
+
+
+@lru_cache(maxsize=1024)
+def _is_canonical(text: str) -> bool:
+    """A write reads the times of all managers, and nearly all have been read before. ``text`` is short."""
+    if not has_pattern(text, _CANONICAL):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False  # a number is out of range
+    return True
 
 
 def parse_timestamp(text: str) -> datetime:

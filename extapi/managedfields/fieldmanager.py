@@ -23,7 +23,6 @@ from extapi.managedfields.managers import (
     UPDATE,
     Managed,
     Manager,
-    VersionedSet,
     entry_of,
     is_reset,
     managed_of,
@@ -133,7 +132,7 @@ class FieldManager:
     async def _applied(self, live: Obj | None, config: Obj, name: str, now: str, *, force: bool) -> Obj:
         before = self._empty() if live is None else live
         try:
-            managed = managed_of(before.get("metadata", {}).get("managedFields"))
+            managed = managed_of(before.get("metadata", {}).get("managedFields"), stored=True)
         except ValueError as error:
             raise StorageError(f"failed to decode managed fields: {error}") from None
         if not managed.sets and live is not None:
@@ -197,7 +196,7 @@ class FieldManager:
                 if managed.sets:
                     return managed
         try:
-            return managed_of(live["metadata"].get("managedFields")) if live is not None else Managed()
+            return managed_of(live["metadata"].get("managedFields"), stored=True) if live is not None else Managed()
         except ValueError:
             return Managed()
 
@@ -215,8 +214,7 @@ class FieldManager:
             check(config, self.types.atoms[self.api_version])
         except TypedError as error:
             raise StorageError(f"failed to create typed patch object ({_described(config)}): {error}") from None
-        merged, sets = await applied(self.types, live, config, managed.sets, manager, force=force)
-        managed.sets = _stripped(sets, manager)
+        merged, managed.sets = await applied(self.types, live, config, managed.sets, manager, _NEVER, force=force)
         if merged is None:
             # A copy as far as callers write in it: they compare it with the live object, and carry parts of that over.
             return {**live, "metadata": dict(live["metadata"])} if "metadata" in live else dict(live)
@@ -291,18 +289,6 @@ def without_managed_fields(obj: Obj) -> Obj:
     bare = dict(metadata)
     del bare["managedFields"]
     return {**obj, "metadata": bare}
-
-
-def _stripped(sets: dict[Manager, VersionedSet], manager: Manager) -> dict[Manager, VersionedSet]:
-    """The managers; the one that has just written without what nobody manages."""
-    own = sets.get(manager)
-    if own is not None:
-        fields = own.fields - _NEVER
-        if fields:
-            sets[manager] = own.having(fields)
-        else:
-            del sets[manager]
-    return sets
 
 
 def _cap(managed: Managed, most: int = MOST_UPDATERS) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, Final, NamedTuple
 
 from extapi.api.timestamp import canonical_timestamp
@@ -49,9 +50,9 @@ def manager_of(name: str, operation: str, api_version: str, subresource: str = "
     return Manager(name or "unknown", operation, "" if operation == APPLY else api_version, subresource)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VersionedSet:
-    """The fields of one manager, named as in ``api_version``."""
+    """The fields of one manager, named as in ``api_version``. Never changed; not frozen, since such dataclasses are made slowly."""
 
     fields: FieldSet
     api_version: str
@@ -61,15 +62,33 @@ class VersionedSet:
         return self if fields is self.fields else VersionedSet(fields, self.api_version)
 
 
+class _Stored(NamedTuple):
+    """What :func:`managed_of` read from a stored object: most writes change nothing of it but a time."""
+
+    entries: list[dict[str, Any]]
+    sets: dict[Manager, VersionedSet]
+    times: dict[Manager, str]
+
+    def has(self, sets: Mapping[Manager, VersionedSet]) -> bool:
+        """Whether these are the same sets. Whoever changes one makes another object."""
+        if len(sets) != len(self.entries):
+            return False
+        return all(map(is_, map(self.sets.get, sets), sets.values()))
+
+
 @dataclass(slots=True)
 class Managed:
     """All managers of an object. ``times``: when each of them last changed a field, as metav1.Time writes it."""
 
     sets: dict[Manager, VersionedSet] = field(default_factory=dict)
     times: dict[Manager, str] = field(default_factory=dict)
+    _stored: _Stored | None = None
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The value of ``metadata.managedFields``, in the order of kube-apiserver."""
+        """The value of ``metadata.managedFields``, in the order of kube-apiserver; the stored one if nothing has changed."""
+        stored = self._stored
+        if stored is not None and stored.times == self.times and stored.has(self.sets):
+            return stored.entries
         entries = []
         for manager in sorted(self.sets, key=self._order):
             found = self.sets[manager]
@@ -95,8 +114,10 @@ def entry_of(manager: Manager, api_version: str, fields: dict[str, Any], time: s
     return entry
 
 
-def managed_of(entries: Any) -> Managed:
+def managed_of(entries: Any, *, stored: bool = False) -> Managed:
     """Read ``metadata.managedFields``; absent: nobody manages anything.
+
+    ``stored``: they are of a stored object, and so in the form that :meth:`Managed.to_json` gives them.
 
     An entry without ``fieldsType`` is read as FieldsV1, the only type that there ever was: the original refuses every
     apply to such an object (kubernetes#96351).
@@ -115,6 +136,8 @@ def managed_of(entries: Any) -> Managed:
         managed.times.pop(manager, None)
         if time is not None:
             managed.times[manager] = time
+    if stored:
+        managed._stored = _Stored(entries, dict(managed.sets), dict(managed.times))  # noqa: SLF001 - of this module
     return managed
 
 
@@ -124,7 +147,7 @@ def is_reset(entries: Any) -> bool:
 
 
 def _entry(entry: Any, index: int) -> tuple[Manager, VersionedSet, str | None]:
-    if not isinstance(entry, Mapping):
+    if not isinstance(entry, dict):
         raise ValueError(f"managed fields entry {index} must be an object")  # noqa: TRY004 - as above
     operation, api_version = entry.get("operation"), entry.get("apiVersion")
     name, subresource, time = entry.get("manager") or "", entry.get("subresource") or "", entry.get("time")

@@ -106,7 +106,7 @@ async def updated(
 
 
 async def applied(
-    types: Types, live: Obj, config: Obj, sets: Sets, manager: Manager, *, force: bool
+    types: Types, live: Obj, config: Obj, sets: Sets, manager: Manager, never: FieldSet, *, force: bool
 ) -> tuple[Obj | None, dict[Manager, VersionedSet]]:
     """The object with an applied configuration, None if that changes nothing; and the managers.
 
@@ -116,6 +116,7 @@ async def applied(
         config: What is applied, in the version of the request; it fits its type.
         sets: The managers before.
         manager: Who applies.
+        never: Fields that nobody gets.
         force: Take fields from their managers.
 
     Raises:
@@ -128,12 +129,19 @@ async def applied(
     now = _reconciled(types, sets)
     merged = merge(live, config, atom)
     last = now.get(manager)
-    own = VersionedSet(types.set_by(fields_of(config, atom), version), version)
-    now[manager] = last if own == last and last is not None else own  # the one that has been written before
-    merged = await _pruned(types, merged, now, manager, last)
+    fields = types.set_by(fields_of(config, atom), version)
+    kept = fields - never
+    if last is None or last.api_version != version or last.fields != kept:
+        # What nobody gets counts until the end: it is not removed, since the configuration has it.
+        now[manager] = VersionedSet(fields, version)
+        merged = await _pruned(types, merged, now, manager, last)
     if merged is not live and json_equal(live, merged):
         merged = live  # nobody loses anything
     now, _ = await _shifted(types, live, merged, now, manager, force=force)
+    if not kept:
+        now.pop(manager, None)
+    elif now[manager] is not last:
+        now[manager] = VersionedSet(kept, version)
     return None if merged is live else merged, now
 
 

@@ -33,14 +33,19 @@ class Comparison:
     def changed(self) -> FieldSet:
         """What was added or modified."""
         if self._changed is None:
+            if self.added is EMPTY:
+                return self.modified
             self._changed = self.modified | self.added
         return self._changed
 
     def without(self, fields: FieldSet) -> None:
         """Forget differences in these fields and below them."""
-        self.added = self.added.without_subtrees(fields)
-        self.modified = self.modified.without_subtrees(fields)
-        self.removed = self.removed.without_subtrees(fields)
+        if self.added is not EMPTY:
+            self.added = self.added.without_subtrees(fields)
+        if self.modified is not EMPTY:
+            self.modified = self.modified.without_subtrees(fields)
+        if self.removed is not EMPTY:
+            self.removed = self.removed.without_subtrees(fields)
 
     def add(self, element: str, value: Any, atom: Atom) -> None:
         """``value`` is there after the change, and was not before."""
@@ -333,6 +338,18 @@ def _compare_members(element: str, old: Any, new: Any, atom: Atom, found: Compar
     elif old.__class__ is str and new.__class__ is str and atom.scalar:
         if old != new:
             found.modify(element)
+    elif (
+        old.__class__ is dict
+        and new.__class__ is dict
+        and (old or new)
+        and (map_ := atom.map) is not None
+        and not map_.atomic
+        and atom.list is None
+        and not atom.scalar
+    ):
+        below = Comparison()  # as below, in fewer steps
+        _compare_maps(old, new, map_, below)
+        found.nest(element, below)
     else:
         below = Comparison()
         if _compare(old, new, atom, below):

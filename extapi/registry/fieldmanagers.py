@@ -113,7 +113,7 @@ def without_new_times(obj: Obj, old: Obj) -> Obj:
     Source: ``apiserver/pkg/endpoints/handlers/fieldmanager/equality.go``.
     """
     after, before = obj["metadata"].get("managedFields"), old["metadata"].get("managedFields")
-    if not after or not before or not _equal_but_managers(obj, old) or after == before:
+    if after is before or not after or not before or not _equal_but_managers(obj, old) or after == before:
         return obj
     if not _equal_but_times(after, before):
         return obj
@@ -123,15 +123,14 @@ def without_new_times(obj: Obj, old: Obj) -> Obj:
 
 def _equal_but_managers(obj: Obj, old: Obj) -> bool:
     """Whether all is equal but the managed fields, which take longest to compare."""
-    if len(obj) != len(old):
-        return False
-    for name, value in obj.items():
-        if name != "metadata" and old.get(name) != value:
-            return False
     after, before = obj["metadata"], old["metadata"]
-    if len(after) != len(before):
+    if len(obj) != len(old) or len(after) != len(before):
         return False
-    return all(name == "managedFields" or before.get(name) == value for name, value in after.items())
+    # Metadata first: what changes the spec changes the generation.
+    for name, value in after.items():
+        if name != "managedFields" and before.get(name) != value:
+            return False
+    return all(name == "metadata" or old.get(name) == value for name, value in obj.items())
 
 
 def _equal_but_times(after: list[Obj], before: list[Obj]) -> bool:

@@ -92,12 +92,17 @@ class ServedKind:
     def default_applied(self, obj: Obj, version: str) -> None:
         """Coerce metadata of an object with a configuration that was applied, and fill in defaults, in place.
 
-        It has no unknown fields. Nulls stay, unlike those that a client sends otherwise: validation refuses them.
+        It has no unknown fields. Nulls stay, unlike those that a client sends otherwise: validation refuses them. Managed
+        fields stay as they are: the field manager has made them.
 
         Raises:
             BadRequest: Metadata has a wrong type.
         """
-        obj["metadata"], _ = coerce(obj.get("metadata"))
+        metadata = obj.get("metadata")
+        managed = metadata.pop("managedFields", None) if isinstance(metadata, dict) else None
+        obj["metadata"], _ = coerce(metadata)
+        if managed:
+            obj["metadata"]["managedFields"] = managed
         self.versions[version].default_applied(obj)
         self.kind.behaviour.decoding.complete(obj)
         with suppress(BadRequest):  # validation tells it better

@@ -6,13 +6,12 @@ The resource's field manager merges; here is what the request says, and the chec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from extapi.admission.base import Review
 from extapi.admission.chain import AdmissionChain
-from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.codec import strictjson
 from extapi.codec.body import json_type, read, strict_warnings
@@ -34,14 +33,15 @@ async def apply(request: ResourceRequest[ResourceUpdater]) -> Response:
     accepted = negotiated(request)
     body = await request.http.body.read(MAX_BODY)
     options = patch_options(request.http.query, apply=True)
-    resource, manager = request.resource, request.resource.field_manager(request.scope)
-    if not isinstance(resource, Applied) or manager is None:
-        raise InternalError.because(f"{resource.plural} cannot be applied")
+    # Not checked: whatever has a field manager is one, and Python takes long to see that an object fits a protocol.
+    resource: Applied = cast("Any", request.resource)
+    manager = request.resource.field_manager(request.scope)
+    if manager is None:
+        raise InternalError.because(f"{request.resource.plural} cannot be applied")
     created, found = False, Configuration(body)
 
     async def merged(live: Obj | None) -> Obj:
-        config = found.copy()
-        obj = await manager.apply(live, config, options.field_manager, now(request), force=options.force)
+        obj = await manager.apply(live, found.decoded(), options.field_manager, now(request), force=options.force)
         if options.field_validation != "Ignore":
             found.tell_duplicates(request.http.warnings, strict=options.field_validation == "Strict")
         resource.default_applied(request.scope, obj)
@@ -75,36 +75,32 @@ async def apply(request: ResourceRequest[ResourceUpdater]) -> Response:
 
 
 class Configuration:
-    """What is applied, in YAML or JSON; decoded on first use, since a missing object is told before a wrong body."""
+    """What is applied, in YAML or JSON; decoded by each attempt, since a missing object is told before a wrong body."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
-        self._decoded: tuple[Obj, Sequence[str]] | None = None
+        self._duplicates: Sequence[str] = ()
 
-    def copy(self) -> Obj:
-        """The configuration; the caller may change it.
+    def decoded(self) -> Obj:
+        """The configuration, which the caller may change: conflicts are rare, and a copy would cost each apply.
 
         Raises:
             BadRequest: The body is none.
         """
-        config: Obj = json_copy(self._read()[0])
+        config, self._duplicates = self._decode()
         return config
 
     def tell_duplicates(self, warnings: list[str], *, strict: bool) -> None:
-        """Warn of keys that occur twice.
+        """Warn of keys that occur twice, after it was decoded.
 
         Raises:
             BadRequest: There are some, under ``strict``.
         """
-        _, duplicates = self._read()
-        if strict and duplicates:
-            raise BadRequest(f"error strict decoding YAML: error converting YAML to JSON: {duplicates[0]}")
-        warnings += [text for text in strict_warnings((), duplicates) if text not in warnings]
-
-    def _read(self) -> tuple[Obj, Sequence[str]]:
-        if self._decoded is None:
-            self._decoded = self._decode()
-        return self._decoded
+        if not self._duplicates:
+            return
+        if strict:
+            raise BadRequest(f"error strict decoding YAML: error converting YAML to JSON: {self._duplicates[0]}")
+        warnings += [text for text in strict_warnings((), self._duplicates) if text not in warnings]
 
     def _decode(self) -> tuple[Obj, Sequence[str]]:
         """JSON is YAML, and most clients send it; but what is wrong with it is told as the YAML that it is."""

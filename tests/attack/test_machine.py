@@ -85,8 +85,8 @@ async def _keep_all_managers(types: Any, live: Any, new: Any, sets: Any, manager
     return {**sets, **after, **{each: sets[each] for each in sets if each != manager}}, written
 
 
-async def _always_force(types: Any, live: Any, config: Any, sets: Any, manager: Any, *, force: bool) -> Any:
-    return await applied(types, live, config, sets, manager, force=True)
+async def _always_force(types: Any, live: Any, config: Any, sets: Any, manager: Any, never: Any, *, force: bool) -> Any:
+    return await applied(types, live, config, sets, manager, never, force=True)
 
 
 _COMMIT, _DELIVER, _SEND_INITIAL = MemoryBackend.commit, CacheWatcher.deliver, CacheWatcher.send_initial

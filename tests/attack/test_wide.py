@@ -38,7 +38,8 @@ SCHEMA: dict[str, Any] = {
 }
 GROUP = "wide.example.com"
 PATH = f"/apis/{GROUP}/v1/namespaces/a/wides/w"
-FEW, MANY = 500, 2_000
+FEW, MANY = 1_000, 4_000
+"""Both too many for the sets that are kept in memory after they were read."""
 
 Shape = Callable[[int, str], Any]
 SHAPES: dict[str, Shape] = {

@@ -94,6 +94,27 @@ def test_an_apply_of_nothing_new_keeps_object_and_time() -> None:
     assert finished(manager().apply(live, obj(spec={"a": 1}), "me", NOW, force=False)) == live
 
 
+def test_a_change_of_what_the_manager_has_is_a_new_time_alone() -> None:
+    live = obj(uid="u", entries=[entry("me", "Update", SPEC_A, time=OLD)], spec={"a": 1})
+    found = finished(manager().update(live, obj(uid="u", spec={"a": 2}), "me", NOW))
+    assert found == obj(uid="u", entries=[entry("me", "Update", SPEC_A)], spec={"a": 2})
+
+
+def test_a_change_of_more_within_the_same_second_is_tracked() -> None:
+    live = obj(uid="u", entries=[entry("me", "Update", SPEC_A)], spec={"a": 1})
+    found = finished(manager().update(live, obj(uid="u", spec={"a": 1, "b": 1}), "me", NOW))
+    assert found == obj(
+        uid="u", entries=[entry("me", "Update", {"f:spec": {"f:a": {}, "f:b": {}}})], spec={"a": 1, "b": 1}
+    )
+
+
+def test_who_has_lost_the_only_field_has_no_entry() -> None:
+    entries = [entry("me", "Update", SPEC_A, time=OLD), entry("it", "Update", SPEC_B, time=OLD)]
+    live = obj(uid="u", entries=entries, spec={"a": 1, "b": 1})
+    found = finished(manager().update(live, obj(uid="u", spec={"b": 1}), "other", NOW))
+    assert found == obj(uid="u", entries=entries[1:], spec={"b": 1})
+
+
 def test_what_is_no_longer_applied_goes_if_nobody_else_manages_it() -> None:
     both: dict[str, Any] = {"f:spec": {"f:a": {}, "f:b": {}}}
     live = obj(

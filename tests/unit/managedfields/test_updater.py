@@ -83,7 +83,7 @@ def test_applies_make_the_same_objects_managers_and_conflicts() -> None:
         live, config = obj(case.get("live"), case), obj(case["object"], case)
         manager = Manager(case["manager"], UPDATE)
         try:
-            merged, after = finished(applied(types, live, config, sets, manager, force=case["force"]))
+            merged, after = finished(applied(types, live, config, sets, manager, EMPTY, force=case["force"]))
         except ConflictsError as error:
             conflicts += 1
             found = [[of.name, shown(path)] for of, path in error.paths()]
@@ -109,7 +109,7 @@ def test_an_applier_cannot_give_up_the_version(fields: dict[str, Any]) -> None:
     live = {"apiVersion": "g/v1", "kind": "K", "a": 1}
     sets = {manager: VersionedSet(FieldSet.from_json(fields), "g/v1")}
     config = {"apiVersion": "g/v1", "kind": "K", "b": 1}
-    merged, _ = finished(applied(types, live, config, sets, manager, force=False))
+    merged, _ = finished(applied(types, live, config, sets, manager, EMPTY, force=False))
     assert merged == config
 
 
@@ -118,5 +118,5 @@ def test_managers_of_versions_that_are_gone_neither_stay_nor_block() -> None:
     gone, manager = Manager("a", UPDATE, "g/v0"), Manager("b", UPDATE, "g/v1")
     sets = {gone: VersionedSet(FieldSet.of(("f:a",)), "g/v0")}
     live, new = ({"apiVersion": "g/v1", "kind": "K", "a": value} for value in (1, 2))
-    merged, after = finished(applied(types, live, new, sets, manager, force=False))
+    merged, after = finished(applied(types, live, new, sets, manager, EMPTY, force=False))
     assert (merged, list(after)) == (new, [manager])

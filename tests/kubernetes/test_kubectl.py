@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -185,13 +184,7 @@ def test_diff_shows_what_apply_would_do_and_does_nothing(shop: Shop) -> None:
 
 def test_edit(shop: Shop, tmp_path: Path) -> None:
     shop.make(pizza("plain", tomato=1))
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsed -i s/tomato/salami/ "$1"\n')
-    editor.chmod(0o700)
-    environment = shop.kubectl.environment() | {"KUBE_EDITOR": str(editor)}
-    command = shop.kubectl.command("-n", shop.namespace, "edit", "pz", "plain")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=30)
-    assert (done.returncode, done.stdout) == (0, f"pizza.{GROUP}/plain edited\n"), done.stderr
+    assert shop.edited(tmp_path, "s/tomato/salami/", "edit", "pz", "plain") == f"pizza.{GROUP}/plain edited\n"
     assert shop.path("plain", ".spec.toppings[*].name") == "salami"
 
 

@@ -48,7 +48,7 @@ class Shop:
 
     def make(self, *objects: object) -> None:
         """Create objects."""
-        self("create", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
+        self("create", "-f", "-", stdin="\n".join(json.dumps(obj) for obj in objects))
 
     def path(self, name: str, path: str, kind: str = PIZZA) -> str:
         """One value of an object."""

@@ -261,22 +261,6 @@ def test_watch_with_a_selector_and_events(shop: Shop, watching: list[Running]) -
     assert lines == ["ADDED:first", "DELETED:first"]
 
 
-def test_wait(shop: Shop, watching: list[Running]) -> None:
-    watching.append(Running(shop, "wait", "pz/later", "--for=create", "--timeout=20s"))
-    shop.make(pizza("later", tomato=1))
-    assert watching[0].line() == f"pizza.{GROUP}/later condition met"
-    assert shop("wait", "pz/later", "--for=jsonpath={.status.cost}=1.50", "--timeout=20s").endswith("condition met\n")
-    watching.append(Running(shop, "wait", "pz/later", "--for=jsonpath={.metadata.labels.a}=b", "--timeout=20s"))
-    watching.append(Running(shop, "wait", "pz/later", "--for=delete", "--timeout=20s"))
-    shop("label", "pz", "later", "a=b")
-    assert watching[1].line().endswith("condition met")
-    shop("delete", "pz", "later", "--wait=false")
-    assert watching[2].line().endswith("condition met")
-    shop.make(pizza("cold", tomato=1))
-    in_vain = ("wait", "pz/cold", "--for=jsonpath={.spec.toppings[0].name}=none", "--timeout=100ms")
-    assert "timed out waiting for the condition" in shop.refused(*in_vain)
-
-
 def test_lists(shop: Shop) -> None:
     shop.make(*(pizza(f"p{number}", tomato=number) for number in (3, 1, 2)), pizza("x", olives=1))
     shop("label", "pz", "p1", "p2", "odd=no")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.kubernetes import second
+from tests.kubernetes import kubectls, second
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
 from tests.kubernetes.pizzas import GROUP, TOPPINGS_PATH, topping
@@ -32,9 +32,9 @@ def menu(extension_server: ExtensionServer, control_plane: ControlPlane) -> dict
 
 
 @pytest.fixture
-def shop(kubectl: Kubectl, namespace: str) -> Shop:
-    """A namespace of the test's own, and kubectl in it."""
-    return Shop(kubectl, namespace)
+def shop(kubectl: Kubectl, namespace: str, request: pytest.FixtureRequest) -> Shop:
+    """A namespace of the test's own, and kubectl in it: the newest, if the test is not marked with other releases."""
+    return Shop(kubectls.of_release(kubectl, getattr(request, "param", kubectls.NEWEST)), namespace)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import datetime as dt
 import os
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from extapi.dev import certificates, directory, extension, ports, registration
@@ -78,6 +78,8 @@ class Kubectl:
     home: Path
     """Holds its caches, so that nothing of the user's is read or written."""
     program: Path = Path(sysconfig.get_path("scripts")) / "kubectl"
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Added to its environment."""
 
     def __call__(self, *arguments: str, stdin: str = "") -> str:
         """Run it and return what it printed; raises AssertionError with what it said on stderr if it failed."""
@@ -105,7 +107,8 @@ class Kubectl:
     def environment(self) -> dict[str, str]:
         """The environment that belongs to :meth:`command`."""
         home = str(self.home)
-        return {"KUBECONFIG": str(self.kubeconfig), "HOME": home, "KUBECACHEDIR": home, "PATH": os.defpath}
+        own = {"KUBECONFIG": str(self.kubeconfig), "HOME": home, "KUBECACHEDIR": home, "PATH": os.defpath}
+        return {**own, **self.variables}
 
 
 @contextmanager

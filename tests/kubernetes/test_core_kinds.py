@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -196,13 +195,7 @@ def test_label_annotate_and_replace(shop: Shop) -> None:
 
 def test_edit_of_a_core_kind(shop: Shop, tmp_path: Path) -> None:
     shop("create", "configmap", "menu", "--from-literal=tomato=1")
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsed -i s/tomato/salami/ "$1"\n')
-    editor.chmod(0o700)
-    environment = shop.kubectl.environment() | {"KUBE_EDITOR": str(editor)}
-    command = shop.kubectl.command("-n", shop.namespace, "edit", "cm", "menu")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=30)
-    assert (done.returncode, done.stdout) == (0, "configmap/menu edited\n"), done.stderr
+    assert shop.edited(tmp_path, "s/tomato/salami/", "edit", "cm", "menu") == "configmap/menu edited\n"
     assert shop.read("cm", "menu")["data"] == {"salami": "1"}
 
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from tests.kubernetes import second
+from tests.kubernetes import kubectls, second
 from tests.kubernetes.calling import MERGE, Caller
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl
 from tests.kubernetes.killing import kill
 from tests.kubernetes.ledger import line, lines_path
 from tests.kubernetes.second import SecondServer
+from tests.kubernetes.shop import Shop
 from tests.kubernetes.test_deletion import config_map, gone, made, maps_path, owned, owner
 from tests.kubernetes.test_ownership import HELD, Things
 from tests.waiting import until
@@ -54,27 +55,30 @@ def chain(things: Things, **last: Any) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_chain_goes_in_the_background(things: Things, kubectl: Kubectl, namespace: str) -> None:
+@kubectls.BOTH_ENDS
+def test_a_chain_goes_in_the_background(things: Things, shop: Shop) -> None:
     links = chain(things)
-    kubectl("-n", namespace, "delete", "pz", "link-0")
+    shop("delete", "pz", "link-0", "--cascade=background")
     until(lambda: all(things.gone(*each) for each in links), 30)
 
 
-def test_a_chain_goes_in_the_foreground_from_its_end(things: Things, kubectl: Kubectl, namespace: str) -> None:
+@kubectls.BOTH_ENDS
+def test_a_chain_goes_in_the_foreground_from_its_end(things: Things, shop: Shop) -> None:
     first, middle, last = chain(things, finalizers=[HELD])
-    kubectl("-n", namespace, "delete", "pz", "link-0", "--cascade=foreground", "--wait=false")
+    shop("delete", "pz", "link-0", "--cascade=foreground", "--wait=false")
     until(lambda: "deletionTimestamp" in things.metadata(*last), 30)
     assert things.metadata(*first)["finalizers"] == ["foregroundDeletion"]
     assert things.metadata(*middle)["finalizers"] == ["foregroundDeletion"], "it has dependents itself"
     assert things.metadata(*last)["finalizers"] == [HELD]
     things.release(*last)
-    kubectl("-n", namespace, "wait", "--for=delete", "pz/link-0", "--timeout=30s")
+    shop("wait", "--for=delete", "pz/link-0", "--timeout=30s")
     assert all(things.gone(*each) for each in (middle, last))
 
 
-def test_a_chain_is_orphaned_at_its_first_link(things: Things, kubectl: Kubectl, namespace: str) -> None:
+@kubectls.BOTH_ENDS
+def test_a_chain_is_orphaned_at_its_first_link(things: Things, shop: Shop) -> None:
     first, middle, last = chain(things)
-    kubectl("-n", namespace, "delete", "pz", "link-0", "--cascade=orphan", "--timeout=30s")
+    shop("delete", "pz", "link-0", "--cascade=orphan", "--timeout=30s")
     assert things.gone(*first)
     assert "ownerReferences" not in things.metadata(*middle)
     (kept,) = things.metadata(*last)["ownerReferences"]

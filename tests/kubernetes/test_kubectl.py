@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -185,13 +184,7 @@ def test_diff_shows_what_apply_would_do_and_does_nothing(shop: Shop) -> None:
 
 def test_edit(shop: Shop, tmp_path: Path) -> None:
     shop.make(pizza("plain", tomato=1))
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsed -i s/tomato/salami/ "$1"\n')
-    editor.chmod(0o700)
-    environment = shop.kubectl.environment() | {"KUBE_EDITOR": str(editor)}
-    command = shop.kubectl.command("-n", shop.namespace, "edit", "pz", "plain")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=30)
-    assert (done.returncode, done.stdout) == (0, f"pizza.{GROUP}/plain edited\n"), done.stderr
+    assert shop.edited(tmp_path, "s/tomato/salami/", "edit", "pz", "plain") == f"pizza.{GROUP}/plain edited\n"
     assert shop.path("plain", ".spec.toppings[*].name") == "salami"
 
 
@@ -266,22 +259,6 @@ def test_watch_with_a_selector_and_events(shop: Shop, watching: list[Running]) -
     shop("label", "pz", "first", "hot-")
     lines = [watching[0].line() for _ in range(2)]
     assert lines == ["ADDED:first", "DELETED:first"]
-
-
-def test_wait(shop: Shop, watching: list[Running]) -> None:
-    watching.append(Running(shop, "wait", "pz/later", "--for=create", "--timeout=20s"))
-    shop.make(pizza("later", tomato=1))
-    assert watching[0].line() == f"pizza.{GROUP}/later condition met"
-    assert shop("wait", "pz/later", "--for=jsonpath={.status.cost}=1.50", "--timeout=20s").endswith("condition met\n")
-    watching.append(Running(shop, "wait", "pz/later", "--for=jsonpath={.metadata.labels.a}=b", "--timeout=20s"))
-    watching.append(Running(shop, "wait", "pz/later", "--for=delete", "--timeout=20s"))
-    shop("label", "pz", "later", "a=b")
-    assert watching[1].line().endswith("condition met")
-    shop("delete", "pz", "later", "--wait=false")
-    assert watching[2].line().endswith("condition met")
-    shop.make(pizza("cold", tomato=1))
-    in_vain = ("wait", "pz/cold", "--for=jsonpath={.spec.toppings[0].name}=none", "--timeout=100ms")
-    assert "timed out waiting for the condition" in shop.refused(*in_vain)
 
 
 def test_lists(shop: Shop) -> None:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.kubernetes import kubectls
-from tests.kubernetes.control_plane import ControlPlane, Kubectl
 from tests.kubernetes.core_objects import RBAC
 from tests.kubernetes.pizzas import GROUP, pizza
 from tests.kubernetes.shop import Running, Shop
 from tests.waiting import until
 
-pytestmark = [
-    pytest.mark.usefixtures("menu"),
-    pytest.mark.skipif(sys.platform != "linux", reason="the packages hold programs for Linux"),
-]
+pytestmark = pytest.mark.usefixtures("menu")
 
 
-@pytest.mark.parametrize(("minor", "version"), kubectls.PACKAGES.items(), ids=kubectls.PACKAGES)
-def test_a_session(control_plane: ControlPlane, namespace: str, tmp_path: Path, minor: str, version: str) -> None:
-    shop = Shop(Kubectl(control_plane.kubeconfig, tmp_path, kubectls.cached(minor, version)), namespace)
+@kubectls.EACH
+def test_a_session(shop: Shop) -> None:
+    namespace = shop.namespace
     said = json.loads(shop("version", "-o", "json"))
-    assert (said["clientVersion"]["minor"], said["serverVersion"]["major"]) == (minor.removeprefix("1."), "1")
+    assert f"1.{said['clientVersion']['minor']}" == shop.kubectl.home.name, "its caches are named after it"
+    assert said["serverVersion"]["major"] == "1"
 
     # What is made without a file.
     assert shop("create", "namespace", f"n-{namespace}") == f"namespace/n-{namespace} created\n"

@@ -10,7 +10,7 @@ import json
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +37,6 @@ VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY
 
 
 @dataclass(frozen=True)
-class ProxiedKubectl(Kubectl):
-    """kubectl with further variables in its environment."""
-
-    variables: Mapping[str, str] = field(default_factory=dict)
-
-    def environment(self) -> dict[str, str]:
-        return {**super().environment(), **self.variables}
-
-
-@dataclass(frozen=True)
 class Ways:
     """Kubeconfigs of one control plane that differ in how it is reached."""
 
@@ -64,10 +54,10 @@ class Ways:
         path.write_text(yaml.safe_dump(config))
         return path
 
-    def kubectl(self, variables: Mapping[str, str] | None = None, **cluster: str) -> ProxiedKubectl:
+    def kubectl(self, variables: Mapping[str, str] | None = None, **cluster: str) -> Kubectl:
         """The administrator's kubectl by that way."""
         config = self.kubeconfig(self.control_plane.kubeconfig, **cluster)
-        return ProxiedKubectl(config, self.home, variables=variables or {})
+        return Kubectl(config, self.home, variables=variables or {})
 
     @contextmanager
     def proxy(self, scheme: str, *, user: str = USER) -> Iterator[Proxy]:

@@ -65,7 +65,21 @@ SCHEMA: dict[str, Any] = {
         },
         "status": {
             "type": "object",
-            "properties": {"ready": {"type": "boolean"}, "seen": {"type": "string"}, "size": {"type": "integer"}},
+            "properties": {
+                "ready": {"type": "boolean"},
+                "seen": {"type": "string"},
+                "size": {"type": "integer"},
+                "conditions": {
+                    "type": "array",
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["type"],
+                    "items": {
+                        "type": "object",
+                        "required": ["type", "status"],
+                        "properties": {"type": {"type": "string"}, "status": {"type": "string"}},
+                    },
+                },
+            },
         },
     },
 }

@@ -49,8 +49,29 @@ def remotecommand() -> Path:
     return program("remotecommand", "the remote commands of the tests")
 
 
+def helm(major: int) -> Path:
+    """The command helm of that major version."""
+    return program("clients", f"helm {major} of the tests", package=f"helm.sh/helm/v{major}/cmd/helm")
+
+
+def controller() -> Path:
+    """A controller on controller-runtime."""
+    return program("clients", "the controller of the tests", package="./controller")
+
+
+def flux() -> Path:
+    """Flux's server-side apply of sets of objects."""
+    return program("clients", "Flux's apply of the tests", package="./flux")
+
+
+def typed() -> Path:
+    """client-go's typed apply configurations."""
+    return program("clients", "the typed apply of the tests", package="./typed")
+
+
 if __name__ == "__main__":
     try:
-        print(informer(), formats(), managedfields(), remotecommand())  # noqa: T201 - a command's output
+        made = [informer(), formats(), managedfields(), remotecommand(), helm(3), helm(4), controller(), flux(), typed()]
+        print(*made)  # noqa: T201 - a command's output
     except DevFailure as failure:
         sys.exit(f"error: {failure}")

@@ -71,7 +71,17 @@ def typed() -> Path:
 
 if __name__ == "__main__":
     try:
-        made = [informer(), formats(), managedfields(), remotecommand(), helm(3), helm(4), controller(), flux(), typed()]
+        made = [
+            informer(),
+            formats(),
+            managedfields(),
+            remotecommand(),
+            helm(3),
+            helm(4),
+            controller(),
+            flux(),
+            typed(),
+        ]
         print(*made)  # noqa: T201 - a command's output
     except DevFailure as failure:
         sys.exit(f"error: {failure}")

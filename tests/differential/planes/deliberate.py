@@ -51,7 +51,21 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(EMPTY, ("Apply Role: *", "Apply ClusterRole: *"), ("content.rules",), code=200),
     Deliberate(EMPTY, ("Apply RoleBinding: *", "Apply ClusterRoleBinding: *"), ("content.subjects",), code=200),
     Deliberate(EMPTY, ("Apply RoleBinding: is updated", "Apply ClusterRoleBinding: is updated"), ("",), code=409),
-    Deliberate(EMPTY, ("Event: *", "Event, own: *"), _everywhere("eventTime", "firstTimestamp", "lastTimestamp")),
+    Deliberate(
+        EMPTY,
+        ("Event: *", "Event, own: *", "Apply Event: *"),
+        _everywhere("eventTime", "firstTimestamp", "lastTimestamp"),
+    ),
+    Deliberate(
+        EMPTY,
+        ("Apply Event: is updated in the older", "Apply Event: is replaced in the other"),
+        ("content.deprecatedFirstTimestamp", "content.deprecatedLastTimestamp"),
+    ),
+    Deliberate(
+        EMPTY,
+        ("Apply Event: is replaced in the other",),
+        ("content.metadata.managedFields.fieldsV1.f:eventTime",),
+    ),
     Deliberate(EMPTY, ("Namespace: *",), _everywhere("status.conditions.lastTransitionTime")),
     Deliberate(
         EMPTY, ("Namespace: a condition", "Namespace: strategic conditions"), _everywhere("metadata.managedFields")

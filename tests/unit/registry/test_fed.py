@@ -506,7 +506,7 @@ def test_managers_that_are_reset_are_gone() -> None:
     orders = Forgetful()
     with served(orders) as server:
         assert managers(applied(server, "a", 3)) == {("a", "Apply")}
-        reset = {"metadata": {"managedFields": [{}]}}
+        reset: dict[str, Any] = {"metadata": {"managedFields": [{}]}}
         assert managers(server.request("PATCH", f"{ORDERS}/a", headers=MERGE, body=reset)) == set()
         assert managers(server.request("GET", f"{ORDERS}/a")) == set()
 

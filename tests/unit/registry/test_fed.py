@@ -592,3 +592,39 @@ def test_a_subresource_of_a_fed_object_needs_the_object() -> None:
     with serve(shop(orders, subresources={"lines": Subresource(rest=Lines())})) as server:
         assert server.request("GET", f"{ORDERS}/a/lines").json()["spec"]["size"] == 7
         assert server.request("GET", f"{ORDERS}/b/lines").status == 404
+
+
+def test_an_author_serves_the_status_of_a_fed_object() -> None:
+    """``kubectl --subresource=status`` needs ``get``, and ``patch`` or ``update``."""
+    orders = WritableOrders()
+
+    class Notes:
+        async def get(self, request: RESTRequest) -> Any:
+            return orders.rows.get((request.namespace, request.name))
+
+        async def update(self, request: RESTRequest, obj: Order) -> Order:
+            noted = order(request.name, request.old_object.spec.size, managed_fields=obj.metadata.managed_fields)
+            noted.spec.note = obj.spec.note
+            orders.push(noted)
+            orders.add(noted)
+            return noted
+
+    with serve(shop(orders, subresources={"status": Subresource(rest=Notes())})) as server:
+        (status,) = (
+            each
+            for each in server.request("GET", f"/apis/{GROUP}/v1").json()["resources"]
+            if each["name"] == "orders/status"
+        )
+        assert set(status["verbs"]) == {"get", "patch", "update"}
+        applied(server, "a", 3)
+        form = {"Content-Type": "application/apply-patch+yaml"}
+        noted = {**body("a", 9), "spec": {"note": "late"}}
+        answer = server.request("PATCH", f"{ORDERS}/a/status", {"fieldManager": "s"}, form, noted)
+        assert answer.json()["spec"] == {"size": 3, "note": "late"}
+        server.advance(1)
+        found = server.request("GET", f"{ORDERS}/a").json()
+        assert found["spec"] == {"size": 3, "note": "late"}
+        assert {(entry["manager"], entry.get("subresource")) for entry in found["metadata"]["managedFields"]} == {
+            ("a", None),
+            ("s", "status"),
+        }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from extapi.client.transport import ClientRequest
@@ -68,7 +70,7 @@ def test_a_put_without_a_uid_is_of_the_live_object_though_the_cache_has_a_former
 
     An object without managers is not made anew to be given some.
     """
-    nobody = {"metadata": {"managedFields": [{}]}}
+    nobody: dict[str, Any] = {"metadata": {"managedFields": [{}]}}
     former = pair.known()
     if not tracked:
         pair.patch(nobody)

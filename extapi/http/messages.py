@@ -12,12 +12,15 @@ from io import StringIO
 from twisted.internet.defer import Deferred
 from wsproto.frame_protocol import CloseReason, FrameProtocol, Opcode, ParseFailed
 
+from extapi.clock import Clock
 from extapi.http.response import PIECE, Chunk, Duplex
 
 MESSAGE = 1 << 20
 """Bytes of a message from a client, in all its fragments; for text, characters."""
 HIGH = 4 * PIECE
 """Bytes that may wait for a client before nothing more is read from it."""
+PARTING = 2.0
+"""Seconds for a client to answer a Close frame, before its connection is closed all the same."""
 
 
 def message_frame(data: bytes, *, text: bool) -> bytes:
@@ -55,6 +58,9 @@ class MessageConnection:
         self._size = 0
         self._behind = False  # the client does not read what it is sent
         self._held = False
+        self._done = False
+        """Nothing more is read: the client has closed, or broken the protocol."""
+        self._parted: Deferred[None] | None = None
         self.code = int(CloseReason.ABNORMAL_CLOSURE)
 
     def start(self, parting: int = CloseReason.NORMAL_CLOSURE) -> None:
@@ -67,6 +73,32 @@ class MessageConnection:
         self._connection.parting = close_frame(code, reason)
         self._connection.close()
 
+    async def parted(self, clock: Clock) -> None:
+        """Wait until the client has answered the Close frame that it was sent, or left, or :data:`PARTING` has passed.
+
+        Who closes the TCP connection before that may destroy what the client has not read yet (RFC 6455, section 7.1.1). A
+        client that has broken the protocol is not waited for (section 7.1.7).
+        """
+        if self._done:
+            return
+        waiting: Deferred[None] = Deferred()
+        self._parted = waiting
+        timer = clock.callLater(PARTING, self._finish)
+        self._connection.on_left(self._finish)
+        self._held = self._behind = False
+        self._regulate()
+        try:
+            await waiting
+        finally:
+            if timer.active():
+                timer.cancel()
+
+    def _finish(self) -> None:
+        self._done = True
+        waiting, self._parted = self._parted, None
+        if waiting is not None:
+            waiting.callback(None)
+
     def hold(self, held: bool) -> None:
         """Read nothing more for now, because messages are not wanted yet; or read on."""
         if held != self._held:
@@ -74,23 +106,25 @@ class MessageConnection:
             self._regulate()
 
     def _feed(self, data: bytes) -> None:
-        if self._over():
+        if self._deaf():
             return
         protocol = self._protocol
         protocol.receive_bytes(data)
         try:
             for frame in protocol.received_frames():
-                if frame.opcode is Opcode.PING:
-                    self._connection.write(Chunk(bytes(protocol.pong(_bytes(frame.payload)))))
-                elif frame.opcode is Opcode.CLOSE:
+                if frame.opcode is Opcode.CLOSE:
                     self.code = int(frame.payload[0]) if isinstance(frame.payload, tuple) else self.code
-                    self.close()
+                    self._end()
+                elif self._over():
+                    continue  # it is only waited for the Close
+                elif frame.opcode is Opcode.PING:
+                    self._connection.write(Chunk(bytes(protocol.pong(_bytes(frame.payload)))))
                 elif not frame.opcode.iscontrol() and self._received is not None:
                     self._collect(frame.payload, last=frame.message_finished)
-                if self._over():
+                if self._deaf():
                     return
         except ParseFailed as error:
-            self.close(error.code, str(error))
+            self._end(error.code, str(error))
             return
         if self._connection.pending > HIGH and not self._behind:
             self._behind = True
@@ -99,6 +133,15 @@ class MessageConnection:
 
     def _over(self) -> bool:
         return self._connection.closed
+
+    def _deaf(self) -> bool:
+        return self._done
+
+    def _end(self, code: int = CloseReason.NORMAL_CLOSURE, reason: str = "") -> None:
+        """Read nothing more, and close unless that has been done."""
+        if not self._over():
+            self.close(code, reason)
+        self._finish()
 
     def _collect(self, payload: object, *, last: bool) -> None:
         """Take a part of a message, and pass on the message with its last part."""
@@ -109,7 +152,7 @@ class MessageConnection:
             self._data += _bytes(payload)
         self._size += len(payload) if isinstance(payload, str | bytes | bytearray) else 0
         if self._size > self._limit:
-            self.close(CloseReason.MESSAGE_TOO_BIG, f"a message may have {self._limit} bytes")
+            self._end(CloseReason.MESSAGE_TOO_BIG, f"a message may have {self._limit} bytes")
             return
         if not last:
             return

@@ -70,6 +70,13 @@ class Duplex(Sink, Protocol):
         """Call ``receiver`` with what the peer sends from now on; at once with what has arrived already."""
         ...
 
+    def on_left(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` once when nothing can come from the peer any more; at once if that is so already.
+
+        Unlike ``on_closed``, not when the connection is closed from this side: the peer may still have something to say.
+        """
+        ...
+
     def pause(self) -> None:
         """Stop reading, so that the peer has to wait."""
         ...

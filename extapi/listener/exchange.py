@@ -151,6 +151,8 @@ class Exchange:
         self._over = True
         self._stop_timer()
         self._let_go(BadRequest("unexpected EOF"))
+        if isinstance(self._sink, DuplexSink):
+            self._sink.left()
         self._report()
 
     # -- running

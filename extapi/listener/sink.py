@@ -106,11 +106,13 @@ class StreamSink:
 class DuplexSink(StreamSink):
     """:class:`extapi.http.response.Duplex` on a TLS stream; ``divert`` makes the connection pass on what the peer sends."""
 
-    __slots__ = ("_divert", "parting")
+    __slots__ = ("_divert", "_left", "_on_left", "parting")
 
     def __init__(self, stream: TLSStream, divert: Callable[[Callable[[bytes], None]], None]) -> None:
         super().__init__(stream, chunked=False)
         self._divert = divert
+        self._left = False
+        self._on_left: list[Callable[[], None]] = []
         self.parting = b""
 
     def close(self) -> None:
@@ -122,6 +124,20 @@ class DuplexSink(StreamSink):
     def receive(self, receiver: Callable[[bytes], None]) -> None:
         """Call ``receiver`` with what the peer sends from now on; at once with what has arrived already."""
         self._divert(receiver)
+
+    def on_left(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` once when nothing can come from the peer any more; at once if that is so already."""
+        if self._left:
+            callback()
+        else:
+            self._on_left.append(callback)
+
+    def left(self) -> None:
+        """The peer has ended the connection, or it was broken off."""
+        self._left = True
+        callbacks, self._on_left = self._on_left, []
+        for callback in callbacks:
+            callback()
 
     def pause(self) -> None:
         """Stop reading, so that the peer has to wait."""

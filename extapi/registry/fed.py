@@ -6,7 +6,7 @@ method returns enters the cache at once, so that the answer has a resourceVersio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Self
 
 from extapi.admission.base import Operation
@@ -19,6 +19,7 @@ from extapi.errors import AlreadyExists, BadRequest, Conflict, FieldError, Inter
 from extapi.http.response import Streaming
 from extapi.registry.base import (
     Admission,
+    Creation,
     DeleteRules,
     ListResult,
     ObjectResult,
@@ -32,6 +33,7 @@ from extapi.registry.create import ATTEMPTS
 from extapi.registry.delete import check_preconditions
 from extapi.registry.feed import KindFeed
 from extapi.registry.feedobject import FeedError
+from extapi.registry.fieldmanagers import keep_managed_fields, without_new_times
 from extapi.registry.results import DecodedResult
 from extapi.registry.served import ServedKind
 from extapi.registry.store import with_revision
@@ -48,7 +50,6 @@ _OF_THE_SERVER = (
     "deletionGracePeriodSeconds",
     "selfLink",
     "resourceVersion",
-    "managedFields",
 )
 """Metadata that a client cannot set on a new object; the author's code may."""
 
@@ -58,11 +59,11 @@ UPDATES = 5
 
 
 class _Outrun(Exception):
-    """The author's code refused an update because others were faster."""
+    """Others were faster; ``error``: what the client gets if they always are."""
 
-    def __init__(self, conflict: Conflict) -> None:
-        super().__init__(conflict.message)
-        self.conflict = conflict
+    def __init__(self, error: Conflict | AlreadyExists) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 class _Fed(Virtual):
@@ -152,6 +153,40 @@ class _Fed(Virtual):
         obj = with_revision(await self._kind.read(kept.value, scope.version), kept.revision)
         return DecodedResult(self._kind, scope.version, obj, kept.revision)
 
+    async def _admitted(self, scope: RequestScope, obj: Obj, admit: Admission) -> tuple[Write, Obj]:
+        """A new object, checked; it has a name, and no resourceVersion.
+
+        Raises:
+            ApiError: It is refused.
+        """
+        self._kind.check_type(obj, scope.version, obj["metadata"].get("name", ""))
+        managed = obj["metadata"].get("managedFields")
+
+        def keep(new: Obj) -> None:
+            keep_managed_fields(new, managed, admit.warn)
+            for name in _OF_THE_SERVER:
+                new["metadata"].pop(name, None)
+
+        keep(obj)
+        write = Write(self._kind, scope, admit)
+        obj = await write.mutated(Operation.CREATE, obj, None, keep)
+        await write.checked(Operation.CREATE, obj, None)
+        return write, obj
+
+    async def _insert(self, scope: RequestScope, obj: Obj, write: Write, admit: Admission) -> ObjectResult:
+        """Have the author's code create the object. Its key is locked.
+
+        Raises:
+            AlreadyExists: There is one of that name.
+        """
+        name: str = obj["metadata"]["name"]
+        await self._refresh(scope, name, admit.user)
+        if self._feed.cache.get(scope.namespace, name) is not None:
+            raise AlreadyExists.named(self.plural, self.group, name)
+        request = self._request(scope, "", admit.user, dry_run=admit.dry_run)
+        made = await self._rest.create(request, write.to_hub(obj, None))
+        return await self._answered(scope, made, dry_run=admit.dry_run)
+
 
 class _Creates(_Fed):
     async def create(self, scope: RequestScope, obj: Obj, *, admit: Admission) -> ObjectResult:
@@ -163,7 +198,7 @@ class _Creates(_Fed):
             if generates:
                 attempt["metadata"]["name"] = generate_name(prefix, self._feed.store.random)
             try:
-                return await self._create(scope, attempt, admit)
+                return await self._create_once(scope, attempt, admit)
             except AlreadyExists as error:
                 last = error
         if prefix:
@@ -171,22 +206,12 @@ class _Creates(_Fed):
             last.retry_after = 1
         raise last
 
-    async def _create(self, scope: RequestScope, obj: Obj, admit: Admission) -> ObjectResult:
-        self._kind.check_type(obj, scope.version, obj["metadata"].get("name", ""))
+    async def _create_once(self, scope: RequestScope, obj: Obj, admit: Admission) -> ObjectResult:
         if obj["metadata"].get("resourceVersion", "") not in {"", "0"}:
             raise StorageError("resourceVersion should not be set on objects to be created")
-        _drop_system_metadata(obj)
-        write = Write(self._kind, scope, admit)
-        obj = await write.mutated(Operation.CREATE, obj, None, _drop_system_metadata)
-        await write.checked(Operation.CREATE, obj, None)
-        name: str = obj["metadata"]["name"]
-        async with self._feed.lock(self._key(scope, name)):
-            await self._refresh(scope, name, admit.user)
-            if self._feed.cache.get(scope.namespace, name) is not None:
-                raise AlreadyExists.named(self.plural, self.group, name)
-            request = self._request(scope, "", admit.user, dry_run=admit.dry_run)
-            made = await self._rest.create(request, write.to_hub(obj, None))
-            return await self._answered(scope, made, dry_run=admit.dry_run)
+        write, obj = await self._admitted(scope, obj, admit)
+        async with self._feed.lock(self._key(scope, obj["metadata"]["name"])):
+            return await self._insert(scope, obj, write, admit)
 
 
 class _Updates(_Fed):
@@ -195,35 +220,73 @@ class _Updates(_Fed):
 
         After a conflict with others, of which the author's code tells, the change is made again of the newest state.
         """
+
+        async def attempt() -> ObjectResult:
+            await self._refresh(scope, name, admit.user)
+            return await self._update(scope, name, change, admit)
+
+        return await self._retried(scope, name, attempt)
+
+    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+        """See :class:`extapi.registry.base.Applied`."""
+        self._kind.default_applied(obj, scope.version)
+
+    async def apply(
+        self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation
+    ) -> ObjectResult:
+        """See :class:`extapi.registry.base.Applied`. What is missing is created if the author's object can."""
+
+        async def attempt() -> ObjectResult:
+            await self._refresh(scope, name, admit.user)
+            if self._feed.cache.get(scope.namespace, name) is not None or not hasattr(self._rest, "create"):
+                return await self._update(scope, name, change, admit)
+            write, obj = await self._admitted(scope, await creation.make(), creation.admit)
+            try:
+                return await self._insert(scope, obj, write, creation.admit)
+            except AlreadyExists as error:
+                raise _Outrun(error) from error
+
+        return await self._retried(scope, name, attempt)
+
+    async def _retried(
+        self, scope: RequestScope, name: str, attempt: Callable[[], Awaitable[ObjectResult]]
+    ) -> ObjectResult:
+        """The first attempt in which nobody else was faster.
+
+        Raises:
+            ApiError: The write is refused, or others always were.
+        """
         async with self._feed.lock(self._key(scope, name)):
             for _ in range(UPDATES - 1):
                 try:
-                    return await self._update(scope, name, change, admit)
+                    return await attempt()
                 except _Outrun:
                     continue
             try:
-                return await self._update(scope, name, change, admit)
+                return await attempt()
             except _Outrun as outrun:
-                raise outrun.conflict from None
+                raise outrun.error from None
 
     async def _update(self, scope: RequestScope, name: str, change: UpdateFunction, admit: Admission) -> ObjectResult:
-        """One attempt.
+        """Update the object as it is in the cache.
 
         Raises:
             _Outrun: The author's code found a conflict.
             ApiError: The update is refused.
         """
-        await self._refresh(scope, name, admit.user)
         old = await self._opened(scope, name)
         obj = await change(old)
         self._kind.check_type(obj, scope.version, name)
 
+        managed = obj["metadata"].get("managedFields")
+
         def keep(new: Obj) -> None:
+            keep_managed_fields(new, managed, admit.warn)
             _carry_metadata(new["metadata"], old["metadata"])
 
         keep(obj)
         write = Write(self._kind, scope, admit)
-        obj = await write.mutated(Operation.UPDATE, obj, old, keep)
+        obj = without_new_times(await write.mutated(Operation.UPDATE, obj, old, keep), old)
         self._check_revision(name, obj, old)
         await write.checked(Operation.UPDATE, obj, old)
         try:
@@ -301,11 +364,6 @@ class FedResource(_Fed):
         return super().__new__(able(cls, kind.kind.rest, _VERBS))
 
 
-def _drop_system_metadata(obj: Obj) -> None:
-    for name in _OF_THE_SERVER:
-        obj["metadata"].pop(name, None)
-
-
 def _carry_metadata(after: Obj, before: Obj) -> None:
     """Take from the metadata, in place, what no client can change (behaviour E41)."""
     for name in (*KEPT, "deletionTimestamp", "deletionGracePeriodSeconds"):
@@ -314,5 +372,4 @@ def _carry_metadata(after: Obj, before: Obj) -> None:
             after[name] = before[name]
     if not after.get("uid"):
         after["uid"] = before["uid"]
-    after.pop("managedFields", None)
     after.pop("selfLink", None)

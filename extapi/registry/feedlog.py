@@ -23,7 +23,7 @@ from extapi.api.protocols import Feed, RESTRequest
 from extapi.authentication.loopback import APISERVER
 from extapi.clock import sleep
 from extapi.errors import qualified
-from extapi.registry.feedobject import FedObject, FeedEncoder, FeedError
+from extapi.registry.feedobject import FedObject, FeedEncoder, FeedError, only_forgets_managers
 from extapi.registry.served import ServedKind
 from extapi.storage.base import KeyValue, Page, Unavailable
 from extapi.storage.memory import MemoryBackend
@@ -217,7 +217,7 @@ class FeedLog:
         Raises:
             FeedError: It is no object of the kind.
         """
-        key = await self._put(made, self._encoder.digest(made), namespace=namespace)
+        key = await self._put(made, self._encoder.digest(made), namespace=namespace, written=True)
         found = await self.memory.get(key)
         assert found is not None  # noqa: S101 -- it has just been committed, and nothing came between
         return found
@@ -227,8 +227,19 @@ class FeedLog:
         await self._remove(key)
         return self.memory.current
 
-    async def _put(self, made: Any, digest: bytes, *, asked: int | None = None, namespace: str = "") -> bytes:
-        """Commit an object if it differs; its key. ``asked``: when the author's code was asked, if that may be long ago."""
+    async def _put(
+        self, made: Any, digest: bytes, *, asked: int | None = None, namespace: str = "", written: bool = False
+    ) -> bytes:
+        """Commit an object if it differs; its key.
+
+        Args:
+            made: The object.
+            digest: Of the object.
+            asked: When the author's code was asked for it, if that may be long ago.
+            namespace: The namespace of an object that names none.
+            written: Whether it is the answer to a write. Else the managed fields of the last one stay, if only they have
+                gone: the author's storage has no room for them.
+        """
         key, value = self._encoder.encode(made, namespace)
         entry = self._entries.get(key)
         changed = entry.revision if entry is not None else self._deleted.get(key, 0)
@@ -237,7 +248,7 @@ class FeedLog:
         live = await self.memory.get(key)
         if live is None and len(self._entries) >= MAX_OBJECTS:
             raise FeedError(f"there are more than {MAX_OBJECTS} objects")
-        if live is not None and live.value == value:
+        if live is not None and (live.value == value or (not written and only_forgets_managers(value, live.value))):
             self._set(key, _Entry(digest, live.revision))
             return key
         self._set(

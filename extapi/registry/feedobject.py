@@ -14,6 +14,7 @@ import msgspec
 from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.types import Obj
 from extapi.errors import ApiError
+from extapi.managedfields.fieldmanager import without_managed_fields
 from extapi.registry.served import ServedKind
 from extapi.registry.store import MAX_OBJECT
 
@@ -104,6 +105,14 @@ class FeedEncoder:
         """
         parts = (metadata.get(name) or "" for name in ("namespace", "name", "creationTimestamp"))
         return str(uuid5(_UIDS, "/".join((self._kind.group, self._kind.kind.plural, *parts))))
+
+
+def only_forgets_managers(value: bytes, before: bytes) -> bool:
+    """Whether an object, as it is kept, differs from the one before only in that it has no managed fields."""
+    if b'"managedFields"' not in before:
+        return False
+    now = msgspec.json.decode(value)
+    return "managedFields" not in now["metadata"] and now == without_managed_fields(msgspec.json.decode(before))
 
 
 def _shown(made: Any) -> str:

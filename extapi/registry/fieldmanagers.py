@@ -1,4 +1,4 @@
-"""The field managers of stored kinds: one for each endpoint and version, which says who manages which fields after a write.
+"""The field managers of a kind's endpoints: one for each and each version, which says who manages which fields after a write.
 
 Responsible for: the types of a kind's versions, made of the schemas that clients see; conversion between them; and the fields
 that an endpoint cannot set. Must not know what becomes of ``metadata.managedFields``; :mod:`extapi.managedfields` does.
@@ -9,7 +9,7 @@ Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` scop
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
@@ -23,7 +23,6 @@ from extapi.managedfields.fieldset import FieldSet, field_element
 from extapi.managedfields.managers import managed_of
 from extapi.managedfields.updater import Types
 from extapi.registry.served import ServedKind
-from extapi.registry.store import Store
 
 _BROKEN: Final = (
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission "
@@ -31,18 +30,27 @@ _BROKEN: Final = (
 )
 
 
+Convert = Callable[[Obj, str], Awaitable[Obj]]
+
+
 class FieldManagers:
     """The field managers of one endpoint, by version; made on first use.
 
     Args:
-        store: Of the kind.
-        part: The field that the endpoint writes, such as ``status``; empty for the main resource.
+        kind: Of its objects.
+        convert: Converts an object to a version.
+        part: The field that the endpoint writes, such as ``status``; empty if it writes whole objects.
         subresource: The endpoint's name in ``managedFields``.
+        resets: Whether a write through another endpoint sets what one through this does not.
     """
 
-    def __init__(self, store: Store, part: str = "", subresource: str = "") -> None:
-        self._store = store
+    def __init__(
+        self, kind: ServedKind, convert: Convert, part: str = "", subresource: str = "", *, resets: bool = True
+    ) -> None:
+        self._kind = kind
+        self._convert = convert
         self._part = part
+        self._resets = resets
         self._subresource = subresource
         self._made: dict[str, FieldManager] = {}
 
@@ -50,9 +58,10 @@ class FieldManagers:
         """The field manager of requests in this version."""
         found = self._made.get(version)
         if found is None:
-            kind = self._store.kind
+            kind = self._kind
             # Not a method of this object: what is served no more goes without the garbage collector.
-            types = Types(kind.atoms, partial(_converted, self._store), self._reset_fields(kind, version))
+            convert = partial(_converted, kind, self._convert)
+            types = Types(kind.atoms, convert, self._reset_fields(kind, version) if self._resets else {})
             api_version = kind.versions[version].api_version
             zero = kind.kind.behaviour.storing.zero
             found = self._made[version] = FieldManager(types, api_version, kind.kind.name, self._subresource, zero)
@@ -73,11 +82,11 @@ class FieldManagers:
         }
 
 
-async def _converted(store: Store, obj: Obj, api_version: str) -> Obj:
+async def _converted(kind: ServedKind, convert: Convert, obj: Obj, api_version: str) -> Obj:
     try:
-        return await store.converted(obj, api_version.rpartition("/")[2])
+        return await convert(obj, api_version.rpartition("/")[2])
     except Unfit as unfit:
-        kind, name = store.kind, obj.get("metadata", {}).get("name", "")
+        name = obj.get("metadata", {}).get("name", "")
         raise Invalid.of(kind.kind.name, kind.error_group, name, unfit.errors) from None
 
 

@@ -1,7 +1,9 @@
 """A kind that is stored as another one: two groups, one storage.
 
 Each has its own types, rules and columns, and what is written through one can be read and watched through the other. The
-store and its cache hold objects of the other kind only. Source: ``kubernetes/pkg/registry/events/rest/storage_events.go``,
+store and its cache hold objects of the other kind only. A write through one group drops the managers who wrote through the
+other, since a group has no types but its own (observed on 1.36.3; ``GenericAPIServer.getOpenAPIModels`` in
+``k8s.io/apiserver/pkg/server`` makes a type converter per API prefix). Source: ``kubernetes/pkg/registry/events/rest/storage_events.go``,
 where ``events.k8s.io`` uses the storage of the core group's events.
 """
 

@@ -72,7 +72,7 @@ class StoredObject:
         self._selectable = {version: selectable(kind.kind, version) for version in kind.versions}
         self.behaviour = kind.kind.behaviour
         self._waits = kind.waits
-        self._field_managers = FieldManagers(store)
+        self._field_managers = FieldManagers(kind, store.converted)
 
     def api_version(self, scope: RequestScope) -> str:
         """See :class:`extapi.registry.base.Resource`."""
@@ -139,7 +139,7 @@ class PartResource(StoredObject):
         super().__init__(store)
         self.subresource = name
         self._field = field
-        self._field_managers = FieldManagers(store, field, name)
+        self._field_managers = FieldManagers(store.kind, store.converted, field, name)
 
 
 class StatusResource(PartResource):

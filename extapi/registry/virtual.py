@@ -1,14 +1,15 @@
 """Virtual resources: kinds and subresources with REST storage of the author (``Kind.rest``, ``Subresource(rest=...)``).
 
 Schema, rules and admission are those of stored kinds. In place of the store there is the author's object, whose methods
-are the verbs. No system metadata is set: uid, creationTimestamp and the like are the author's (reviews have none).
+are the verbs. No system metadata is set: uid, creationTimestamp and the like are the author's (reviews have none). Only
+managed fields are given to the author's object, which keeps them or not, as the generic handlers of k8s.io/apiserver do.
 A kind with a feed, which can be watched, is in :mod:`extapi.registry.fed`.
 Source: the ``REST`` types in ``kubernetes/pkg/registry`` without a ``registry.Store``, such as those of reviews.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
 from typing import Any, Self, TypeVar
@@ -24,9 +25,11 @@ from extapi.codec.options import parse_resource_version
 from extapi.codec.tables import Columns
 from extapi.errors import Conflict, Expired, FieldError, InternalError, Invalid, NotFound
 from extapi.http.response import Chunk, Sink, Streaming
+from extapi.managedfields.fieldmanager import FieldManager
 from extapi.registry.authorwatch import AuthorWatch, OpenWatches
 from extapi.registry.base import (
     Admission,
+    Creation,
     DeleteRules,
     ListResult,
     Query,
@@ -36,6 +39,7 @@ from extapi.registry.base import (
     WatchQuery,
 )
 from extapi.registry.delete import check_preconditions
+from extapi.registry.fieldmanagers import FieldManagers, keep_managed_fields
 from extapi.registry.results import DecodedResult, ObjectResultList
 from extapi.registry.selectable import selectable
 from extapi.registry.served import ServedKind
@@ -65,6 +69,7 @@ class Virtual:
         self.namespaced = path.namespaced
         self._selectable = {version: selectable(kind.kind, version) for version in kind.versions}
         self.behaviour = path.kind.behaviour
+        self._field_managers = FieldManagers(kind, kind.convert, subresource=self.subresource, resets=False)
 
     def api_version(self, scope: RequestScope) -> str:
         """See :class:`extapi.registry.base.Resource`."""
@@ -74,9 +79,9 @@ class Virtual:
         """See :class:`extapi.registry.base.Resource`."""
         return self._selectable[self._version_of(scope)]
 
-    def field_manager(self, scope: RequestScope) -> None:
-        """See :class:`extapi.registry.base.Resource`. Whose fields they are is the author's business."""
-        del scope
+    def field_manager(self, scope: RequestScope) -> FieldManager:
+        """See :class:`extapi.registry.base.Resource`."""
+        return self._field_managers.of(self._version_of(scope))
 
     def coerce_and_default(self, scope: RequestScope, obj: Obj) -> list[str]:
         """See :class:`extapi.registry.base.Resource`."""
@@ -141,21 +146,24 @@ class Virtual:
             raise self._missing(name)
         return self._obj(scope, found)
 
-
-class _Creates(Virtual):
-    async def create(self, scope: RequestScope, obj: Obj, *, admit: Admission) -> DecodedResult:
-        """See :class:`extapi.registry.base.ResourceCreater`."""
-        return await self.create_named(scope, "", obj, admit=admit)
-
-    async def create_named(self, scope: RequestScope, name: str, obj: Obj, *, admit: Admission) -> DecodedResult:
-        """See :class:`extapi.registry.base.NamedResourceCreater`."""
+    async def _create(self, scope: RequestScope, name: str, obj: Obj, admit: Admission) -> DecodedResult:
         write = self._write(scope, name, admit)
         self._kind.check_type(obj, self._version_of(scope), name or obj["metadata"].get("name", ""))
-        obj = await write.mutated(Operation.CREATE, obj, None, _keep)
+        obj = await write.mutated(Operation.CREATE, obj, None, _keeper(obj, admit))
         await self._check_parent(scope, name)
         await write.checked(Operation.CREATE, obj, None)
         request = self._request(scope, name, admit.user, dry_run=admit.dry_run)
         return self._shown(scope, self._obj(scope, await self._rest.create(request, write.to_hub(obj, None))))
+
+
+class _Creates(Virtual):
+    async def create(self, scope: RequestScope, obj: Obj, *, admit: Admission) -> DecodedResult:
+        """See :class:`extapi.registry.base.ResourceCreater`."""
+        return await self._create(scope, "", obj, admit)
+
+    async def create_named(self, scope: RequestScope, name: str, obj: Obj, *, admit: Admission) -> DecodedResult:
+        """See :class:`extapi.registry.base.NamedResourceCreater`."""
+        return await self._create(scope, name, obj, admit)
 
 
 class _Gets(Virtual):
@@ -186,11 +194,33 @@ class _Updates(Virtual):
         self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission
     ) -> DecodedResult:
         """See :class:`extapi.registry.base.ResourceUpdater`. A resourceVersion is compared if the author's object has one."""
-        old = await self._got(scope, name, admit.user)
+        return await self._update(scope, name, await self._got(scope, name, admit.user), change, admit)
+
+    def default_applied(self, scope: RequestScope, obj: Obj) -> None:
+        """See :class:`extapi.registry.base.Applied`."""
+        self._kind.default_applied(obj, self._version_of(scope))
+
+    async def apply(
+        self, scope: RequestScope, name: str, change: UpdateFunction, *, admit: Admission, creation: Creation
+    ) -> DecodedResult:
+        """See :class:`extapi.registry.base.Applied`. What is missing is created if the author's object can."""
+        try:
+            old = await self._got(scope, name, admit.user)
+        except NotFound:
+            if self.subresource or not hasattr(self._rest, "create"):
+                raise
+            obj = await creation.make()
+            obj["metadata"].pop("resourceVersion", None)
+            return await self._create(scope, "", obj, creation.admit)
+        return await self._update(scope, name, old, change, admit)
+
+    async def _update(
+        self, scope: RequestScope, name: str, old: Obj, change: UpdateFunction, admit: Admission
+    ) -> DecodedResult:
         obj = await change(old)
         self._kind.check_type(obj, self._version_of(scope), name)
         write = self._write(scope, name, admit)
-        obj = await write.mutated(Operation.UPDATE, obj, old, _keep)
+        obj = await write.mutated(Operation.UPDATE, obj, old, _keeper(obj, admit))
         given, live = (one["metadata"].get("resourceVersion", "") for one in (obj, old))
         if given and live and given != live:
             raise Conflict.on(self.plural, self.group, name, Conflict.MODIFIED)
@@ -310,8 +340,8 @@ class VirtualSubresource(Virtual):
         return super().__new__(able(cls, sub.rest, _VERBS))
 
     def __init__(self, kind: ServedKind, name: str, sub: Subresource, parent: Store | None) -> None:
-        super().__init__(subresource_kind(kind, sub), kind)
         self.subresource = name
+        super().__init__(subresource_kind(kind, sub), kind)
         self._rest = sub.rest
         self._version = sub.version
         self._parent = parent
@@ -351,5 +381,6 @@ class PathWrite(Write):
         return []
 
 
-def _keep(_: Obj) -> None:
-    """Restore nothing of what plugins change."""
+def _keeper(obj: Obj, admit: Admission) -> Callable[[Obj], None]:
+    """Restores managed fields that plugins have made invalid, and nothing else that they change."""
+    return partial(keep_managed_fields, before=obj["metadata"].get("managedFields"), warn=admit.warn)

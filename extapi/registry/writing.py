@@ -13,7 +13,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 
 from extapi.admission.base import Operation, Review
-from extapi.api.metadata import finalizer_warnings
+from extapi.api.metadata import dedupe_owner_references, finalizer_warnings
 from extapi.api.metadata_rules import validate_object_meta
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
@@ -76,6 +76,8 @@ class Write:
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
         """The object after mutating admission and the author's ``prepare``, pruned and defaulted after each.
 
+        Owner references that plugins have doubled are dropped in between, with a warning (behaviour E17).
+
         Args:
             operation: CREATE or UPDATE.
             obj: The new object.
@@ -100,6 +102,9 @@ class Write:
             review = await self._admit.chain.mutate(self._review(operation, name, obj, old), renewed)
             self._reviewed = review
             made = review.obj or obj
+            warning = dedupe_owner_references(made, after_admission=True)
+            if warning:  # a plugin has just made this object, so nobody was shown it
+                self._admit.warn(warning)
             if self._kind.prepares and not self._admit.subresource:  # a write of a part leaves the rest alone
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
                 made = self._changed(review, "prepare") or made

@@ -111,7 +111,7 @@ def _published(kind: ServedKind, version: ServedVersion, endpoints: Endpoints) -
         ],
         structural=version.structural,
         selectable=version.selectable.names if behaviour.openapi.selectable_fields else (),
-        patch_types=(*PATCH_TYPES, *behaviour.patch_types, *(() if kind.virtual else (APPLY,))),
+        patch_types=(*PATCH_TYPES, *behaviour.patch_types, APPLY),
         returns_deleted=behaviour.answering.returns_deleted,
     )
 

@@ -49,7 +49,7 @@ async def apply(request: ResourceRequest[ResourceUpdater]) -> Response:
             raise _uid_mismatch(request, obj["metadata"]["uid"])
         check_namespace(request, obj)
         check_name(request, obj)
-        dedupe_owners(request, obj)
+        dedupe_owners(request, obj, patched=True)
         return obj
 
     async def make() -> Obj:

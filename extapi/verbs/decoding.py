@@ -110,8 +110,11 @@ def check_name(request: ResourceRequest[Resource], obj: Obj) -> None:
         raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
 
 
-def dedupe_owners(request: ResourceRequest[Resource], obj: Obj) -> None:
-    """Drop owner references that occur twice, in place, with a warning (behaviour E17)."""
-    warning = dedupe_owner_references(obj)
+def dedupe_owners(request: ResourceRequest[Resource], obj: Obj, *, patched: bool = False) -> None:
+    """Drop owner references that occur twice, in place, with a warning (behaviour E17).
+
+    kube-apiserver does so with a ``patched`` object only after mutating admission, and says so.
+    """
+    warning = dedupe_owner_references(obj, after_admission=patched)
     if warning:
         request.http.warnings.append(warning)

@@ -50,8 +50,9 @@ async def patch(request: ResourceRequest[ResourceUpdater]) -> Response:
             request.http.warnings += strict_warnings(unknown, patched.duplicates)
         check_namespace(request, new)
         check_name(request, new)
-        dedupe_owners(request, new)
-        return await with_managers(request, old, new, options)
+        new = await with_managers(request, old, new, options)
+        dedupe_owners(request, new, patched=True)
+        return new
 
     admission = request.admission("UpdateOptions", options)
     stored = await request.resource.update(request.scope, request.name, change, admit=admission)

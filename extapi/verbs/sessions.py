@@ -185,6 +185,10 @@ class _Socket:
         if not self._connection.closed:
             self._messages.close(code, reason)
 
+    async def parted(self) -> None:
+        """Wait for the client's Close, but not for long."""
+        await self._messages.parted(self._clock)
+
     def _received(self, message: str | bytes) -> None:
         self._inbox.put(message)
 
@@ -234,11 +238,12 @@ class WebSocketSession:
         self._what = what
 
     async def __call__(self, connection: Duplex) -> None:
-        """Run until the session is over, then close."""
+        """Run until the session is over, then close, and let the client do so, too."""
         socket = _Socket(connection, self._clock, self._protocol)
         inbox = socket.start()
         well = await _run(self._session(socket), connection, inbox, self._clock, self._what)
         socket.close(NORMAL if well else INTERNAL_ERROR)
+        await socket.parted()
 
 
 class UpgradedSession:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from extapi.clock import Clock
 from extapi.codec.negotiation import negotiate, negotiate_stream
 from extapi.codec.options import include_object, list_options
 from extapi.http.request import Request
@@ -35,11 +36,11 @@ async def watch(request: ResourceRequest[ResourceWatcher]) -> Response:
     watched = WatchQuery(wanted, options.send_initial_events, options.allow_watch_bookmarks, seconds, asks)
     stream = await request.resource.watch(request.scope, watched, encoding)
     if websocket:
-        return _websocket(request.http, stream)
+        return _websocket(request.http, stream, request.clock)
     return Response(200, [("Content-Type", accepted.stream_type)], stream)
 
 
-def _websocket(request: Request, stream: Streaming) -> Response:
+def _websocket(request: Request, stream: Streaming, clock: Clock) -> Response:
     """The same events as messages. What the client sends is ignored, until it closes.
 
     Source: ``k8s.io/apiserver/pkg/endpoints/handlers`` WatchServer.HandleWS; ``golang.org/x/net/websocket`` newServerConn.
@@ -51,6 +52,7 @@ def _websocket(request: Request, stream: Streaming) -> Response:
         messages.start()
         await stream(connection)
         messages.close()
+        await messages.parted(clock)
 
     def choose(offered: list[str]) -> str | None:
         check_origin(request)

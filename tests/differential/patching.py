@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.differential.cases import cases
+from tests.differential.creating import OWNED, OWNER
 from tests.differential.side import (
     BEACONS,
     JSON,
@@ -77,6 +78,10 @@ CASES = cases(
         "merge label bad": merge("/one", {"metadata": {"labels": {"a b": "c d"}}}),
         "merge finalizers": merge("/one", {"metadata": {"finalizers": ["plain", "a.b/c"]}}),
         "merge owners": merge("/one", {"metadata": {"ownerReferences": [{"kind": "A"}]}}),
+        "merge owners twice": merge(f"/one{OWNED}", {"metadata": {"ownerReferences": [OWNER, OWNER]}}),
+        "merge owners of one uid": merge(f"/one{OWNED}", {"metadata": {"ownerReferences": [OWNER, {**OWNER, "name": "b"}]}}),
+        "merge owners twice, status": merge("/one/status", {"metadata": {"ownerReferences": [OWNER, OWNER]}, "status": {"seen": 1}}),
+        "owners twice, JSON": json_patch(f"/one{OWNED}", ("add", "/metadata/ownerReferences", [OWNER, OWNER])),
         "merge times": merge(
             "/one", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z", "deletionTimestamp": "2001-01-01T00:00:00Z"}}
         ),

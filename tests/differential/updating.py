@@ -90,6 +90,7 @@ CASES = cases(
         "finalizer plain again": (two(whole(meta={"finalizers": ["plain"]})), two(whole(size=9, meta={"finalizers": ["plain"]}))),
         "owner": two(whole(meta={"ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u"}]}), OWNED),
         "owners twice": two(whole(meta={"ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u"}] * 2}), OWNED),
+        "owners twice, status": two(whole(meta={"ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u"}] * 2}, status={"seen": 1}), "/status"),
         "unknown metadata": two(whole(meta={"x": 1})),
         # Options.
         "dry": (two(whole(size=5), "?dryRun=All"), get("/two")),

@@ -90,6 +90,7 @@ BOUNDS = {
     "bytes from a client that a connecter has not read": f"{size(sessions.AHEAD)}, and a record",
     "bytes waiting for a client of a connecter": f"{size(sessions.HIGH)}, then {minutes(sessions.STALLED)}",
     "session of a connecter after its connection has ended": seconds(sessions.FAREWELL),
+    "client of a WebSocket that the server has closed": f"{seconds(messages.PARTING)} to close it too",
     "running reads and writes": "`--max-requests-inflight`, `--max-mutating-requests-inflight`; a quarter of each for "
     "unauthenticated requests. Not counted: `/livez`, `/readyz`, `/healthz`, `system:masters`, watches, requests to "
     "connecters, and writes whose body has not arrived",

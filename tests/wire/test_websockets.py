@@ -11,10 +11,11 @@ from twisted.logger import globalLogPublisher
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
 from extapi import ConnectionClosed, UpgradedConnection, WebSocket
-from extapi.http.messages import MESSAGE, MessageConnection
+from extapi.http.messages import MESSAGE, PARTING, MessageConnection, message_frame
 from extapi.http.request import Request
-from extapi.http.response import Duplex, Response, Upgraded
+from extapi.http.response import Chunk, Duplex, Response, Sink, Upgraded
 from extapi.http.websocket import HandshakeRefused, handshake
+from extapi.verbs import watch
 from extapi.verbs.sessions import AHEAD, FAREWELL, HIGH, STALLED, BodyStream, UpgradedSession, WebSocketSession
 from tests.wire.conftest import Wire
 from tests.wire.harness import Client
@@ -46,9 +47,9 @@ def _masked(payload: bytes) -> bytes:
 class Peer:
     """A client after its handshake; its frames are read by wsproto."""
 
-    def __init__(self, wire: Wire, path: str, *, receive_buffer: int = 0) -> None:
+    def __init__(self, wire: Wire, path: str, *, receive_buffer: int = 0, host: str = "Host: h") -> None:
         self.client: Client = wire.connect(receive_buffer=receive_buffer)
-        self.client.send(ASK.format(path).encode())
+        self.client.send(ASK.format(path).replace("Host: h", host).encode())
         self.client.until(lambda: b"\r\n\r\n" in self.client.got)
         head, _, self.client.got = self.client.got.partition(b"\r\n\r\n")
         self.head = head.decode()
@@ -69,11 +70,24 @@ class Peer:
         self.client.until(met)
 
     def closed(self) -> int:
-        """The code of the server's Close frame; nothing comes after it, and the connection ends."""
-        self.until(lambda got: bool(got) and got[-1][0] is Opcode.CLOSE)
+        """The code of the server's Close frame, which is answered; nothing comes after it, and the connection ends."""
+        code = self.told_to_close()
+        self.client.send(frame(0x88, code.to_bytes(2)))
         self.client.until(lambda: self.client.ended)
         assert self.client.got == b""
+        return code
+
+    def told_to_close(self) -> int:
+        """The code of the server's Close frame."""
+        self.until(lambda got: bool(got) and got[-1][0] is Opcode.CLOSE)
         return int(self.got[-1][1][0])
+
+    def failed(self) -> int:
+        """The code of the server's Close frame, after which it ends the connection at once."""
+        code = self.told_to_close()
+        self.client.until(lambda: self.client.ended)
+        assert self.client.got == b""
+        return code
 
 
 @pytest.fixture
@@ -168,7 +182,7 @@ def test_messages_go_both_ways_whole_and_in_fragments(wire: Wire, sessions: list
     assert text == "grüßgrü!"
     assert (Opcode.PONG, b"ping") in peer.got
     peer.send(frame(0x88, (1000).to_bytes(2)))
-    assert peer.closed() == 1000
+    assert peer.failed() == 1000
     assert sessions == ["echo ended"]
 
 
@@ -199,7 +213,7 @@ HOSTILE = {
 def test_a_broken_rule_ends_the_connection(wire: Wire, sessions: list[str], name: str) -> None:
     data, code = HOSTILE[name]
     peer = Peer(wire, "echo").send(data)
-    assert peer.closed() == code
+    assert peer.failed() == code
     assert sessions == ["echo ended"]
 
 
@@ -217,7 +231,7 @@ def test_an_endless_message_takes_no_memory_before_it_is_refused(wire: Wire, ses
     peer.until(lambda got: [opcode for opcode, _ in got] == [Opcode.CLOSE])
     wire.reactor.advance(FAREWELL)
     assert sessions == ["deaf cancelled"]
-    assert peer.closed() == 1009
+    assert peer.failed() == 1009
 
 
 def test_empty_fragments_without_end_take_no_memory(wire: Wire, sessions: list[str]) -> None:
@@ -303,10 +317,11 @@ def test_a_session_is_told_of_the_end_and_has_a_while_left(
         assert told not in sessions
         wire.reactor.advance(2)
     wire.reactor.until(lambda: told in sessions)
-    wire.reactor.until(lambda: wire.listener.working == 0)
     if how == "shutdown":
         peer.client.reading = True
         assert peer.closed() == 1001
+    wire.reactor.until(lambda: wire.listener.working == 0)
+    if how == "shutdown":
         peer.client.close()
         wire.reactor.advance(1)
         wire.reactor.until(lambda: bool(done))
@@ -329,6 +344,66 @@ def test_a_session_closes_with_a_code_of_its_own(wire: Wire, sessions: list[str]
     assert sessions == ["closed"]
 
 
+def test_a_client_has_a_while_to_close_too(wire: Wire, sessions: list[str]) -> None:
+    """RFC 6455, section 7.1.1; what it sends meanwhile is dropped, section 1.4."""
+    peer = Peer(wire, "once").send(frame(0x81, b"hi"))
+    assert peer.told_to_close() == 1000
+    assert sessions == ["'hi'"]
+    peer.send(frame(0x81, b"more") + frame(0x89, b"ping") + frame(0x82, b"z" * (MESSAGE + 1)))
+    wire.reactor.advance(PARTING - 0.1)
+    peer.client.settle()
+    assert not peer.client.ended
+    assert wire.listener.working == 1
+    wire.reactor.advance(0.2)
+    peer.client.until(lambda: peer.client.ended)
+    assert peer.client.got == b""
+
+
+def test_a_connection_ends_once_both_have_closed(wire: Wire, sessions: list[str]) -> None:
+    peer = Peer(wire, "closing")
+    peer.told_to_close()
+    peer.send(frame(0x01, b"cut off by the Clo") + frame(0x88, (4000).to_bytes(2)))
+    peer.client.until(lambda: peer.client.ended)
+    assert sessions == ["closed"]
+
+
+@pytest.mark.parametrize("how", ["leaves", "breaks a rule"])
+def test_a_client_that_has_gone_or_talks_nonsense_is_not_waited_for(wire: Wire, sessions: list[str], how: str) -> None:
+    peer = Peer(wire, "once").send(frame(0x81, b"hi"))
+    peer.told_to_close()
+    if how == "leaves":
+        peer.client.close()
+    else:
+        peer.send(b"\x81\x02hi")
+    wire.reactor.until(lambda: wire.listener.working == 0)
+    assert sessions == ["'hi'"]
+
+
+def test_a_client_that_was_not_read_may_close(wire: Wire, sessions: list[str]) -> None:
+    """Its messages had to wait because the session wanted none; then its Close must not wait behind them."""
+    peer = Peer(wire, "deaf").send(frame(0x82, b"x" * 1000) * (2 * AHEAD // 1000))
+    peer.client.settle()
+    wire.echo.gates[-1].callback(None)
+    assert peer.closed() == 1000
+    assert sessions == []
+
+
+def test_a_watch_that_is_over_has_its_client_close_too(wire: Wire) -> None:
+    async def handler(call: Request) -> Response:
+        async def over(sink: Sink) -> None:
+            sink.write(Chunk(message_frame(b"{}", text=True)))
+
+        return watch._websocket(call, over, wire.reactor)
+
+    wire.echo.at_watch = handler  # type: ignore[attr-defined]  # found by its name
+    peer = Peer(wire, "watch", host="Host: h\r\nOrigin: https://h")
+    assert peer.told_to_close() == 1000
+    assert peer.got[0] == (Opcode.TEXT, "{}")
+    peer.client.settle()
+    assert not peer.client.ended
+    assert peer.closed() == 1000
+
+
 def test_who_only_sends_ignores_messages_of_any_size(wire: Wire) -> None:
     """As a watch does."""
     ended: list[int] = []
@@ -346,7 +421,7 @@ def test_who_only_sends_ignores_messages_of_any_size(wire: Wire) -> None:
 
     wire.echo.at_mute = handler  # type: ignore[attr-defined]  # found by its name
     peer = Peer(wire, "mute").send(frame(0x82, b"z" * (MESSAGE + 1)) + frame(0x88, (1001).to_bytes(2)))
-    assert peer.closed() == 1000
+    assert peer.failed() == 1000
     assert ended == [1001]
 
 

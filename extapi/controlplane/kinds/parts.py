@@ -111,7 +111,8 @@ def kind_of(type_: type[Object], *, behaviour: Behaviour = BUILT_IN, **rules: An
 
 def review(type_: type[Object], rest: Any, *, scope: Scope = CLUSTER) -> Kind:
     """A virtual kind that can only be created, by ``rest``."""
-    return kind_of(type_, scope=scope, status=False, rest=rest)
+    zero: Obj = {name: {} for name in ("spec", "status") if name in type_.__struct_fields__}
+    return kind_of(type_, scope=scope, status=False, rest=rest, behaviour=built_in(MESSAGES, zero=zero))
 
 
 def canonical(kind: str, text: str) -> str:

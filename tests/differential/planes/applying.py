@@ -11,6 +11,7 @@ from tests.differential.planes.samples import (
     CLUSTER_BINDING,
     CLUSTER_ROLE,
     CONFIG_MAP,
+    EVENT,
     JANE,
     LEASE,
     NAMESPACE,
@@ -104,6 +105,39 @@ OWN: dict[str, Conversation] = {
 }  # fmt: skip
 
 
+NEWER = "/apis/events.k8s.io/v1/namespaces/{ns}/events"
+"""Where the events of the core group are, too: one object in two groups, each of which forgets the managers of the other."""
+REGARDING = {"regarding": {"kind": "ConfigMap", "namespace": "{ns}", "name": "one", "apiVersion": "v1"}}
+NOTE: dict[str, Any] = {
+    **REGARDING,
+    "eventTime": "2026-01-01T00:00:00.000001Z",
+    "reportingController": "example.com/oven",
+    "reportingInstance": "oven-1",
+    "action": "Burn",
+    "reason": "Burnt",
+    "type": "Normal",
+    "note": "It is black.",
+}
+
+
+def noted(meta: Any = None, **body: Any) -> dict[str, Any]:
+    """An event of the newer group, or a configuration of one."""
+    return want(EVENT, meta, **body) | {"apiVersion": "events.k8s.io/v1"}
+
+
+LABELLED = {"metadata": {"labels": {"l": "m"}}}
+EVENTS: dict[str, Conversation] = {
+    "is updated in the other": (post(EVENT.obj(), f"{EVENT.path}?fieldManager=c"), merge(f"{NEWER}/new?fieldManager=u", LABELLED), get(EVENT.at("new")), get(f"{NEWER}/new")),
+    "is updated in the older": (post(noted(**NOTE), f"{NEWER}?fieldManager=c"), merge(f"{EVENT.at('new')}?fieldManager=u", LABELLED), get(f"{NEWER}/new")),
+    "is counted in both": (post(EVENT.obj(), f"{EVENT.path}?fieldManager=c"), merge(f"{EVENT.at('new')}?fieldManager=c", {"count": 4}), merge(f"{NEWER}/new?fieldManager=d", {"deprecatedCount": 5}), merge(f"{EVENT.at('new')}?fieldManager=c", {"count": 6})),
+    "is applied in both": (apply(EVENT.at("new"), EVENT.obj(), "a"), apply(f"{NEWER}/new", noted({"labels": {"l": "m"}}), "b"), apply(EVENT.at("new"), EVENT.obj(), "a"), get(EVENT.at("new"))),
+    "is applied in both, by one": (apply(EVENT.at("new"), EVENT.obj(), "a"), apply(f"{NEWER}/new", noted({"labels": {"l": "m"}}, **REGARDING), "a"), get(EVENT.at("new"))),
+    "never conflicts over groups": (post(EVENT.obj(), f"{EVENT.path}?fieldManager=c"), apply(f"{NEWER}/new", noted({"labels": {"app": "b"}}), "b"), get(EVENT.at("new"))),
+    "is immutable in both": (apply(EVENT.at("new"), EVENT.obj(), "a"), apply(f"{NEWER}/new", noted(note="Two"), "b")),
+    "is replaced in the other": (post(noted(**NOTE), f"{NEWER}?fieldManager=c"), put(f"{NEWER}/new?fieldManager=d", noted({"labels": {"l": "m"}}, **NOTE)), put(f"{EVENT.at('new')}?fieldManager=u", EVENT.obj())),
+}  # fmt: skip
+
+
 def _case(steps: Conversation) -> Case:
     return Case([steps] if isinstance(steps, Step) else steps)
 
@@ -111,4 +145,5 @@ def _case(steps: Conversation) -> Case:
 CASES = {
     **{f"Apply {kind.kind}: {name}": _case(steps) for kind in KINDS for name, steps in of_each(kind).items()},
     **{f"Apply, own: {name}": _case(steps) for name, steps in OWN.items()},
+    **{f"Apply Event: {name}": _case(steps) for name, steps in EVENTS.items()},
 }

@@ -51,7 +51,21 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(EMPTY, ("Apply Role: *", "Apply ClusterRole: *"), ("content.rules",), code=200),
     Deliberate(EMPTY, ("Apply RoleBinding: *", "Apply ClusterRoleBinding: *"), ("content.subjects",), code=200),
     Deliberate(EMPTY, ("Apply RoleBinding: is updated", "Apply ClusterRoleBinding: is updated"), ("",), code=409),
-    Deliberate(EMPTY, ("Event: *", "Event, own: *"), _everywhere("eventTime", "firstTimestamp", "lastTimestamp")),
+    Deliberate(
+        EMPTY,
+        ("Event: *", "Event, own: *", "Apply Event: *"),
+        _everywhere("eventTime", "firstTimestamp", "lastTimestamp"),
+    ),
+    Deliberate(
+        EMPTY,
+        ("Apply Event: is updated in the older", "Apply Event: is replaced in the other"),
+        ("content.deprecatedFirstTimestamp", "content.deprecatedLastTimestamp"),
+    ),
+    Deliberate(
+        EMPTY,
+        ("Apply Event: is replaced in the other",),
+        ("content.metadata.managedFields.fieldsV1.f:eventTime",),
+    ),
     Deliberate(EMPTY, ("Namespace: *",), _everywhere("status.conditions.lastTransitionTime")),
     Deliberate(
         EMPTY, ("Namespace: a condition", "Namespace: strategic conditions"), _everywhere("metadata.managedFields")
@@ -76,13 +90,22 @@ DELIBERATE: tuple[Deliberate, ...] = (
         _everywhere("metadata.managedFields"),
     ),
     Deliberate(
-        "reviews and tokens are not stored, so nobody manages their fields",
-        ("Review: *", "ServiceAccount, own: *", "Token: *", "Somebody: *"),
-        ("content.metadata",),
+        "what is asked of an account has no spec until there is one; Go's type always has one",
+        ("ServiceAccount, own: token", "ServiceAccount, own: bound token", "Token: *"),
+        ("content.metadata.managedFields.fieldsV1.f:spec",),
         code=201,
     ),
     Deliberate(
-        "reviews and tokens are not stored, so nobody manages their fields", ("Review: named",), CAUSES, code=422
+        EMPTY,
+        ("Review: bad",),
+        ("content.metadata.managedFields.fieldsV1.f:spec.f:resourceAttributes.f:labelSelector.f:requirements",),
+        code=201,
+    ),
+    Deliberate(
+        "managed fields of a review that is refused are not quoted: the client did not write them",
+        ("Review: named",),
+        CAUSES,
+        code=422,
     ),
     Deliberate(
         "what the server makes itself is managed by extapi, and not by kube-apiserver",

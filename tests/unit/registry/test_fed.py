@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from extapi import Conflict, RESTRequest
+from extapi import AlreadyExists, Conflict, ObjectMeta, RESTRequest
 from extapi.api.declaration import DeclarationError
 from extapi.api.subresource import Subresource
 from extapi.client.transport import ClientRequest
 from extapi.registry.fed import UPDATES
-from extapi.testing import serve
+from extapi.testing import InMemoryServer, serve
 from tests.unit.registry.orders import (
     ALL,
     GROUP,
@@ -426,6 +426,122 @@ def test_a_patch_is_made_again_when_others_are_faster() -> None:
         assert orders.rivals == 0
 
 
+def applied(server: InMemoryServer, manager: str, size: int, *, force: bool = False, **query: str) -> Any:
+    """The answer to an apply of order a."""
+    query |= {"fieldManager": manager, **({"force": "true"} if force else {})}
+    obj = body("a", size)
+    return server.request("PATCH", f"{ORDERS}/a", query, {"Content-Type": "application/apply-patch+yaml"}, obj)
+
+
+def managers(answer: Any) -> set[tuple[str, str]]:
+    """Who manages something, and by which operation."""
+    return {(entry["manager"], entry["operation"]) for entry in answer.json()["metadata"].get("managedFields", ())}
+
+
+def test_a_table_that_keeps_managers_is_applied_like_what_is_stored() -> None:
+    """Behaviour E64-E69; what changes nothing is no event, though time has passed."""
+    orders = WritableOrders()
+    with served(orders) as server:
+        stream = server.watch(ORDERS)
+        created = applied(server, "a", 3)
+        assert (created.status, managers(created)) == (201, {("a", "Apply")})
+        server.advance(10)
+        assert applied(server, "a", 3).json() == created.json()
+        conflict = applied(server, "b", 4)
+        assert conflict.status == 409
+        assert conflict.json()["message"] == 'Apply failed with 1 conflict: conflict with "a": .spec.size'
+        dry = applied(server, "b", 4, force=True, dryRun="All")
+        assert (dry.status, managers(dry)) == (200, {("b", "Apply")})
+        forced = applied(server, "b", 4, force=True)
+        assert forced.json() == server.request("GET", f"{ORDERS}/a").json()
+        patched = server.request("PATCH", f"{ORDERS}/a", {"fieldManager": "u"}, MERGE, {"spec": {"size": 5}})
+        assert managers(patched) == {("u", "Update")}
+        server.advance(1)
+        assert seen(stream) == [("ADDED", "a", 3), ("MODIFIED", "a", 4), ("MODIFIED", "a", 5)]
+        assert [obj for _, obj in stream.events] == [answer.json() for answer in (created, forced, patched)]
+        older = server.request("GET", f"/apis/{GROUP}/v1alpha1/namespaces/default/orders/a")
+        assert managers(older) == {("u", "Update")}
+
+
+class Forgetful(WritableOrders):
+    """Has no room for managers, but returns what it was given."""
+
+    def add(self, *orders: Order) -> None:
+        for each in orders:
+            metadata = ObjectMeta(name=each.metadata.name, namespace=each.metadata.namespace)
+            super().add(Order(metadata=metadata, spec=each.spec))
+
+
+@pytest.mark.parametrize("pushes", [False, True])
+def test_a_table_without_room_for_managers_has_no_events_of_theirs(*, pushes: bool) -> None:
+    """What a write returned stands until the row is another one: a read that has no managers changes nothing."""
+    orders = Forgetful()
+    with served(orders) as server:
+        stream = server.watch(ORDERS)
+        created = applied(server, "a", 3)
+        if pushes:
+            orders.push(order("a", 3), RELIST)
+        server.advance(1)
+        assert server.request("GET", f"{ORDERS}/a").json() == created.json()
+        (listed,) = server.request("GET", ORDERS).json()["items"]
+        assert listed["metadata"] == created.json()["metadata"]
+        assert applied(server, "a", 4).status == 200
+        put = server.request("GET", f"{ORDERS}/a").json()
+        assert server.request("PUT", f"{ORDERS}/a", body={**put, "spec": {"size": 5}}).status == 200
+        server.advance(1)
+        assert seen(stream) == [("ADDED", "a", 3), ("MODIFIED", "a", 4), ("MODIFIED", "a", 5)]
+
+        orders.add(order("a", 6))
+        assert managers(server.request("GET", f"{ORDERS}/a")) == set()
+        conflict = applied(server, "a", 7)
+        assert (conflict.status, conflict.json()["message"]) == (
+            409,
+            f'Apply failed with 1 conflict: conflict with "before-first-apply" using {GROUP}/v1: .spec.size',
+        )
+        assert managers(applied(server, "a", 7, force=True)) == {("a", "Apply"), ("before-first-apply", "Update")}
+
+
+def test_managers_that_are_reset_are_gone() -> None:
+    """Behaviour E71: by a write, whatever the table keeps."""
+    orders = Forgetful()
+    with served(orders) as server:
+        assert managers(applied(server, "a", 3)) == {("a", "Apply")}
+        reset: dict[str, Any] = {"metadata": {"managedFields": [{}]}}
+        assert managers(server.request("PATCH", f"{ORDERS}/a", headers=MERGE, body=reset)) == set()
+        assert managers(server.request("GET", f"{ORDERS}/a")) == set()
+
+
+def test_an_apply_updates_what_others_create_meanwhile() -> None:
+    class Contested(WritableOrders):
+        async def create(self, request: RESTRequest, obj: Order) -> Any:
+            self.asked.append(("create", request))
+            self.add(order(request.name or obj.metadata.name, 1))
+            raise AlreadyExists.named("orders", GROUP, obj.metadata.name)
+
+    orders = Contested()
+    with served(orders) as server:
+        answer = applied(server, "a", 3, force=True)
+        assert (answer.status, answer.json()["spec"]) == (200, {"size": 3, "note": ""})
+        assert [verb for verb, _ in orders.asked if verb != "get"] == ["create", "update"]
+
+
+def test_an_apply_needs_the_methods() -> None:
+    """It is a PATCH, which needs ``update``; without ``create`` it needs the object, too."""
+
+    class Updatable(Orders):
+        async def update(self, request: RESTRequest, obj: Order) -> Order:
+            self.add(obj)
+            return obj
+
+    orders = Updatable()
+    with served(orders) as server:
+        assert applied(server, "a", 3).status == 404
+        orders.add(order("a", 3))
+        assert managers(applied(server, "a", 3)) == {("a", "Apply"), ("before-first-apply", "Update")}
+    with served(Orders()) as server:
+        assert applied(server, "a", 3).status == 405
+
+
 class NoList:
     async def changes(self, context: Any) -> Any:
         yield RELIST
@@ -476,3 +592,39 @@ def test_a_subresource_of_a_fed_object_needs_the_object() -> None:
     with serve(shop(orders, subresources={"lines": Subresource(rest=Lines())})) as server:
         assert server.request("GET", f"{ORDERS}/a/lines").json()["spec"]["size"] == 7
         assert server.request("GET", f"{ORDERS}/b/lines").status == 404
+
+
+def test_an_author_serves_the_status_of_a_fed_object() -> None:
+    """``kubectl --subresource=status`` needs ``get``, and ``patch`` or ``update``."""
+    orders = WritableOrders()
+
+    class Notes:
+        async def get(self, request: RESTRequest) -> Any:
+            return orders.rows.get((request.namespace, request.name))
+
+        async def update(self, request: RESTRequest, obj: Order) -> Order:
+            noted = order(request.name, request.old_object.spec.size, managed_fields=obj.metadata.managed_fields)
+            noted.spec.note = obj.spec.note
+            orders.push(noted)
+            orders.add(noted)
+            return noted
+
+    with serve(shop(orders, subresources={"status": Subresource(rest=Notes())})) as server:
+        (status,) = (
+            each
+            for each in server.request("GET", f"/apis/{GROUP}/v1").json()["resources"]
+            if each["name"] == "orders/status"
+        )
+        assert set(status["verbs"]) == {"get", "patch", "update"}
+        applied(server, "a", 3)
+        form = {"Content-Type": "application/apply-patch+yaml"}
+        noted = {**body("a", 9), "spec": {"note": "late"}}
+        answer = server.request("PATCH", f"{ORDERS}/a/status", {"fieldManager": "s"}, form, noted)
+        assert answer.json()["spec"] == {"size": 3, "note": "late"}
+        server.advance(1)
+        found = server.request("GET", f"{ORDERS}/a").json()
+        assert found["spec"] == {"size": 3, "note": "late"}
+        assert {(entry["manager"], entry.get("subresource")) for entry in found["metadata"]["managedFields"]} == {
+            ("a", None),
+            ("s", "status"),
+        }

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from extapi.client.transport import ClientRequest
 from extapi.codec.strictjson import encode
 from tests.unit.registry.pair import MERGE, Answers, Pair, names, revision
@@ -58,12 +62,25 @@ def test_a_put_is_compared_with_the_live_object(pair: Pair) -> None:
     assert pair.made(answer)["spec"] == {"color": "green", "size": 9}
 
 
-def test_a_put_without_a_uid_is_of_the_live_object_though_the_cache_has_a_former_one(pair: Pair) -> None:
-    """Behaviour E39, K3: the uid that the first attempt filled in is no precondition of the client's."""
+@pytest.mark.parametrize("tracked", [True, False])
+def test_a_put_without_a_uid_is_of_the_live_object_though_the_cache_has_a_former_one(
+    pair: Pair, *, tracked: bool
+) -> None:
+    """Behaviour E39, K3: the uid that the first attempt filled in is no precondition of the client's.
+
+    An object without managers is not made anew to be given some.
+    """
+    nobody: dict[str, Any] = {"metadata": {"managedFields": [{}]}}
     former = pair.known()
+    if not tracked:
+        pair.patch(nobody)
+        pair.made(pair.here("GET", f"{WIDGETS}/w"))
     pair.near.hold()
     pair.there("DELETE", f"{WIDGETS}/w")
     live = pair.create()
+    if not tracked:
+        live = pair.patch(nobody)
+    assert ("managedFields" in live["metadata"]) is tracked
     assert live["metadata"]["uid"] != former["metadata"]["uid"]
     metadata = {name: value for name, value in live["metadata"].items() if name != "uid"}
     answer = pair.here("PUT", f"{WIDGETS}/w", body={**live, "metadata": metadata, "spec": {"color": "red", "size": 9}})

@@ -26,7 +26,7 @@ from extapi.api.subresource import Subresource
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.registry.served import ServedKind
 from extapi.registry.virtual import subresource_kind
-from extapi.testing import InMemoryServer, serve
+from extapi.testing import InMemoryServer, ServerResponse, serve
 from tests.unit.verbs.sample import Plugin, failure
 
 GROUP = "desk.example.com"
@@ -245,14 +245,24 @@ def book(name: str = "b", **spec: Any) -> dict[str, Any]:
     return {"apiVersion": f"{GROUP}/v1", "kind": "Book", "metadata": {"name": name}, "spec": spec}
 
 
+def bare(answer: ServerResponse) -> dict[str, Any]:
+    """The object in an answer, without managed fields; there have to be some."""
+    obj: dict[str, Any] = answer.json()
+    assert obj["metadata"].pop("managedFields")
+    return obj
+
+
 # -- reviews
 
 
 def test_an_answer_comes_from_the_author_and_nothing_is_filled_in(library: Library, server: InMemoryServer) -> None:
-    answer = server.request("POST", QUESTIONS, body=question(), user=ALICE)
+    answer = server.request("POST", QUESTIONS, {"fieldManager": "asker"}, body=question(), user=ALICE)
     assert answer.status == 201
-    # As kube-apiserver 1.36.3 answers a SubjectAccessReview, but for managedFields: no uid, no creationTimestamp, no name.
-    assert answer.json() == {
+    # As kube-apiserver 1.36.3 answers a SubjectAccessReview: no uid, no creationTimestamp, no name, but managed fields.
+    (entry,) = answer.json()["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"], entry["apiVersion"]) == ("asker", "Update", f"{GROUP}/v1")
+    assert entry["fieldsV1"]["f:spec"] == {".": {}, "f:text": {}, "f:polite": {}}
+    assert bare(answer) == {
         "apiVersion": f"{GROUP}/v1",
         "kind": "Question",
         "metadata": {},
@@ -267,7 +277,7 @@ def test_objects_reach_the_author_in_the_hub_form_and_leave_in_the_version_of_th
 ) -> None:
     body = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Question", "text": "who?"}
     answer = server.request("POST", f"/apis/{GROUP}/v1alpha1/questions", body=body, user=ALICE)
-    assert answer.json() == {
+    assert bare(answer) == {
         "apiVersion": f"{GROUP}/v1alpha1",
         "kind": "Question",
         "metadata": {},
@@ -356,7 +366,7 @@ def test_a_dry_run_is_told(library: Library, server: InMemoryServer) -> None:
 def test_a_namespaced_question_gets_the_namespace_of_the_path(library: Library, server: InMemoryServer) -> None:
     answer = server.request("POST", WHISPERS, body=question(kind="Whisper"))
     # As LocalSubjectAccessReview has it on 1.36.3.
-    assert answer.json()["metadata"] == {"namespace": "default"}
+    assert bare(answer)["metadata"] == {"namespace": "default"}
     assert library.desk.asked[0].namespace == "default"
 
 
@@ -386,10 +396,11 @@ def test_what_has_only_create_answers_only_that(server: InMemoryServer) -> None:
 
 
 def test_books_are_made_and_read(library: Library, server: InMemoryServer) -> None:
-    made = server.request("POST", BOOKS, body=book(pages=3)).json()
+    answer = server.request("POST", BOOKS, body=book(pages=3))
+    made = bare(answer)
     assert made["spec"] == {"pages": 3, "author": "unknown"}
     assert made["metadata"] == {"name": "b", "namespace": "default", "uid": "u-1", "resourceVersion": "1"}
-    assert server.request("GET", f"{BOOKS}/b", user=ALICE).json() == made
+    assert server.request("GET", f"{BOOKS}/b", user=ALICE).json() == answer.json()
     assert library.shelf.asked[-1] == ("get", RESTRequest(ALICE, "v1", "default", "b"))
 
 
@@ -445,6 +456,121 @@ def test_updates_reach_the_author_by_put_and_patch(library: Library, server: InM
     assert bad.status == 422
 
 
+def applied(server: InMemoryServer, manager: str, path: str = f"{BOOKS}/b", *, force: bool = False, **spec: Any) -> Any:
+    """The answer to an apply of a book."""
+    query = {"fieldManager": manager, **({"force": "true"} if force else {})}
+    obj = book(path.rpartition("/")[2], **spec)
+    return server.request("PATCH", path, query, {"Content-Type": "application/apply-patch+yaml"}, obj)
+
+
+def managers(answer: Any) -> dict[tuple[str, str], Any]:
+    """What each manager has of the spec, by its name and operation."""
+    entries = answer.json()["metadata"].get("managedFields", ())
+    return {(entry["manager"], entry["operation"]): set(entry["fieldsV1"].get("f:spec", ())) for entry in entries}
+
+
+def test_what_an_author_keeps_is_applied_like_what_is_stored(library: Library, server: InMemoryServer) -> None:
+    """Behaviour E64-E69: created, shared, taken over, given up."""
+    created = applied(server, "a", pages=3)
+    assert created.status == 201
+    assert [verb for verb, _ in library.shelf.asked] == ["get", "create"]
+    assert managers(created) == {("a", "Apply"): {"f:pages"}}
+    assert created.json()["spec"] == {"pages": 3, "author": "unknown"}
+    conflict = applied(server, "b", pages=4, author="poe")
+    assert failure(conflict)["message"] == 'Apply failed with 1 conflict: conflict with "a": .spec.pages'
+    forced = applied(server, "b", pages=4, author="poe", force=True)
+    assert forced.status == 200
+    assert managers(forced) == {("b", "Apply"): {"f:pages", "f:author"}}
+    assert server.request("GET", f"{BOOKS}/b").json() == forced.json()
+    given_up = applied(server, "b", author="poe")
+    assert given_up.json()["spec"] == {"author": "poe"}
+    merge = {"Content-Type": "application/merge-patch+json"}
+    patched = server.request("PATCH", f"{BOOKS}/b", {"fieldManager": "u"}, merge, {"spec": {"author": "me"}})
+    assert managers(patched) == {("u", "Update"): {"f:author"}}
+
+
+def test_who_keeps_no_managers_has_them_forgotten(library: Library, server: InMemoryServer) -> None:
+    """As in k8s.io/apiserver, whose ``before-first-apply`` manages what an object without managers has."""
+
+    class Forgetful(Shelf):
+        async def create(self, asked: RESTRequest, obj: dict[str, Any]) -> Any:
+            obj["metadata"].pop("managedFields")
+            return await super().create(asked, obj)
+
+        async def update(self, asked: RESTRequest, obj: dict[str, Any]) -> Any:
+            obj["metadata"].pop("managedFields", None)
+            return await super().update(asked, obj)
+
+    library.shelf.__class__ = Forgetful
+    assert applied(server, "a", pages=3).status == 201
+    same = applied(server, "a", pages=3)
+    assert (same.status, managers(same)) == (200, {})
+    conflict = applied(server, "a", pages=4)
+    assert (conflict.status, failure(conflict)["message"]) == (
+        409,
+        f'Apply failed with 1 conflict: conflict with "before-first-apply" using {GROUP}/v1: .spec.pages',
+    )
+    forced = applied(server, "a", pages=4, force=True)
+    assert forced.json()["spec"]["pages"] == 4
+
+
+def test_an_apply_of_what_cannot_be_created_needs_the_object(library: Library) -> None:
+    """Also of a subresource, and of the object that a subresource belongs to."""
+
+    class Reader:
+        def __init__(self) -> None:
+            self.books: dict[str, Any] = {}
+
+        async def get(self, asked: RESTRequest) -> Any:
+            return self.books.get(asked.name)
+
+        async def update(self, asked: RESTRequest, obj: dict[str, Any]) -> Any:
+            self.books[asked.name] = obj
+            return obj
+
+    reader, part = Reader(), Reader()
+    versions = {"v1": Version(BOOK)}
+    cover = Kind("Book", storage="v1", versions=versions, subresources={"cover": Subresource(rest=part)})
+    api = Api(
+        Group(GROUP, cover), Group("read.example.com", Kind("Book", storage="v1", versions=versions, rest=reader))
+    )
+    with serve(api) as server:
+        path = "/apis/read.example.com/v1/namespaces/default/books/b"
+        form, query = {"Content-Type": "application/apply-patch+yaml"}, {"fieldManager": "m"}
+        body = {**book(pages=1), "apiVersion": "read.example.com/v1"}
+        assert server.request("PATCH", path, query, form, body).status == 404
+        reader.books["b"] = {"metadata": {"name": "b", "namespace": "default"}}
+        assert managers(server.request("PATCH", path, query, form, body)) == {("m", "Apply"): {"f:pages"}}
+        assert applied(server, "m", f"{BOOKS}/b/cover").status == 404
+        server.request("POST", BOOKS, body=book())
+        assert server.request("PATCH", f"{BOOKS}/b/cover", query, form, book(pages=2)).status == 404
+        part.books["b"] = {"metadata": {"name": "b", "namespace": "default"}}
+        answer = server.request("PATCH", f"{BOOKS}/b/cover", query, form, book(pages=2))
+        assert managers(answer) == {("m", "Apply"): {"f:pages"}}
+        assert answer.json()["metadata"]["managedFields"][0]["subresource"] == "cover"
+
+
+def test_openapi_lists_an_apply_where_one_works(server: InMemoryServer) -> None:
+    """As for every rest.Patcher; what cannot be updated has no PATCH, so that an apply is 405."""
+    paths = server.request("GET", f"/openapi/v3/apis/{GROUP}/v1").json()["paths"]
+    named = f"/apis/{GROUP}/v1/namespaces/{{namespace}}/books/{{name}}"
+    assert "application/apply-patch+yaml" in paths[named]["patch"]["requestBody"]["content"]
+    assert "patch" not in paths[f"/apis/{GROUP}/v1/bells/{{name}}"]
+    assert applied(server, "a", f"{V1}/bells/b").status == 405
+
+
+def test_managers_that_a_plugin_has_broken_are_restored(library: Library, server: InMemoryServer) -> None:
+    """Behaviour E70."""
+
+    async def broken(review: Review) -> None:
+        review.object["metadata"]["managedFields"] = [{"operation": "Guess"}]
+
+    library.plugin.on_mutate = broken
+    for answer in (applied(server, "a", pages=3), applied(server, "a", pages=4)):
+        assert managers(answer) == {("a", "Apply"): {"f:pages"}}
+        assert "was in an invalid state after admission" in answer.headers["warning"]
+
+
 def test_a_delete_tells_that_the_object_is_gone_or_what_is_left(library: Library, server: InMemoryServer) -> None:
     server.request("POST", BOOKS, body=book())
     library.shelf.stays = True
@@ -493,7 +619,10 @@ def test_a_subresource_speaks_its_own_kind_and_knows_the_name_in_the_path(
     path = a_show(server)
     answer = server.request("POST", path, {"dryRun": "All"}, body=ticket(spec={"seats": 2}), user=ALICE)
     assert answer.status == 201
-    assert answer.json() == {
+    (entry,) = answer.json()["metadata"]["managedFields"]
+    assert (entry["apiVersion"], entry["subresource"]) == ("tickets.example.com/v2", "ticket")
+    assert entry["fieldsV1"] == {"f:spec": {".": {}, "f:seats": {}}}
+    assert bare(answer) == {
         "apiVersion": "tickets.example.com/v2",
         "kind": "Ticket",
         "metadata": {"name": "hamlet", "namespace": "default"},

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.verbs.sample import ALPHAS, GROUP, WIDGETS, Shop, failure
+from extapi import Review
+from tests.unit.verbs.sample import ALPHAS, GROUP, WIDGETS, Shop, failure, widget
 
 
 def test_a_merge_patch_merges(shop_served: Shop) -> None:
@@ -32,6 +33,48 @@ def test_a_json_patch_is_applied(shop_served: Shop) -> None:
     patched = shop_served.json_patch(patch).json()
     assert patched["spec"]["size"] == 4
     assert patched["metadata"]["labels"] == {"a": "b"}
+
+
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+OWNERS_TWICE = (
+    '299 - ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server dedups '
+    "owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) "
+    'observed: u"'
+)
+
+
+def test_owners_that_occur_twice_are_dropped_with_a_warning(shop_served: Shop) -> None:
+    """Behaviour E17: the text is that of later in a write, though no plugin had a hand in it."""
+    shop_served.create()
+    answer = shop_served.merge({"metadata": {"ownerReferences": [OWNER, OWNER]}})
+    assert answer.headers["warning"] == OWNERS_TWICE
+    assert answer.json()["metadata"]["ownerReferences"] == [OWNER]
+    assert shop_served.get()["metadata"]["ownerReferences"] == [OWNER]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_owners_that_a_plugin_doubles_are_dropped_with_a_warning(shop_served: Shop, method: str) -> None:
+    """Behaviour E17."""
+    shop_served.create("old", spec={"size": 1})
+    shown = []
+
+    async def double(review: Review) -> None:
+        review.object.metadata.owner_references *= 2
+
+    async def look(review: Review) -> None:
+        shown.append(len(review.object.metadata.owner_references))
+
+    shop_served.plugin.on_mutate, shop_served.plugin.on_validate = double, look
+    body = widget("new" if method == "POST" else "old", spec={"size": 1}, ownerReferences=[OWNER])
+    if method == "PUT":
+        body["metadata"]["resourceVersion"] = shop_served.get("old")["metadata"]["resourceVersion"]
+    path = WIDGETS if method == "POST" else f"{WIDGETS}/old"
+    merge = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
+    answer = shop_served.server.request(method, path, headers=merge, body=body)
+    assert answer.headers["warning"] == OWNERS_TWICE
+    assert answer.json()["metadata"]["ownerReferences"] == [OWNER]
+    assert shop_served.get(body["metadata"]["name"])["metadata"] == answer.json()["metadata"]
+    assert shown == [1]
 
 
 def test_a_test_that_fails_is_422(shop_served: Shop) -> None:

@@ -47,6 +47,8 @@ def test_a_token_and_its_claims(cluster: Cluster) -> None:
     uid = account(cluster)
     status, made = request(cluster)
     assert status == 201
+    (entry,) = made["metadata"].pop("managedFields")
+    assert (entry["subresource"], "f:expirationSeconds" in entry["fieldsV1"]["f:spec"]) == ("token", True)
     assert made["metadata"] == {
         "name": "s",
         "namespace": "default",

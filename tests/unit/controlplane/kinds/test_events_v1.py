@@ -97,6 +97,18 @@ def test_a_watch_of_one_group_tells_of_writes_to_the_other(server: InMemoryServe
     assert server.request("GET", f"{CORE}/e2").status == 404
 
 
+def test_a_write_through_one_group_forgets_the_managers_of_the_other(server: InMemoryServer) -> None:
+    """As kube-apiserver does: each API prefix has types of its own (observed on 1.36.3)."""
+    server.request("POST", CORE, {"fieldManager": "c"}, body=OLD)
+    merge = {"Content-Type": "application/merge-patch+json"}
+    changed = {"metadata": {"labels": {"a": "b"}}}
+    made = server.request("PATCH", f"{V1}/e2", {"fieldManager": "u"}, headers=merge, body=changed).json()
+    (entry,) = made["metadata"]["managedFields"]
+    assert (entry["manager"], entry["apiVersion"]) == ("u", "events.k8s.io/v1")
+    assert entry["fieldsV1"] == {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
+    assert server.request("GET", f"{CORE}/e2").json()["metadata"] == made["metadata"]
+
+
 @pytest.mark.parametrize(
     ("path", "selector", "names"),
     [

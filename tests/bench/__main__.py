@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bench import grow, pythons
 from tests.bench.dev import Dev, measure
-from tests.bench.load import PIZZAS, Result, pizza, request, run, seed, watch
+from tests.bench.load import PIZZAS, Result, applies, pizza, request, run, seed, watch
 from tests.bench.server import Server
 
 BARS = {
@@ -86,6 +86,7 @@ def _measure(server: Server, scale: int) -> list[Result]:
             count=8_000 // scale,
             connections=8,
         ),
+        *applies(server, 4_000 // scale),
         run(server, "LIST of 5,000", lambda _: request("GET", PIZZAS), count=200 // scale, connections=2),
         watch(server, 100, 500 // scale),
         watch(server, 1000, 100 // scale),

@@ -1,7 +1,8 @@
 """What grows with what is stored and with who watches: ``scripts/bench --grow [--quick]``.
 
 One store grows from 1,000 objects to 200,000; at each size a server is started on it and loaded. Then watches are opened
-on a server with few objects. Each figure has beside it its ratio to that of the smallest size.
+on a server with few objects. Each figure has beside it its ratio to that of the smallest size. At last, two stores of the same
+objects, with their managed fields and without, show what these take in memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from extapi.codec.strictjson import decode, encode
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.keys import KeyLayout
 from extapi.storage.url import open_backend
@@ -25,6 +27,8 @@ WATCHERS = (100, 1_000, 9_900)
 """The listener's bound is 10,000 connections, and the load needs some, too."""
 DELIVERIES = 100_000
 """Events that are delivered with each number of watchers, together."""
+KEPT = 50_000
+"""Objects with managed fields, and without."""
 CREATED = 1_000
 """Objects that the CREATEs add at each size."""
 _LISTED = 200_000_000
@@ -127,6 +131,13 @@ def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
     say("")
     for line in table("watchers", [f"{number:,}" for number in numbers], columns):
         say(line)
+    say("")
+    kept = KEPT // (5 if quick else 1)
+    columns = [_kept(directory, kept, managed=managed) for managed in (False, True)]
+    more = {name: columns[1][name] - columns[0][name] for name in columns[0]}
+    titles = [f"{kept:,} objects without managed fields", "with them", "more"]
+    for line in table("bytes per object", titles, [*columns, more]):
+        say(line)
 
 
 def _at_size(directory: Path, scale: int) -> dict[str, float]:
@@ -152,16 +163,56 @@ def _watched(server: Server, number: int, scale: int) -> dict[str, float]:
     }
 
 
-def fill(directory: Path, total: int) -> None:
-    """Add copies of the object ``p-0`` to the store until there are ``total``; no server may run."""
+def _kept(directory: Path, number: int, *, managed: bool) -> dict[str, float]:
+    """What an object takes, in the store and in memory: when the server has started, and after it was listed."""
+    home = directory / ("managed" if managed else "bare")
+    home.mkdir()
+    server = Server(home)
+    try:
+        seed(server)
+        run(server, "seed", lambda n: request("POST", PIZZAS, pizza(f"p-{n}", n)), count=1, status=201)
+    finally:
+        server.stop()
+    stored = 0
+    memory = []
+    for size in (1, number):
+        stored = fill(home, size, managed=managed)
+        server = Server(home)
+        try:
+            memory.append([server.rss()])
+            run(server, "LIST", lambda _: request("GET", PIZZAS), count=3)
+            memory[-1].append(server.rss())
+        finally:
+            server.stop()
+    few, many = memory
+    started, listed = ((after - before) * 1e6 / number for before, after in zip(few, many, strict=True))
+    return {"stored": float(stored), "RSS": started, "RSS after three lists of all": listed}
+
+
+def fill(directory: Path, total: int, *, managed: bool = True) -> int:
+    """Add copies of the object ``p-0`` to the store until there are ``total``; no server may run.
+
+    Args:
+        directory: Of the store.
+        total: How many there will be.
+        managed: Whether the copies have its managed fields.
+
+    Returns:
+        The bytes of a copy.
+    """
     with private_reactor() as reactor:
-        drive(reactor, _fill(open_backend(f"sqlite:///{directory / 'bench.db'}", reactor), total), timeout=600)
+        backend = open_backend(f"sqlite:///{directory / 'bench.db'}", reactor)
+        return drive(reactor, _fill(backend, total, managed=managed), timeout=600)
 
 
-async def _fill(backend: Any, total: int) -> None:
+async def _fill(backend: Any, total: int, *, managed: bool) -> int:
     first = await backend.get(_LAYOUT.key("bench", "p-0"))
     there = sum(1 for entry in (await _all(backend)) if _LAYOUT.name(entry.key).startswith("p-"))
     value: bytes = first.value
+    if not managed:
+        obj = decode(value).value
+        del obj["metadata"]["managedFields"]
+        value = encode(obj)
     waiting: list[Deferred[int]] = []
     for number in range(there, total):
         named = value.replace(b'"name":"p-0"', b'"name":"p-%d"' % number, 1)
@@ -172,6 +223,7 @@ async def _fill(backend: Any, total: int) -> None:
             await gatherResults(waiting, consumeErrors=True)
             waiting = []
     await backend.close()
+    return len(value)
 
 
 async def _all(backend: Any) -> Sequence[Any]:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tests.bench.server import Server
 
@@ -146,6 +147,21 @@ def seed(server: Server) -> None:
             "spec": {"cost": "1.50"},
         }
         run(server, "topping", lambda _, obj=topping: request("POST", TOPPINGS, obj), count=1, status=201)  # type: ignore[misc]
+
+
+def applies(server: Server, count: int) -> list[Result]:
+    """Two rows: a manager of its own applies, to 400 pizzas in turn, what it applied before, and something new each time."""
+
+    def make(n: int, applied: str) -> bytes:
+        body: Any = pizza(f"p-{n % 400}")
+        body["metadata"]["labels"] = {"app": "bench", "applied": applied}
+        return request("PATCH", f"{PIZZAS}/p-{n % 400}?fieldManager=applier", body, "application/apply-patch+yaml")
+
+    run(server, "apply", lambda n: make(n, "once"), count=400)
+    return [
+        run(server, "apply, no change", lambda n: make(n, "once"), count=count, connections=8),
+        run(server, "apply, with change", lambda n: make(n, str(n)), count=count, connections=8),
+    ]
 
 
 def watch(server: Server, watchers: int, events: int, *, opened: Callable[[], object] = lambda: None) -> Result:

@@ -44,8 +44,12 @@ class Load:
     count: int
     connections: int
     body: str = ""
+    kind: str = ""
+    """The media type of ``body``, where it is not that of the method."""
     status: int = 200
     headers: tuple[str, ...] = ()
+    unmeasured: int = 0
+    """How many of them are sent before anything is measured."""
     watchers: int = 0
     """How many watches of ``watch`` are open; then each request is waited for on all of them."""
     watch: str = ""
@@ -56,6 +60,7 @@ class Load:
             f"-method={self.method}",
             f"-path={self.path}",
             f"-body={self.body}",
+            f"-kind={self.kind}",
             f"-count={self.count}",
             f"-connections={self.connections}",
             f"-status={self.status}",

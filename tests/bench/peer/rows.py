@@ -13,6 +13,9 @@ from tests.bench.peer.sides import VERSION, Side
 
 SEEDED = 500
 """Objects that are there when anything is measured; a LIST has so many."""
+CYCLE = 400
+"""How many objects writes change in turn: the load generator's ``-cycle``."""
+APPLY = "application/apply-patch+yaml"
 _IDLE = 2.0
 """Seconds over which a side's CPU without load is read; a control plane has work of its own."""
 
@@ -32,17 +35,27 @@ def flunder(group: str, name: str) -> str:
     return json.dumps(obj, separators=(",", ":"))
 
 
+def configuration(group: str, applied: str) -> str:
+    """What a manager of its own applies to the object ``seed-{i}``: all that it was created with, and a label."""
+    obj = json.loads(flunder(group, "seed-{i}"))
+    obj["metadata"]["labels"] = {"app": "bench", "applied": applied}
+    return json.dumps(obj, separators=(",", ":"))
+
+
 def loads(side: Side, scale: int) -> dict[str, Load]:
     """What is measured, by the name of the row. Only LISTs count on how many objects there are, so they come first."""
     at = side.flunders
     patch = '{"metadata":{"labels":{"batch":"{unique}"}}}'
     one = f"{at}/seed-7"
     changes = Load("PATCH", f"{at}/seed-0", 200 // scale, 1, body=patch)
+    apply = Load("PATCH", f"{at}/seed-{{i}}?fieldManager=applier", 2000 // scale, 8, kind=APPLY)
     return {
         "GET": Load("GET", one, 6000 // scale, 4),
         "LIST of 500": Load("GET", at, 400 // scale, 2),
         "LIST of 500, gzip": Load("GET", at, 400 // scale, 2, headers=("Accept-Encoding: gzip",)),
         "PATCH": Load("PATCH", f"{at}/seed-{{i}}", 2000 // scale, 8, body=patch),
+        "apply, no change": replace(apply, body=configuration(side.group, "once"), unmeasured=CYCLE),
+        "apply, with change": replace(apply, body=configuration(side.group, "{unique}")),
         "watch delivery, 100 watches": replace(
             changes, watchers=100, watch=f"{at}?watch=true&resourceVersion={{revision}}"
         ),
@@ -106,6 +119,8 @@ class Measurement:
         return found
 
     def _plain(self, load: Load) -> Row:
+        if load.unmeasured:
+            self._run(replace(load, count=load.unmeasured))
         figures = self._run(load)
         return _row(figures, *self._shares(figures))
 

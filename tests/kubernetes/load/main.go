@@ -46,6 +46,7 @@ var (
 	method      = flag.String("method", "GET", "")
 	path        = flag.String("path", "", "")
 	body        = flag.String("body", "", "")
+	kind        = flag.String("kind", "", "the body's media type; without it JSON, or for a PATCH a merge patch")
 	cycle       = flag.Int("cycle", 400, "after how many requests {i} is 0 again")
 	count       = flag.Int("count", 1, "how many requests, or events with -watch")
 	connections = flag.Int("connections", 1, "how many connections share them")
@@ -237,11 +238,14 @@ func (c *client) send(method, path, body string) (*http.Response, error) {
 		fmt.Fprintf(&b, "%s\r\n", header)
 	}
 	if body != "" {
-		kind := "application/json"
-		if method == http.MethodPatch {
-			kind = "application/merge-patch+json"
+		media := *kind
+		if media == "" {
+			media = "application/json"
+			if method == http.MethodPatch {
+				media = "application/merge-patch+json"
+			}
 		}
-		fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", kind, len(body))
+		fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", media, len(body))
 	}
 	b.WriteString("\r\n" + body)
 	if err := c.connection.SetDeadline(time.Now().Add(patience)); err != nil {

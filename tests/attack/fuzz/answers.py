@@ -27,6 +27,11 @@ class Answer:
         return values[0]
 
     @property
+    def streamed(self) -> bool:
+        """Whether its body comes as it is made: in chunks, or for HTTP/1.0 until the connection ends."""
+        return self.chunked or not self.header("content-length")
+
+    @property
     def media(self) -> str:
         """The media type, without parameters."""
         return self.header("content-type").partition(";")[0].strip()

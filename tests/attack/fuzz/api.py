@@ -404,7 +404,8 @@ RESOURCES = (
     Served(GROUP, "v1", "quotes", "Quote", QUOTE, stored=False),
     Served(GROUP, "v1", "hubs", "Hubbed", SMALL),
     Served(GROUP, "v1beta1", "hubs", "Hubbed", SMALL),
-    Served(OURS, "v1", "gadgets", "Gadget", GADGET, subresources=("status", "scale")),
+    # The only scale: twice as often as its status.
+    Served(OURS, "v1", "gadgets", "Gadget", GADGET, subresources=("status", "scale", "scale")),
     Served(PIZZAS, "v1beta1", "pizzas", "Pizza", PIZZA_BETA, subresources=("status",)),
     Served(PIZZAS, "v1alpha1", "pizzas", "Pizza", PIZZA_ALPHA, subresources=("status",)),
     Served(PIZZAS, "v1alpha1", "toppings", "Topping", TOPPING, namespaced=False),

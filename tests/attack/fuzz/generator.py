@@ -110,6 +110,8 @@ class Generator:
         else:
             name = dice.choice(NAMES) if dice.random() < 0.9 else ""
             content = bodies.obj(dice, served, name, namespace)
+        if dice.random() < 0.1:
+            content = managed.with_entries(dice, served, content)
         return self._write("POST", path, served, content)
 
     def _write(self, method: str, path: str, served: Served, content: Any) -> Request:
@@ -117,7 +119,7 @@ class Generator:
         dice = self._dice
         kind = dice.random()
         media = "application/json"
-        if kind < 0.85:
+        if kind < 0.75:
             body = texts.to_json(content)
         elif kind < 0.97:
             body, media = texts.to_yaml(dice, content), "application/yaml"
@@ -177,10 +179,11 @@ class Generator:
             content = {**content, **{part: item for part, item in changed.items() if dice.random() < 0.8}}
         if dice.random() < 0.4:
             content = bodies.mutated(dice, content, served.schema)
-        if dice.random() < 0.15 and isinstance(content, dict) and isinstance(content.get("metadata"), dict):
-            entries = managed.entries(dice, served)
-            content = {**content, "metadata": {**content["metadata"], "managedFields": entries}}
-        sub = "/" + dice.choice(served.subresources) if served.subresources and dice.random() < 0.25 else ""
+        if dice.random() < 0.15:
+            content = managed.with_entries(dice, served, content)
+        sub = "/" + dice.choice(served.subresources) if served.subresources and dice.random() < 0.4 else ""
+        if sub == "/scale" and dice.random() < 0.8:
+            content = managed.scale(dice, served, key[2], key[1])
         return self._write("PUT", self._place(served, key[2], namespace=key[1]) + sub, served, content)
 
     def _patch(self, served: Served) -> Request:
@@ -196,10 +199,14 @@ class Generator:
         kind = dice.random()
         if kind < 0.45:
             media, content = JSON_PATCH, bodies.json_patch(dice)
+            if dice.random() < 0.2:
+                content = managed.json_patch(dice, served)
         elif kind < 0.92:
             media, content = MERGE_PATCH, bodies.merge_patch(dice, served)
             if dice.random() < 0.1:
                 content = {"metadata": {"managedFields": managed.entries(dice, served)}}
+            elif path.endswith("/scale") and dice.random() < 0.5:
+                content = {"spec": {"replicas": dice.choice((0, 1, 2, values.scalar(dice)))}}
         else:
             media = dice.choice(
                 (
@@ -225,10 +232,11 @@ class Generator:
         if kept and dice.random() < 0.7:
             key = dice.choice(kept)
             live, name, namespace = self._memory.objects[key], key[2], key[1]
-        path = self._place(served, name, namespace=namespace)
-        if served.subresources and dice.random() < 0.15:
-            path += "/" + dice.choice(served.subresources)
-        content = managed.configuration(dice, served, name, namespace, live)
+        path, sub = self._place(served, name, namespace=namespace), ""
+        if served.subresources and dice.random() < 0.25:
+            sub = dice.choice(served.subresources)
+            path += f"/{sub}"
+        content = managed.configuration(dice, served, name, namespace, live, sub)
         body = texts.to_json(content) if dice.random() < 0.6 else texts.to_yaml(dice, content)
         if dice.random() < 0.06:
             body = texts.damaged(dice, body)

@@ -6,13 +6,13 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tests.attack.fuzz import framing
+from tests.attack.fuzz import framing, managed
 from tests.attack.fuzz.answers import Answer
 from tests.attack.fuzz.api import PIZZAS, RESOURCES, Served
 from tests.attack.fuzz.judge import Judge, strict_json
 from tests.attack.fuzz.memory import MemoryServer
 from tests.attack.fuzz.requests import PROXY, Memory, Request
-from tests.attack.fuzz.spellings import MERGE_PATCH
+from tests.attack.fuzz.spellings import APPLY, MERGE_PATCH
 
 _ADMIN = [("X-Remote-User", "inspector"), ("X-Remote-Group", "system:masters")]
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -120,9 +120,21 @@ class Inspection:
         alike.append(
             ("an empty patch", self._good("an empty patch", "PATCH", f"{path}?dryRun=All", body={}, media=MERGE_PATCH))
         )
+        self._managed(path, got)
         for what, other in alike:
             if other is not None and other != got:
                 self._judge.add("forms differ", f"{what}: {json.dumps(other)[:600]} and {json.dumps(got)[:600]}")
+
+    def _managed(self, path: str, got: Any) -> None:
+        """What is there can be applied, and says in good form who manages it."""
+        for entry in got["metadata"].get("managedFields", []):
+            if wrong := managed.problem(entry):
+                self._judge.add("odd managed fields", f"{path}: {wrong}: {json.dumps(entry)[:600]}")
+        config = {**got, "metadata": {"name": got["metadata"]["name"]}}
+        target = f"{path}?dryRun=All&force=true&fieldManager=inspector"
+        applied = self._good("apply of itself", "PATCH", target, body=config, media=APPLY)
+        if applied is not None and _without_metadata(applied) != _without_metadata(got):
+            self._judge.add("forms differ", f"apply of itself: {json.dumps(applied)[:600]} and {json.dumps(got)[:600]}")
 
     def sweep(self) -> None:
         """Read every collection in every form; then delete everything, and see that it is gone."""
@@ -164,6 +176,10 @@ class Inspection:
         left = self._good("list", "GET", f"{path}/{served.plural}")
         if left is not None and left["items"]:
             self._judge.add("not everything could be deleted", f"{len(left['items'])} of {served.plural}")
+
+
+def _without_metadata(obj: dict[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in obj.items() if name != "metadata"}
 
 
 def _key(obj: dict[str, Any]) -> tuple[str, str, str]:

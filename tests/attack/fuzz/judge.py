@@ -76,6 +76,7 @@ DESIGNED = (
     'message":"strconv.ParseUint: parsing',  # a resourceVersion in a body that is no number: kube-apiserver says the same
     '"message": "strconv.ParseUint: parsing',
     "message: 'strconv.ParseUint: parsing",
+    'strconv.ParseUint: parsing "',  # in protobuf
     "resourceVersion should not be set on objects to be created",  # likewise
     "failed to create typed patch object (",  # an applied field that the schema does not have (behaviour E65)
     "conversion of Hubbed failed",  # the author's from_hub raises on purpose
@@ -214,7 +215,7 @@ class Judge:
             return None
         body = gzip.decompress(answer.body) if answer.header("content-encoding") == "gzip" else answer.body
         if answer.media == "application/json":
-            if answer.chunked and answer.status == 200:
+            if answer.status == 200 and answer.streamed:
                 return [strict_json(line) for line in body.split(b"\n")[:-1]]
             return strict_json(body)
         if answer.media == "application/yaml":

@@ -26,8 +26,12 @@ MANAGERS = (
 _ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def configuration(dice: Random, served: Served, name: str, namespace: str, live: Mapping[str, Any] | None) -> Any:
+def configuration(
+    dice: Random, served: Served, name: str, namespace: str, live: Mapping[str, Any] | None, subresource: str = ""
+) -> Any:
     """A body of an apply; two of three are good, and some apply to what is there."""
+    if subresource == "scale" and dice.random() < 0.9:
+        return scale(dice, served, name, namespace)
     known = served.schema.get("properties", {})
     made: dict[str, Any] = {
         "apiVersion": served.api_version,
@@ -39,7 +43,8 @@ def configuration(dice: Random, served: Served, name: str, namespace: str, live:
         made |= bodies.valid(dice, served.schema)
     elif kind < 8 and live is not None:
         made |= {part: live[part] for part in known if part in live and dice.random() < 0.9}
-    made.pop("status", None)
+    if subresource != "status" or dice.random() < 0.1:
+        made.pop("status", None)
     if dice.random() < 0.04:
         made["metadata"]["annotations"] = {
             _ANNOTATION: dice.choice(("", "{", "[]", "null", '{"spec":{}}', "[" * 5000, "1e999"))
@@ -49,6 +54,60 @@ def configuration(dice: Random, served: Served, name: str, namespace: str, live:
     if dice.random() < 0.04:
         made["metadata"][dice.choice(("uid", "resourceVersion"))] = dice.choice(("1", "x", "", values.scalar(dice)))
     return made if dice.random() < 0.65 else bodies.mutated(dice, made, served.schema)
+
+
+def scale(dice: Random, served: Served, name: str, namespace: str) -> Any:
+    """A body for ``scale``; two of three are good."""
+    made: dict[str, Any] = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": bodies.metadata(dice, name, namespace if served.namespaced else ""),
+        "spec": {"replicas": dice.choice((0, 1, 2, 3, 2**31 - 1, values.number(dice)))},
+    }
+    if dice.random() < 0.5:
+        made["metadata"]["managedFields"] = entries(dice, served)
+    return made if dice.random() < 0.7 else bodies.mutated(dice, made, {})
+
+
+def with_entries(dice: Random, served: Served, content: Any) -> Any:
+    """An object that says who manages it; itself if it is no object."""
+    if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
+        return content
+    return {**content, "metadata": {**content["metadata"], "managedFields": entries(dice, served)}}
+
+
+def json_patch(dice: Random, served: Served) -> Any:
+    """A JSON patch of the managed fields, and now and then of other fields beside them."""
+    operations: list[dict[str, Any]] = []
+    for _ in range(dice.choice((1, 1, 2, 3))):
+        pointer = dice.choice(_POINTERS)
+        made: dict[str, Any] = {"op": dice.choice(("add", "replace", "replace", "remove", "test")), "path": pointer}
+        if made["op"] != "remove":
+            made["value"] = _at(dice, served, pointer)
+        operations.append(made)
+    if dice.random() < 0.3:
+        operations += [{"op": "add", "path": "/metadata/labels", "value": {"app": dice.choice("ab")}}]
+    return operations
+
+
+_POINTERS = (
+    *("/metadata/managedFields",) * 4, "/metadata/managedFields/0", "/metadata/managedFields/-", "/metadata/managedFields/1",
+    "/metadata/managedFields/0/fieldsV1", "/metadata/managedFields/0/fieldsV1/f:spec", "/metadata/managedFields/0/fieldsV1/f:metadata/f:labels",
+    "/metadata/managedFields/0/manager", "/metadata/managedFields/0/operation", "/metadata/managedFields/0/apiVersion",
+    "/metadata/managedFields/0/time", "/metadata/managedFields/0/fieldsType", "/metadata/managedFields/0/subresource",
+)  # fmt: skip
+
+
+def _at(dice: Random, served: Served, pointer: str) -> Any:
+    """A value for what a pointer points to, or another one."""
+    if dice.random() < 0.15:
+        return values.anything(dice)
+    if "/fieldsV1" in pointer:
+        return _fields(dice, served.schema)
+    if pointer == "/metadata/managedFields":
+        return entries(dice, served)
+    entry = _entry(dice, served)
+    return entry if pointer[-1] in "01-" else entry.get(pointer.rpartition("/")[2])
 
 
 def entries(dice: Random, served: Served) -> Any:
@@ -133,3 +192,38 @@ _BAD: tuple[Callable[[Random], Any], ...] = (
 
 def _bad_fields(dice: Random) -> Any:
     return dice.choice(_BAD)(dice)
+
+
+# -- what an answer may hold
+
+
+def problem(entry: Any) -> str:
+    """What is wrong with an entry that a server answers; empty if nothing is (``ManagedFieldsEntry``, meta/v1)."""
+    if not isinstance(entry, dict) or entry.keys() - _MEMBERS:
+        return "no entry"
+    if entry.get("operation") not in ("Apply", "Update") or entry.get("fieldsType") != "FieldsV1":
+        return "wrong operation or fieldsType"
+    if any(not isinstance(entry.get(name, ""), str) for name in _MEMBERS - {"fieldsV1"}) or not entry.get("apiVersion"):
+        return "wrong texts"
+    if len(entry.get("manager", "")) > _LONGEST_MANAGER:
+        return "a long name"
+    return _wrong_fields(entry.get("fieldsV1"))
+
+
+_LONGEST_MANAGER = 128
+"""``FieldManagerMaxLength`` of ``apimachinery/pkg/apis/meta/v1/validation``."""
+_MEMBERS = {"manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"}
+
+
+def _wrong_fields(fields: Any) -> str:
+    if not isinstance(fields, dict):
+        return "wrong fields"
+    waiting = [fields]
+    while waiting:
+        for element, below in waiting.pop().items():
+            if element != "." and element[:2] not in ("f:", "k:", "v:", "i:"):
+                return f"a wrong element {element[:100]}"
+            if not isinstance(below, dict) or (element == "." and below):
+                return f"wrong fields below {element[:100]}"
+            waiting.append(below)
+    return ""

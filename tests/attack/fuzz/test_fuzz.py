@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,9 +14,13 @@ import pytest
 from extapi.codec import options
 from extapi.verbs import answer, create
 from tests.attack.fuzz.answers import Answer, Malformed, Reader
+from tests.attack.fuzz.api import RESOURCES
 from tests.attack.fuzz.campaign import main
 from tests.attack.fuzz.episode import Episode, Outcome
+from tests.attack.fuzz.generator import Generator
 from tests.attack.fuzz.judge import Judge, strict_json
+from tests.attack.fuzz.requests import Memory
+from tests.attack.fuzz.spellings import APPLY, JSON_PATCH, MERGE_PATCH
 from tests.attack.fuzz.wire import WireEpisode, serving
 
 
@@ -43,6 +49,37 @@ def test_no_undesigned_answer_in_memory(seed: str) -> None:
         assert outcome.statuses[422] > 15
 
 
+_BODIES = {
+    "POST": ("application/json", "application/yaml"),
+    "PUT": ("application/json", "application/yaml"),
+    "PATCH": (JSON_PATCH, MERGE_PATCH, APPLY),
+}
+
+
+@pytest.mark.parametrize("applies", [15, 100], ids=["as in most episodes", "as in those of apply"])
+def test_managed_fields_are_sent_by_every_write(applies: int) -> None:
+    """To the main resource, and to status and scale by whatever writes these."""
+    memory = Memory()
+    for served in RESOURCES:
+        obj = {"apiVersion": served.api_version, "kind": served.kind, "metadata": {"name": "n0", "namespace": "a"}}
+        memory.keep(served.plural, obj | {"spec": {}})
+    generator = Generator(Random("managed"), memory, applies=applies)  # noqa: S311 - the same each time
+    sent: Counter[tuple[str, str, str]] = Counter()
+    for _ in range(25_000):
+        request = generator.request()
+        media = dict(request.headers).get("Content-Type", "")
+        sub = request.target.partition("?")[0].rpartition("/")[2]
+        # An applied configuration owns what it has; of others, those that claim who owns what.
+        if media == APPLY or b"managedFields" in request.body:
+            sent[request.method, media, sub if sub in ("status", "scale") else ""] += 1
+            if media == APPLY and not request.body.startswith(b"{"):
+                sent[request.method, "apply in YAML", sub if sub in ("status", "scale") else ""] += 1
+    for method, medias in _BODIES.items():
+        for sub in ("", "status", "scale") if method != "POST" else ("",):
+            for media in (*medias, *(["apply in YAML"] if APPLY in medias else [])):
+                assert sent[method, media, sub], (method, media, sub)
+
+
 def _careless_number(query: Any, name: str) -> int | None:
     return int(query[name][0]) if query.get(name) else None
 
@@ -64,7 +101,7 @@ def test_a_server_with_a_mistake_is_found_out(
 ) -> None:
     """The judge is worth something: each of these shows within some hundred requests."""
     monkeypatch.setattr(module, name, broken)
-    found = [finding for seed in range(3) for _, finding, _ in Episode(f"short/{seed}").run().found]
+    found = [finding for seed in range(5) for _, finding, _ in Episode(f"short/{seed}").run().found]
     assert what in {finding.what for finding in found}
 
 
@@ -138,6 +175,17 @@ def test_the_judge_accepts_what_is_designed() -> None:
     )
     judge.answer("POST", Answer(431, {"content-type": ["text/plain"]}, b"too large\n", whole=True), "x")
     assert not judge.findings
+
+
+@pytest.mark.parametrize("length", [{}, {"content-length": ["6"]}])
+def test_a_watch_of_http_1_0_is_lines_until_the_end(length: dict[str, list[str]]) -> None:
+    judge = Judge()
+    found = judge.answer(
+        "GET", Answer(200, {"content-type": ["application/json"], **length}, b"{}\n{}\n", whole=True), "x"
+    )
+    assert (found, [each.what for each in judge.findings]) == (
+        (None, ["a body that cannot be read"]) if length else ([{}, {}], [])
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class Atom:
     Types refer to themselves, so an atom is filled in after it is made; then it does not change.
     """
 
-    __slots__ = ("list", "map", "named", "scalar")
+    __slots__ = ("_lists", "_maps", "_scalars", "list", "map", "named", "scalar")
 
     def __init__(
         self, *, scalar: str = "", list_: ListType | None = None, map_: MapType | None = None, named: bool = False
@@ -34,16 +34,30 @@ class Atom:
         self.map = map_
         self.named = named
         """Whether others refer to it by a name."""
+        # Made when they are first asked for: an object with a field on each of many levels asks for thousands.
+        self._maps: Atom | None = None
+        self._lists: Atom | None = None
+        self._scalars: Atom | None = None
 
     def shapes(self, value: Any) -> Atom:
         """The atom of the value's shape alone; the atom itself if the value is null, or of a shape that is not allowed."""
         if isinstance(value, dict):
-            return self if self.map is None or (not self.scalar and self.list is None) else Atom(map_=self.map)
+            if self.map is None or (not self.scalar and self.list is None):
+                return self
+            if self._maps is None:
+                self._maps = Atom(map_=self.map)
+            return self._maps
         if isinstance(value, list):
-            return self if self.list is None or (not self.scalar and self.map is None) else Atom(list_=self.list)
+            if self.list is None or (not self.scalar and self.map is None):
+                return self
+            if self._lists is None:
+                self._lists = Atom(list_=self.list)
+            return self._lists
         if value is None or not self.scalar or (self.map is None and self.list is None):
             return self
-        return Atom(scalar=self.scalar)
+        if self._scalars is None:
+            self._scalars = Atom(scalar=self.scalar)
+        return self._scalars
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Atom):

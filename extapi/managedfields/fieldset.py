@@ -26,14 +26,8 @@ MAX_DEPTH: Final = 200
 SELF: Final = "."
 """Stands for the member itself, beside what is below it."""
 _ESCAPED: Final = str.maketrans(
-    {
-        **{chr(code): f"\\u{code:04x}" for code in range(0x20)},
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        '"': '\\"',
-        "\\": "\\\\",
-    }
+    {chr(code): f"\\u{code:04x}" for code in range(0x20)}
+    | {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "\\": r"\\"}
 )
 _HTML: Final = _ESCAPED | {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 """In values; not in the names of keys."""
@@ -335,7 +329,9 @@ def in_order(elements: Collection[str]) -> list[str]:
     if values:
         # One text for all: decoding them one by one costs more than sorting them.
         decoded = msgspec.json.decode(f"[{','.join([element[2:] for element in values])}]")
-        ranked = sorted(zip(map(_rank, values, decoded), values, strict=True))
+        if not all(value.__class__ is str for value in decoded):
+            decoded = map(_rank, values, decoded)  # texts alone compare by themselves
+        ranked = sorted(zip(decoded, values, strict=True))
         fields += [element for _, element in ranked]
     indices.sort(key=lambda element: int(element[2:]))
     return fields + indices

@@ -38,6 +38,8 @@ def item_element(item: Any, type_: ListType) -> str:
     if not type_.associative:
         raise ValueError("invalid indexing of non-associative list")
     if not type_.keys:
+        if item.__class__ is str:  # most sets have nothing else, and thousands of them
+            return f"v:{json_text(item)}"
         if isinstance(item, dict):
             raise ValueError("associative list without keys has an element that's a map type")
         if isinstance(item, list):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj
+from extapi.errors import RequestTooLarge
 from extapi.managedfields.atom import Atom
 from extapi.managedfields.fieldset import EMPTY, FieldSet, Path
 from extapi.managedfields.managers import Manager, VersionedSet
@@ -21,6 +23,9 @@ from extapi.managedfields.walk import Comparison, compare, fields_of
 
 Sets = Mapping[Manager, VersionedSet]
 """The managers of an object; these functions return others, and change none."""
+
+MOST_SETS: Final = 30_000
+"""Objects and items with fields of their own, in what is applied: each costs as much as several fields."""
 
 
 class ConflictsError(Exception):
@@ -120,6 +125,7 @@ async def applied(
         force: Take fields from their managers.
 
     Raises:
+        RequestTooLarge: The configuration has more than :data:`MOST_SETS`.
         ConflictsError: Others manage fields that would change.
         TypedError: A list cannot be merged.
         ApiError: A conversion failed.
@@ -133,6 +139,8 @@ async def applied(
     kept = fields - never
     if last is None or last.api_version != version or last.fields != kept:
         # What nobody gets counts until the end: it is not removed, since the configuration has it.
+        if _number_of_sets(fields) > MOST_SETS:
+            raise RequestTooLarge(f"more than {MOST_SETS} objects and items have fields of their own")
         now[manager] = VersionedSet(fields, version)
         merged = await _pruned(types, merged, now, manager, last)
     if merged is not live and json_equal(live, merged):
@@ -143,6 +151,14 @@ async def applied(
     elif now[manager] is not last:
         now[manager] = VersionedSet(kept, version)
     return None if merged is live else merged, now
+
+
+def _number_of_sets(fields: FieldSet) -> int:
+    """How many sets it is made of: one for each object or item with fields of its own."""
+    found, level = 1, [fields]
+    while level := [below for each in level for below in each.children.values()]:
+        found += len(level)
+    return found
 
 
 async def _shifted(

@@ -238,7 +238,7 @@ def _fields(value: Any, atom: Atom, found: FieldSet) -> bool:
     if isinstance(value, list):
         for element, items in grouped(value, [element_of(item, list_) for item in value]).items():
             found.members.add(element)
-            if len(items) == 1:
+            if len(items) == 1 and items[0].__class__ is not str:
                 below = FieldSet()
                 _fields(items[0], list_.element, below)
                 if below.members or below.children:

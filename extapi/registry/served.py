@@ -25,6 +25,7 @@ from extapi.codec.tables import RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import ApiError, BadRequest, FieldError, InternalError, Invalid
 from extapi.managedfields.atom import Atom, atom_of
+from extapi.managedfields.fieldmanager import without_managed_fields
 from extapi.registry.declared import compiled
 from extapi.registry.servedversion import ServedVersion
 from extapi.registry.waiting import WaitingConversion
@@ -189,6 +190,7 @@ class ServedKind:
         """The bytes of an object as it is stored; ``version``: from which it was converted, for errors.
 
         Raises:
+            BadRequest: The object is so deep that its managed fields, which are deeper, are too deep.
             InternalError: An author's code made what is no JSON.
         """
         try:
@@ -196,6 +198,8 @@ class ServedKind:
             # An object cannot be nested deeper than it has brackets; few have as many.
             brackets = [part.count(bracket) for part in parts for bracket in (b"{", b"[")]
             if sum(brackets) > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
+                if not is_deeper(without_managed_fields(stored), MAX_DEPTH):
+                    raise BadRequest(f"the object's managed fields would be nested deeper than {MAX_DEPTH} levels")
                 raise NotJSONError("", f"nested deeper than {MAX_DEPTH} levels")  # noqa: TRY301 - refused as what is no JSON
         except NotJSONError as error:
             whose = "the code" if version == self.kind.storage else f"the conversion to {self.kind.storage}"

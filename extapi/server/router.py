@@ -18,6 +18,7 @@ from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.registry.base import RequestScope
 from extapi.server.catalogue import Catalogue
+from extapi.server.collector import WRITES, is_large, uncollected
 from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.discovery import DiscoveryDocuments, core_document
 from extapi.server.documents import groups_response, plain_response
@@ -91,6 +92,8 @@ class Router:
         resource_request = ResourceRequest(
             request, resource, RequestScope(info.version, namespace, request.user), info.name, self._chain, self._clock
         )
+        if info.verb in WRITES and is_large(request):
+            return await uncollected(verb(resource_request))
         return await verb(resource_request)  # type: ignore[no-any-return]
 
     def _path(self, request: Request, catalogue: Catalogue) -> Response:

@@ -1,59 +1,28 @@
 """Objects with very many owned fields: what an apply does grows with their number, and no faster.
 
-Counts calls of Python functions, which are the same on every machine; ``docs/reference/performance.md`` has the seconds.
+Counts calls of Python functions, which are the same on every machine; :mod:`tests.attack.wide` measures the seconds, and
+``docs/reference/performance.md`` has them.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from extapi import Api, Group, Kind, Version
-from extapi.testing import InMemoryServer, serve
+from extapi.managedfields.updater import MOST_SETS
+from extapi.testing import InMemoryServer
+from tests.attack.wide import APPLY, PATH, SHAPES, main, obj, server
 
-_STRING = {"type": "string"}
-_ITEM = {"type": "object", "required": ["name"], "properties": {"name": _STRING, "a": _STRING, "b": _STRING}}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "spec": {
-            "type": "object",
-            "properties": {
-                "map": {"type": "object", "additionalProperties": _STRING},
-                "set": {"type": "array", "items": _STRING, "x-kubernetes-list-type": "set"},
-                "list": {
-                    "type": "array",
-                    "items": _ITEM,
-                    "x-kubernetes-list-type": "map",
-                    "x-kubernetes-list-map-keys": ["name"],
-                },
-                "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-            },
-        }
-    },
-}
-GROUP = "wide.example.com"
-PATH = f"/apis/{GROUP}/v1/namespaces/a/wides/w"
 FEW, MANY = 1_000, 4_000
 """Both too many for the sets that are kept in memory after they were read."""
-
-Shape = Callable[[int, str], Any]
-SHAPES: dict[str, Shape] = {
-    "map": lambda size, value: {f"k{number}": value for number in range(size)},
-    "set": lambda size, value: [f"{value}{number}" for number in range(size)],
-    "list": lambda size, value: [{"name": f"n{number}", "a": value, "b": value} for number in range(size // 4)],
-    "open": lambda size, value: {f"k{number}": {"a": value} for number in range(size // 2)},
-}
 
 
 def _apply(server: InMemoryServer, name: str, value: Any, manager: str) -> int:
     """Apply it; how many calls that took."""
-    config = {"apiVersion": f"{GROUP}/v1", "kind": "Wide", "metadata": {"name": "w"}, "spec": {name: value}}
-    headers = {"Content-Type": "application/apply-patch+yaml"}
+    headers = {"Content-Type": APPLY}
     query = {"fieldManager": manager, "force": "true"}
     calls = 0
 
@@ -64,7 +33,7 @@ def _apply(server: InMemoryServer, name: str, value: Any, manager: str) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        answer = server.request("PATCH", PATH, query, headers, json.dumps(config).encode())
+        answer = server.request("PATCH", PATH, query, headers, json.dumps(obj(name, value)).encode())
     finally:
         sys.setprofile(before)
     assert answer.status in {200, 201}, answer.body[:500]
@@ -73,18 +42,36 @@ def _apply(server: InMemoryServer, name: str, value: Any, manager: str) -> int:
 
 def _story(name: str, size: int) -> list[int]:
     """Calls of an apply, of the same again, of another manager that takes all over, and of the first again."""
-    api = Api(Group(GROUP, Kind("Wide", storage="v1", versions={"v1": Version(SCHEMA)})))
     make = SHAPES[name]
-    with serve(api) as server:
+    with server() as serving:
         return [
-            _apply(server, name, make(size, value), manager)
+            _apply(serving, name, make(size, value), manager)
             for value, manager in (("1", "one"), ("1", "one"), ("2", "two"), ("3", "one"))
         ]
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", sorted(SHAPES.keys() - {"deep"}))
 def test_the_work_grows_with_the_number_of_fields(name: str) -> None:
     few, many = _story(name, FEW), _story(name, MANY)
     for less, more in zip(few, many, strict=True):
         assert more < less * MANY / FEW * 1.1, (few, many)
         assert more < MANY * 400, many
+
+
+@pytest.mark.parametrize(("objects", "status"), [(MOST_SETS, 201), (MOST_SETS + 1, 413)])
+def test_a_configuration_of_too_many_objects_is_refused(objects: int, status: int) -> None:
+    # The sets of the whole, of metadata, of spec and of spec.open, and one for each object that holds a field.
+    value = {f"k{number}": {"a": "x"} for number in range(objects - 4)}
+    with server() as serving:
+        answer = serving.request(
+            "PATCH", PATH, {"fieldManager": "one"}, {"Content-Type": APPLY}, json.dumps(obj("open", value)).encode()
+        )
+        kept = serving.request("GET", PATH)
+    assert answer.status == status, answer.body[:500]
+    assert kept.status == (200 if status == 201 else 404)
+
+
+def test_the_long_form_in_short(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--fields", "1000", "--rounds", "1", "--most", "10", "list", "deep"]) == 0
+    assert "| create by apply |" in capsys.readouterr().out
+    assert main(["--fields", "1000", "--rounds", "1", "--most", "0", "list"]) == 1

@@ -21,6 +21,7 @@ from extapi.controlplane.kinds import data
 from extapi.http import messages
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
 from extapi.listener.state import Limits
+from extapi.managedfields import updater
 from extapi.registry import authorwatch, feed, feedlog, store
 from extapi.registry.watching import MIN_SECONDS
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
@@ -59,12 +60,18 @@ BOUNDS = {
     "request line and headers": f"{size(parsing.HEAD)}, {count(parsing.FIELDS)} lines",
     "body": size(decoding.MAX_BODY),
     "nesting of a body, and of an object after a patch": f"{strictjson.MAX_DEPTH} levels",
+    "nesting of managed fields": (
+        f"{count(strictjson.MAX_DEPTH)} levels, which an object with {strictjson.MAX_DEPTH - 5} levels of owned fields has"
+    ),
     "magnitude of a number": f"the largest float64, {sys.float_info.max:.1e}".replace("e+", "e"),
     "object in the store": size(store.MAX_OBJECT),
     "YAML: nodes; bytes added by aliases": f"{count(strictyaml.MAX_NODES)}; {count(strictyaml.MAX_ALIASED)}",
     "YAML: `%TAG` directives": count(strictyaml.MAX_TAG_DIRECTIVES),
     "JSON patch: operations; bytes added by `copy`": f"{count(patches.MAX_OPERATIONS)}; {size(jsonpatch.MAX_COPIED)}",
     "JSON patch: list items that it shifts, in total": count(jsonpatch.MAX_MOVED),
+    "objects and items of lists with owned fields in them, in a configuration that is applied": count(
+        updater.MOST_SETS
+    ),
     "strict decoding errors reported for JSON": count(strictjson.MAX_DUPLICATES),
     "unknown fields reported for a body": count(fielderrors.MOST_ERRORS),
     "errors found in one list or map": count(fielderrors.MOST_ERRORS),

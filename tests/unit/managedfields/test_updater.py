@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from extapi.errors import RequestTooLarge
 from extapi.managedfields.atom import DEDUCED, Atom, MapType
 from extapi.managedfields.fieldset import EMPTY, FieldSet, shown
-from extapi.managedfields.managers import UPDATE, Manager, VersionedSet
-from extapi.managedfields.updater import ConflictsError, Types, applied, updated
+from extapi.managedfields.managers import APPLY, UPDATE, Manager, VersionedSet
+from extapi.managedfields.updater import MOST_SETS, ConflictsError, Types, applied, updated
 from tests.unit.managedfields.smdcases import Case, cases
 
 TYPE_META = FieldSet.of(("f:apiVersion",), ("f:kind",))
@@ -120,3 +121,17 @@ def test_managers_of_versions_that_are_gone_neither_stay_nor_block() -> None:
     live, new = ({"apiVersion": "g/v1", "kind": "K", "a": value} for value in (1, 2))
     merged, after = finished(applied(types, live, new, sets, manager, EMPTY, force=False))
     assert (merged, list(after)) == (new, [manager])
+
+
+def test_a_configuration_of_too_many_objects_is_refused() -> None:
+    root = Atom(map_=MapType({"apiVersion": SCALAR, "kind": SCALAR}, DEDUCED))
+    types = Types({"v1": root}, convert)
+    live = {"apiVersion": "v1", "kind": "Thing"}
+
+    def apply(objects: int) -> Any:
+        config = {**live, "spec": {f"k{number}": {"a": 1} for number in range(objects - 2)}}
+        return finished(applied(types, live, config, {}, Manager("one", APPLY), EMPTY, force=False))
+
+    assert apply(MOST_SETS)[0] is not None
+    with pytest.raises(RequestTooLarge, match="more than 30000 objects and items"):
+        apply(MOST_SETS + 1)

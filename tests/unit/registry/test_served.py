@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,3 +111,33 @@ def test_what_authors_code_sets_stays_though_it_is_a_default_of_the_stored_versi
     with serve(Api(Group(GROUP, kind), admission=[Raising()])) as server:
         assert made(server, OLD)["spec"] == {"low": 1, "high": 2, "step": 10}
         assert server.request("GET", f"{NEW}/k").json()["spec"] == {"low": 1, "high": 2, "step": 10}
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    """An object of so many levels, each a field with a manager."""
+    inner: Any = {"a": 1}
+    for _ in range(levels - 2):
+        inner = {"a": inner}
+    return {"apiVersion": "deep.example.com/v1", "kind": "Deep", "metadata": {"name": "d"}, "a": inner}
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/apply-patch+yaml", "application/merge-patch+json"])
+def test_an_object_whose_managed_fields_would_be_too_deep_is_refused(media: str) -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    kind = Kind("Deep", storage="v1", versions={"v1": Version(schema)})
+    collection = "/apis/deep.example.com/v1/namespaces/a/deeps"
+    with serve(Api(Group("deep.example.com", kind))) as server:
+
+        def write(levels: int) -> int:
+            body, headers = _nested(levels), {"Content-Type": media}
+            if media == "application/json":
+                return server.request("POST", collection, headers=headers, body=body).status
+            if media == "application/merge-patch+json":
+                server.request("POST", collection, body={**body, "a": 1})
+            return server.request("PATCH", f"{collection}/d", {"fieldManager": "m"}, headers, body).status
+
+        for levels in (201, 200, 196):
+            assert write(levels) in ({400, 422} if levels > 200 else {400})
+        assert write(195) in {200, 201}
+        read = server.request("GET", f"{collection}/d")
+        assert server.request("PUT", f"{collection}/d", body=json.loads(read.body)).status == 200

@@ -17,7 +17,10 @@ from extapi.api.types import Obj
 from extapi.codec.strictjson import encode
 from extapi.errors import BadRequest, Conflict, StatusCause, StorageError
 from extapi.fielderrors import MOST_ERRORS, MOST_TEXT
+from extapi.managedfields.comparison import compare
+from extapi.managedfields.fields import fields_of, whole
 from extapi.managedfields.fieldset import EMPTY, SELF, FieldSet, shown
+from extapi.managedfields.items import TypedError
 from extapi.managedfields.managers import (
     APPLY,
     UPDATE,
@@ -29,7 +32,7 @@ from extapi.managedfields.managers import (
     manager_of,
 )
 from extapi.managedfields.updater import ConflictsError, Types, applied, updated
-from extapi.managedfields.walk import TypedError, check, compare, fields_of, whole
+from extapi.managedfields.validation import check
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 """Manages what an object had before anybody was tracked."""

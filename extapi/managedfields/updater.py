@@ -15,11 +15,12 @@ from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj
 from extapi.errors import RequestTooLarge
 from extapi.managedfields.atom import Atom
+from extapi.managedfields.comparison import Comparison, compare
+from extapi.managedfields.fields import fields_of
 from extapi.managedfields.fieldset import EMPTY, FieldSet, Path
 from extapi.managedfields.managers import Manager, VersionedSet
 from extapi.managedfields.merging import merge, remove
 from extapi.managedfields.typedsets import reconcile, with_named_fields
-from extapi.managedfields.walk import Comparison, compare, fields_of
 
 Sets = Mapping[Manager, VersionedSet]
 """The managers of an object; these functions return others, and change none."""

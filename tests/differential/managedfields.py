@@ -27,12 +27,15 @@ from typing import Any, Self
 from extapi.api.jsonvalue import json_copy
 from extapi.errors import ApiError, StorageError
 from extapi.managedfields.atom import DEDUCED, Atom, atom_of
+from extapi.managedfields.comparison import compare
 from extapi.managedfields.fieldmanager import FieldManager
+from extapi.managedfields.fields import fields_of
 from extapi.managedfields.fieldset import FieldSet, shown
+from extapi.managedfields.items import TypedError
 from extapi.managedfields.merging import merge, remove
 from extapi.managedfields.typedsets import reconcile, with_named_fields
 from extapi.managedfields.updater import Types
-from extapi.managedfields.walk import TypedError, check, compare, fields_of
+from extapi.managedfields.validation import check
 from tests.differential.managedkinds import Made, changed, config_of, kind, metadata, value
 from tests.kubernetes import golang
 

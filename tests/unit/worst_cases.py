@@ -40,12 +40,14 @@ from extapi.errors import ApiError, Invalid, go_quote
 from extapi.listener import request
 from extapi.listener.requestinfo import request_info
 from extapi.managedfields.atom import DEDUCED, Atom, ListType, MapType
+from extapi.managedfields.comparison import compare
 from extapi.managedfields.fieldmanager import FieldManager
+from extapi.managedfields.fields import fields_of
 from extapi.managedfields.fieldset import FieldSet
 from extapi.managedfields.merging import merge, remove
 from extapi.managedfields.typedsets import reconcile, with_named_fields
 from extapi.managedfields.updater import Types
-from extapi.managedfields.walk import check, compare, fields_of
+from extapi.managedfields.validation import check
 from extapi.pizza import api as pizza
 from extapi.schema.default import default
 from extapi.schema.embedded import coerce_embedded

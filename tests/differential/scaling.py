@@ -250,6 +250,13 @@ PATCHES = named(
         "status text": merge(SCALE, {"status": {"selector": 1}}),
         "status list": merge(SCALE, {"status": []}),
         "no change": merge(SCALE, {}),
+        "another manager": merge(f"{SCALE}?fieldManager=other", {"spec": {"replicas": 5}}),
+        # The manager who has the number gets a second entry, and the next write keeps one of the two.
+        "another manager, the same number": merge(f"{SCALE}?fieldManager=other", {"spec": {"replicas": 2}}),
+        "another manager, the same number, and a change": (
+            merge(f"{SCALE}?fieldManager=other", {"spec": {"replicas": 2}}),
+            merge(f"{ONE}?fieldManager=third", {"metadata": {"labels": {"a": "b"}}}),
+        ),
         "unknown": merge(SCALE, {"spec": {"replicas": 4, "nope": 1}, "nope": 1}),
         "unknown, strict": merge(f"{SCALE}?fieldValidation=Strict", {"nope": 1}),
         "metadata text": merge(SCALE, {"metadata": "x"}),

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import inspect
 
 from extapi.api.definition import Kind, Version
 from extapi.api.jsonvalue import json_copy
-from extapi.api.types import Obj, Object
+from extapi.api.types import Obj, Object, ObjectMeta
 from extapi.api.versions import group_version
 from extapi.errors import FieldError, FieldErrorType, InternalError, StatusCause
 
@@ -55,6 +56,11 @@ class HubConverter:
             for struct_type in {self._hub, *self._types.values()}
             if struct_type is not None
         }
+        self._untyped = {
+            name: made is None or _has_untyped(inspect.type_info(made), set())
+            for name, of_version in self._types.items()
+            for made in (of_version if kind.hub is not None else self._hub,)
+        }
 
     @property
     def hub(self) -> type[Object] | None:
@@ -76,7 +82,7 @@ class HubConverter:
         """
         if self._hub is None:
             return self._copied(obj, version)
-        struct = self._typed(obj, version)
+        struct = self._typed(self._unshared(obj, version), version)
         if self.kind.hub is None:
             return struct
         convert = self.kind.versions[version].to_hub
@@ -169,6 +175,14 @@ class HubConverter:
         except RecursionError as error:
             raise self._failed(version, str(error)) from error
 
+    def _unshared(self, obj: Obj, version: str) -> Obj:
+        """The object with copies of what has no type: msgspec passes that on as it is."""
+        if self._untyped[version]:
+            return self._copied(obj, version)
+        metadata = obj.get("metadata")
+        managed = metadata.get("managedFields") if isinstance(metadata, dict) else None
+        return {**obj, "metadata": {**metadata, "managedFields": json_copy(managed)}} if managed and metadata else obj
+
     def _copied(self, obj: Obj, version: str) -> Obj:
         try:
             copied: Obj = json_copy(obj)
@@ -195,6 +209,27 @@ class HubConverter:
 
 def _type_of(version: Version) -> type[Object] | None:
     return version.type if isinstance(version.type, type) else None
+
+
+def _has_untyped(type_: inspect.Type, known: set[type]) -> bool:
+    """Whether a type has parts without one, but for managed fields; ``known``: Structs that need not be looked at again."""
+    match type_:
+        case inspect.StructType(cls=cls, fields=fields):
+            if cls is ObjectMeta or cls in known:
+                return False
+            known.add(cls)
+            return any(_has_untyped(field.type, known) for field in fields)
+        case inspect.Metadata(type=inner):
+            return _has_untyped(inner, known)
+        case inspect.UnionType(types=types):
+            return any(_has_untyped(each, known) for each in types)
+        case inspect.ListType(item_type=item):
+            return _has_untyped(item, known)
+        case inspect.DictType(value_type=value):
+            return _has_untyped(value, known)
+        case inspect.StrType() | inspect.BoolType() | inspect.IntType() | inspect.FloatType() | inspect.NoneType():
+            return False
+    return not isinstance(type_, inspect.EnumType | inspect.LiteralType)
 
 
 def _struct_defaults(struct_type: type[Object]) -> dict[str, Any]:

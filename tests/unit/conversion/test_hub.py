@@ -106,6 +106,32 @@ def test_hub_objects_carry_the_metadata_whatever_the_author_does() -> None:
     assert METADATA["labels"] == {"x": "y"}
 
 
+class Loose(Object):
+    """Parts of it have no type."""
+
+    spec: Spec | None = None
+    extra: list[dict[str, Any]] = []  # noqa: RUF012 -- a field: msgspec copies the default
+
+
+@pytest.mark.parametrize("struct_type", [Loose, Hub])
+def test_a_hub_object_shares_nothing_with_the_object(struct_type: type[Object]) -> None:
+    """Also where msgspec knows no type."""
+    converter = HubConverter(Kind("Loose", storage="v1", versions={"v1": Version(struct_type)}), "example.com")
+
+    def made() -> dict[str, Any]:
+        entry = {"manager": "me", "fieldsV1": {"f:spec": {"f:size": {}}}}
+        more = {"extra": [{"a": {"b": 1}}]} if struct_type is Loose else {}
+        return {"metadata": {"name": "a", "managedFields": [entry]}, "spec": {"size": 1, "tags": ["x"]}, **more}
+
+    obj = made()
+    hub = converter.to_hub(obj, "v1")
+    hub.spec.tags.append("y")
+    hub.metadata.managed_fields[0]["fieldsV1"]["f:spec"].clear()
+    if isinstance(hub, Loose):
+        hub.extra[0]["a"]["b"] = 2
+    assert obj == made()
+
+
 @pytest.mark.parametrize(
     ("obj", "why"),
     [

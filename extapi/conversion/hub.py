@@ -18,6 +18,7 @@ from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj, Object, ObjectMeta
 from extapi.api.versions import group_version
 from extapi.errors import FieldError, FieldErrorType, InternalError, StatusCause
+from extapi.managedfields.fieldmanager import without_managed_fields
 
 
 class Unfit(InternalError):
@@ -56,10 +57,10 @@ class HubConverter:
             for struct_type in {self._hub, *self._types.values()}
             if struct_type is not None
         }
+        shown = self._types if kind.hub is not None else dict.fromkeys(self._types, self._hub)
         self._untyped = {
-            name: made is None or _has_untyped(inspect.type_info(made), set())
-            for name, of_version in self._types.items()
-            for made in (of_version if kind.hub is not None else self._hub,)
+            name: struct_type is None or _has_untyped(inspect.type_info(struct_type), set())
+            for name, struct_type in shown.items()
         }
 
     @property
@@ -159,7 +160,9 @@ class HubConverter:
             if self.kind.behaviour.converter is not None:
                 raise self._failed(to_version, "its converter may have to wait, which is impossible here")
             return {**obj, "apiVersion": self.api_version(to_version)}
-        result = self.from_hub(self.to_hub(obj, from_version) if hub is None else hub, to_version)
+        if hub is None:
+            hub = self.to_hub(without_managed_fields(obj), from_version)  # the result has the metadata of obj
+        result = self.from_hub(hub, to_version)
         if "metadata" in obj:
             result["metadata"] = obj["metadata"]
         else:

@@ -196,3 +196,8 @@ def test_without_types_objects_stay_dicts() -> None:
         "kind": "Box",
         "spec": {"list": [1, {"a": 2}]},
     }
+
+
+def test_a_conversion_keeps_the_metadata_with_its_managed_fields() -> None:
+    metadata = {"name": "a", "managedFields": [{"manager": "me", "fieldsV1": {"f:size": {}}}]}
+    assert CONVERTER.convert({**old("3"), "metadata": metadata}, "v1alpha1", "v1")["metadata"] is metadata

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from extapi.registry.feedobject import FeedEncoder, FeedError
+from extapi.registry.feedobject import FeedEncoder, FeedError, only_forgets_managers
 from extapi.registry.kinds import serve_kinds
 from tests.unit.registry.orders import Orders, order, shop
 
@@ -59,3 +59,10 @@ def test_what_is_wrong_is_named_but_not_shown(encoder: FeedEncoder) -> None:
     with pytest.raises(FeedError) as raised:
         encoder.encode(long)
     assert str(raised.value).startswith('object "default/nnn')
+
+
+def test_only_managers_that_are_gone_are_no_change() -> None:
+    before = b'{"metadata":{"name":"a","managedFields":[{"manager":"m"}]},"spec":{"x":1}}'
+    assert only_forgets_managers(b'{"metadata":{"name":"a"},"spec":{"x":1}}', before)
+    assert not only_forgets_managers(b'{"metadata":{"name":"a"},"spec":{"x":true}}', before)
+    assert not only_forgets_managers(b'{"metadata":{"name":"a","managedFields":[]},"spec":{"x":1}}', before)

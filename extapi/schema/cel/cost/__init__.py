@@ -1,0 +1,1 @@
+"""What an expression can cost at most, before it is run."""

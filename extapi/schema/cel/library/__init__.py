@@ -1,0 +1,1 @@
+"""The functions of CEL in Kubernetes: one module per library."""

@@ -119,6 +119,9 @@ def has_key(key: Any, map_: dict[Any, Any]) -> bool:
     """Whether a map has a key of any type.
 
     Source: ``cel-go/common/types`` refValMapAccessor.Find.
+
+    Raises:
+        EvaluationError: The key is bytes.
     """
     kind = key.__class__
     if kind is str:
@@ -127,6 +130,8 @@ def has_key(key: Any, map_: dict[Any, Any]) -> bool:
         return key in map_ and key_kind(map_) is int
     if kind is bool:
         return key in map_ and key_kind(map_) is bool
+    if kind is bytes and map_:  # Go panics, and cel-go recovers
+        raise EvaluationError("internal error: runtime error: hash of unhashable type types.Bytes")
     return False
 
 

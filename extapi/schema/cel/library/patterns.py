@@ -1,29 +1,14 @@
-"""Regular expressions in Go's syntax, which find in linear time."""
+"""Regular expressions of users: compiled once, matched in linear time, with Go's words if they are wrong."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.pattern import matcher
 
 
-class Pattern:
-    """A compiled regular expression."""
-
-    __slots__ = ()
-
-    def find(self, text: str) -> str:
-        """The first match, or nothing."""
-        raise NotImplementedError
-
-    def find_all(self, text: str, limit: int = -1) -> list[str]:
-        """All matches that do not overlap, or the first ones."""
-        raise NotImplementedError
-
-
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> Pattern:
-    """Compile a pattern.
-
-    Raises:
-        ValueError: It is not valid; the message is Go's.
-    """
-    raise NotImplementedError
+def matches(text: str, pattern: str) -> bool:
+    """Whether the pattern matches anywhere in the text."""
+    try:
+        return matcher(pattern)(text)
+    except ValueError as error:
+        raise EvaluationError(f"error parsing regexp: {error}") from None

@@ -16,6 +16,7 @@ from tests.differential.cel import fetching
 DIRECTORIES = {
     "sigs.k8s.io/gateway-api": ("config/crd/standard", "config/crd/experimental"),
     "sigs.k8s.io/karpenter": ("pkg/apis/crds", "kwok/charts/crds"),
+    "sigs.k8s.io/kueue": ("config/components/crd/bases",),
     "sigs.k8s.io/cluster-api": (
         "core/config/crd/bases",
         "bootstrap/kubeadm/config/crd/bases",

@@ -10,4 +10,5 @@ require (
 	sigs.k8s.io/cluster-api v1.14.2
 	sigs.k8s.io/gateway-api v1.6.3
 	sigs.k8s.io/karpenter v1.13.0
+	sigs.k8s.io/kueue v0.17.0
 )

@@ -32,15 +32,17 @@ type request struct {
 	Policy    *policy
 
 	// Of a schema.
-	Schema, Object, Old json.RawMessage
+	Schema  json.RawMessage
+	Objects []change
 	// Whether the schema is a whole resource's.
 	Root    bool
 	Budget  int64
 	Ratchet bool
-	// Where the object is.
+	// Where the objects are.
 	Path string
 
-	Definition json.RawMessage
+	// Of a definition, and what it replaces, if anything.
+	Definition, Old json.RawMessage
 }
 
 // value reads JSON as kube-apiserver does: numbers without fraction are int64.

@@ -40,14 +40,21 @@ type errorAnswer struct {
 	Text   string `json:"text"`
 }
 
-type schemaAnswer struct {
-	Rules      []ruleAnswer  `json:"rules"`
+// change is an object, and what it replaces, if anything.
+type change struct{ Object, Old json.RawMessage }
+
+type objectAnswer struct {
 	Errors     []errorAnswer `json:"errors"`
 	Warnings   []string      `json:"warnings"`
 	Remaining  int64         `json:"remaining"`
 	Cost       int64         `json:"cost"`
-	CompileNs  int64         `json:"compileNs,omitempty"`
 	EvaluateNs int64         `json:"evaluateNs,omitempty"`
+}
+
+type schemaAnswer struct {
+	Rules     []ruleAnswer   `json:"rules"`
+	Objects   []objectAnswer `json:"objects"`
+	CompileNs int64          `json:"compileNs,omitempty"`
 }
 
 func structural(raw json.RawMessage) (*schema.Structural, error) {
@@ -163,7 +170,7 @@ func errorsShown(errors field.ErrorList) []errorAnswer {
 	return out
 }
 
-// schemas compiles the rules of a schema, and validates an object by them.
+// schemas compiles the rules of a schema, and validates objects by them.
 func schemas(asked *request) (out schemaAnswer, err error) {
 	of, err := structural(asked.Schema)
 	if err != nil {
@@ -186,18 +193,26 @@ func schemas(asked *request) (out schemaAnswer, err error) {
 	if out.Rules = w.rules; w.err != nil {
 		return out, w.err
 	}
-	if len(asked.Object) == 0 || asked.CompileOnly {
+	if asked.CompileOnly {
 		return
 	}
 	validator := schemacel.NewValidator(of, asked.Root, limit)
-	if validator == nil {
-		return
+	for _, each := range asked.Objects {
+		found, err := validated(asked, of, validator, each)
+		if err != nil {
+			return out, err
+		}
+		out.Objects = append(out.Objects, found)
 	}
-	object, err := value(asked.Object)
+	return
+}
+
+func validated(asked *request, of *schema.Structural, validator *schemacel.Validator, given change) (out objectAnswer, err error) {
+	object, err := value(given.Object)
 	if err != nil {
 		return
 	}
-	old, err := value(asked.Old)
+	old, err := value(given.Old)
 	if err != nil {
 		return
 	}
@@ -205,7 +220,7 @@ func schemas(asked *request) (out schemaAnswer, err error) {
 	if budget == 0 {
 		budget = celconfig.RuntimeCELCostBudget
 	}
-	started = cpu()
+	started := cpu()
 	for i := range max(asked.Repeat, 1) {
 		recorded := &recorder{texts: []string{}}
 		ctx := warning.WithWarningRecorder(context.Background(), recorded)

@@ -42,7 +42,15 @@ class Comparison:
     same: dict[str, int] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
 
-    def note(self, aspect: str, name: str, shown: str, theirs: Any, ours: Any, again: Callable[[], Iterable[Any]] | None = None) -> bool:
+    def note(
+        self,
+        aspect: str,
+        name: str,
+        shown: str,
+        theirs: Any,
+        ours: Any,
+        again: Callable[[], Iterable[Any]] | None = None,
+    ) -> bool:
         """Count whether an aspect is the same.
 
         Args:

@@ -8,10 +8,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from tests.differential.cel.malformed import without_rules
 
 VARIABLE = "EXTAPI_CEL_CORPORA"
+_OF_ROOTS: Final = re.compile(r"\bself\.(metadata|apiVersion|kind)\b")
+"""What only rules of whole resources use, which were not recorded as such."""
 _FILES = ("k8sdump.jsonl.gz", "expr_all.json.gz")
 
 
@@ -41,3 +47,34 @@ def recorded(kind: str) -> list[dict[str, Any]]:
     """
     lines = _read("k8sdump.jsonl.gz").splitlines()
     return [case for case in map(json.loads, lines) if case["kind"] == kind]
+
+
+def compiled() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Each rule that Kubernetes' tests compile, once: a name, a request to the judge, and what was recorded."""
+    seen = set()
+    for number, case in enumerate(recorded("compile")):
+        rule = {"rule": case["rule"]}
+        if case["msgExpr"]:
+            rule["messageExpression"] = case["msgExpr"]
+        if case["optionalOldSelf"] is not None:
+            rule["optionalOldSelf"] = case["optionalOldSelf"]
+        schema = {**without_rules(case["schema"]), "x-kubernetes-validations": [rule]}
+        key = json.dumps([case["schema"], rule], sort_keys=True)
+        if key not in seen:
+            seen.add(key)
+            request = {"schema": schema, "compileOnly": True, "root": bool(_OF_ROOTS.search(case["rule"]))}
+            yield f"compile {number}", request, case
+
+
+def validated() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Each object that Kubernetes' tests validate: a name, a request to the judge, and what was recorded."""
+    for number, case in enumerate(recorded("validate")):
+        request = {
+            "schema": case["schema"],
+            "root": case["root"],
+            "budget": case["budget"],
+            "ratchet": case["ratchet"],
+            "path": "root",
+            "objects": [{"object": case["obj"], "old": case["old"]}],
+        }
+        yield f"validate {number}", request, case

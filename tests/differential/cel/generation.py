@@ -91,7 +91,12 @@ def _list(random: Random, depth: int) -> Schema:
                 "required": ["a"],
                 "properties": {"a": {"type": "string", "maxLength": 63}, "b": node(random, depth + 2)},
             }
-            made = {"type": "array", "items": item, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"]}
+            made = {
+                "type": "array",
+                "items": item,
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["a"],
+            }
         case _:
             made = {"type": "array", "items": node(random, depth + 1)}
             if random.random() < 0.3:

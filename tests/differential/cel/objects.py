@@ -41,7 +41,9 @@ def made(schema: Schema, random: Random, depth: int = 0) -> Any:
         case "array":
             least = min(schema.get("minItems", 0), 20)
             most = max(least, min(schema.get("maxItems", 3), 3))
-            return _correlatable(schema, [made(schema["items"], random, depth + 1) for _ in range(random.randint(least, most))])
+            return _correlatable(
+                schema, [made(schema["items"], random, depth + 1) for _ in range(random.randint(least, most))]
+            )
         case "string":
             formatted = _FORMATTED.get(schema.get("format", ""))
             return random.choice(formatted) if formatted else random.choice(WORDS)[: schema.get("maxLength", 1000)]
@@ -127,6 +129,14 @@ def pairs(schema: Schema, count: int, random: Random) -> list[tuple[dict[str, An
         if number % 2 == 0:
             found.append((new, None))
         else:
-            old = new if random.random() < 0.2 else resource(schema, random) if random.random() < 0.2 else changed(new, schema, random)
-            found.append((new, {**old, "apiVersion": new["apiVersion"], "kind": new["kind"], "metadata": new["metadata"]}))
+            old = (
+                new
+                if random.random() < 0.2
+                else resource(schema, random)
+                if random.random() < 0.2
+                else changed(new, schema, random)
+            )
+            found.append(
+                (new, {**old, "apiVersion": new["apiVersion"], "kind": new["kind"], "metadata": new["metadata"]})
+            )
     return found

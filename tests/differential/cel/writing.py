@@ -112,7 +112,7 @@ class Writer:
 
     def _templates(self, of: Type) -> list[Template]:
         found = _BY_RESULT.get(str(of[0]))
-        return found if found else _BY_RESULT["T"]
+        return found or _BY_RESULT["T"]
 
     def _filled(self, template: Template, bound: dict[object, Type], depth: int, scope: list[Atom]) -> str:
         known = [each for _, each in scope]
@@ -151,7 +151,11 @@ class Writer:
                 entries = [f"{key}: {self._written(_inner(of, 2), depth - 1, scope)}" for key in keys]
                 return f"{{{', '.join(entries)}}}"
             case "optional":
-                return f"optional.of({self._written(_inner(of, 1), depth - 1, scope)})" if random.random() < 0.7 else "optional.none()"
+                return (
+                    f"optional.of({self._written(_inner(of, 1), depth - 1, scope)})"
+                    if random.random() < 0.7
+                    else "optional.none()"
+                )
             case "dyn":
                 return f"dyn({self._written(random.choice(_SCALARS), 0, scope)})"
             case "object":
@@ -221,7 +225,9 @@ def _rule(writer: Writer, random: Random) -> dict[str, Any]:
     elif random.random() < 0.1:
         rule["message"] = "must be right"
     if random.random() < 0.05:
-        rule["reason"] = random.choice(("FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate", "FieldValueInvalid"))
+        rule["reason"] = random.choice(
+            ("FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate", "FieldValueInvalid")
+        )
     if transition and random.random() < 0.2:
         rule["optionalOldSelf"] = True
     return rule

@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Final
 
-from tests.differential.cel import celspec, comparing, corpora, definitions, generation, malformed, objects, writing
+from tests.differential.cel import (
+    celspec,
+    comparing,
+    corpora,
+    definitions,
+    generation,
+    libraries,
+    malformed,
+    objects,
+    writing,
+)
 from tests.differential.cel.comparison import Comparison
 from tests.differential.cel.judge import Judge, Request
 from tests.differential.cel.manifests import real_schemas
@@ -68,6 +78,13 @@ def refused_definitions(judge: Judge) -> Comparison:
     return comparing.definitions(judge, "definitions", definitions.refused())
 
 
+def libraries_calls(judge: Judge, each: int = 12, seed: str = "1") -> Comparison:
+    """Calls of each overload."""
+    overloads = judge.ask([{"op": "environment"}])[0]["overloads"]
+    named = ((name, {"text": text}) for name, text in libraries.calls(overloads, each, seed))
+    return comparing.expressions(judge, "libraries", named)
+
+
 def generated(judge: Judge, pairs: int = 600, seed: str = "1") -> Comparison:
     """Made up schemas with made up rules, and objects of them: so many pairs of a rule and an object."""
 
@@ -89,6 +106,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Judge], Comparison]]] = {
     "recorded-rules": recorded_rules,
     "recorded-objects": recorded_objects,
     "cel-spec": cel_spec,
+    "libraries": libraries_calls,
     "real-rules": real_rules,
     "real-objects": real_objects,
     "malformed": malformed_rules,

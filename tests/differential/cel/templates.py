@@ -215,7 +215,7 @@ quantity: {0}.sub({1}) | quantity; quantity
 bool: {0}.isLessThan({1}) | quantity; quantity
 bool: {0}.isGreaterThan({1}) | quantity; quantity
 int: {0}.compareTo({1}) | quantity; quantity
-int: {0}.sign() | quantity
+int: sign({0}) | quantity
 bool: {0}.isInteger() | quantity
 int: {0}.asInteger() | quantity
 double: {0}.asApproximateFloat() | quantity

@@ -16,7 +16,7 @@ import (
 )
 
 type request struct {
-	// One of expression, schema, definition, policy.
+	// One of expression, schema, definition, policy, environment.
 	Op string
 	// Compile as what is stored already, not as what is new.
 	Stored bool
@@ -80,6 +80,8 @@ func answer(line []byte) (out any, err error) {
 		return schemas(asked)
 	case "definition":
 		return definition(asked)
+	case "environment":
+		return declared(asked)
 	case "policy":
 		return policies(asked)
 	}

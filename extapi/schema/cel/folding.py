@@ -22,7 +22,7 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.values.dispatch import dispatch
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.values import TypeValue
 
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
@@ -79,7 +79,7 @@ class _Folder:
             only = arguments[0]
             if isinstance(only, Literal):
                 try:
-                    return _literal(node, dispatch(node.overloads, (only.value,)))
+                    return _literal(node, call_dispatched(node.overloads, (only.value,)))
                 except EvaluationError as error:
                     raise FoldingError(str(error)) from error
         if node.function == "@in" and len(node.overloads) == 1 and node.overloads[0].id == "in_list":

@@ -9,15 +9,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError, Issue
-from extapi.schema.cel.library.patterns import check_pattern
+from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
 from extapi.schema.cel.types import Type, format_type
-from extapi.schema.cel.values.conversions import to_duration, to_timestamp
+from extapi.schema.cel.values.conversions import (
+    int_to_duration,
+    int_to_timestamp,
+    string_to_duration,
+    string_to_timestamp,
+)
+
+
+def _duration(value: Any) -> Any:
+    return string_to_duration(value) if isinstance(value, str) else int_to_duration(value)
+
+
+def _timestamp(value: Any) -> Any:
+    return string_to_timestamp(value) if isinstance(value, str) else int_to_timestamp(value)
+
 
 _CHECKED: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "duration": to_duration,
-    "timestamp": to_timestamp,
-    "matches": check_pattern,
+    "duration": _duration,
+    "timestamp": _timestamp,
+    "matches": searcher,
 }
 """Functions whose first argument is checked if it is a literal, in the order of their errors."""
 

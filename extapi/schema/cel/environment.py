@@ -93,7 +93,6 @@ LIBRARIES: Final = (
     Library((1, 32), comprehensions.TWO_VARIABLE),
     Library((1, 33), semver.SEMVER_FUNCTIONS),
     Library((1, 34), lists.LISTS),
-    Library((1, 34), lists.OPTIONAL_LISTS),
 )
 """The libraries in the order in which Kubernetes' environment adds them."""
 

@@ -156,6 +156,7 @@ LISTS: Final[tuple[Overload, ...]] = (
         _flatten,
         cost=_flatten_cost,
         estimate=_flatten_estimate,
+        guarded=False,
     ),
     overload(
         "list_flatten_int",
@@ -163,6 +164,7 @@ LISTS: Final[tuple[Overload, ...]] = (
         _flatten,
         cost=_flatten_cost,
         estimate=_flatten_estimate,
+        guarded=False,
     ),
     *(
         overload(

@@ -30,6 +30,8 @@ _TEXTS: Final = {
     "pattern too large - compile failed": "expression too large",
 }
 """RE2's words, and Go's."""
+_MOST_REPEATS: Final = 1000
+_INVALID: Final = "\\y"
 _MOST_SCANNED: Final = 1 << 32
 """Bytes of a text times matches in it. Each match may cost a scan of all the rest of the text, in Go as well."""
 
@@ -99,35 +101,59 @@ def compiled(pattern: str) -> Pattern:
     """
     import re2  # noqa: PLC0415 - the library and the C++ that it needs are 4 MB, and most rules have no pattern
 
-    if "\\C" in pattern and _has_any_byte(pattern):
-        raise ValueError("error parsing regexp: invalid escape sequence: `\\C`")
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
     try:
-        made = re2.compile(_encoded(pattern), options)
+        made = re2.compile(_encoded(_without_any_byte(pattern)), options)
     except re2.error as error:
-        raise ValueError(f"error parsing regexp: {_in_go(error.args[0] if error.args else '')}") from None
+        reason = error.args[0] if error.args else ""
+        raise ValueError(
+            f"error parsing regexp: {_in_go(reason.decode('utf-8', 'replace') if isinstance(reason, bytes) else reason)}"
+        ) from None
     return Pattern(made._regexp, re2._Anchor.UNANCHORED)  # noqa: SLF001 - what the wrapper wraps
 
 
-def _in_go(reason: bytes | str) -> str:
-    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
-    words, _, part = text.partition(": ")
-    return f"{_TEXTS.get(words, words)}: `{part}`"
+def _in_go(reason: str) -> str:
+    words, _, part = reason.partition(": ")
+    words, part = _TEXTS.get(words, words), part.replace(_INVALID, "\\C")
+    if words == "invalid UTF-8" and not part:
+        return "invalid escape sequence: `\\x{`"
+    if words == "invalid repeat count":
+        part = part.removesuffix("?")
+    elif words == "invalid nested repetition operator":
+        # Go reads a count before it looks at what it belongs to.
+        count = part[part.find("{") :] if "{" in part else ""
+        if count and _is_wrong_count(count):
+            return f"invalid repeat count: `{count}`"
+    return f"{words}: `{part}`"
 
 
-def _has_any_byte(pattern: str) -> bool:
-    """Whether ``\\C`` occurs, which stands for any byte in RE2; not in ``\\\\C``, nor between ``\\Q`` and ``\\E``."""
+def _is_wrong_count(text: str) -> bool:
+    least, comma, most = text.strip("{}").partition(",")
+    numbers = [int(each) for each in (least, most) if each.isdecimal() and len(each) < 9]
+    return any(each > _MOST_REPEATS for each in numbers) or (bool(comma) and numbers != sorted(numbers))
+
+
+def _without_any_byte(pattern: str) -> str:
+    """The pattern with an escape in place of ``\\C`` that is not valid in RE2 either, where it stands for any byte.
+
+    Between ``\\Q`` and ``\\E`` it is text.
+    """
+    if "\\C" not in pattern:
+        return pattern
+    parts: list[str] = []
+    start = 0
     at = pattern.find("\\")
     while at >= 0:
         escaped = pattern[at + 1 : at + 2]
         if escaped == "C":
-            return True
+            parts += (pattern[start:at], _INVALID)
+            start = at + 2
         if escaped == "Q":
             end = pattern.find("\\E", at + 2)
             if end < 0:
-                return False
+                break
             at = end
         at = pattern.find("\\", at + 2)
-    return False
+    return "".join((*parts, pattern[start:]))

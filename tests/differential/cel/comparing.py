@@ -85,13 +85,15 @@ def _same_verdict(comparison: Comparison, name: str, text: str, theirs: Answer, 
 
 def schemas(judge: Judge, corpus: str, named: Iterable[tuple[str, Request]]) -> Comparison:
     """Compare schemas: what compiles, what it may cost, what is wrong with objects, and what that has cost."""
+    from tests.differential.cel import ruling  # noqa: PLC0415 - for now
+
     cases = list(named)
     comparison = Comparison(corpus)
     theirs = judge.ask({"op": "schema", **request} for _, request in cases)
     for (name, request), answer in zip(cases, theirs, strict=True):
         if "failure" in answer:
             continue
-        ours = _ours(engine.schema, request)
+        ours = _ours(ruling.schema, request)
         if "crash" in ours:
             comparison.note("no crash", name, json.dumps(request["schema"])[:600], None, ours["error"])
             continue
@@ -161,6 +163,8 @@ def _errors(answer: Answer) -> list[str]:
 
 def definitions(judge: Judge, corpus: str, named: Iterable[tuple[str, dict[str, Any]]]) -> Comparison:
     """Compare what is wrong with the schemas of whole definitions of one version: the errors' texts."""
+    from tests.differential.cel import ruling  # noqa: PLC0415 - for now
+
     cases = list(named)
     comparison = Comparison(corpus)
     path = "spec.validation.openAPIV3Schema"
@@ -168,7 +172,7 @@ def definitions(judge: Judge, corpus: str, named: Iterable[tuple[str, dict[str, 
     for (name, definition), answer in zip(cases, theirs, strict=True):
         openapi = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         try:
-            ours = engine.definition(openapi, path)
+            ours = ruling.definition(openapi, path)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a difference
             ours = [f"crash {type(error).__name__}: {error}"]
         found = sorted(blanked(each["text"]) for each in answer["errors"] if each["field"].startswith(path))

@@ -36,7 +36,8 @@ type request struct {
 	Objects []change
 	// Whether the schema is a whole resource's.
 	Root    bool
-	Budget  int64
+	// Of an object; none: that of kube-apiserver.
+	Budget  *int64
 	Ratchet bool
 	// Where the objects are.
 	Path string

@@ -35,7 +35,7 @@ type request struct {
 	Schema  json.RawMessage
 	Objects []change
 	// Whether the schema is a whole resource's.
-	Root    bool
+	Root bool
 	// Of an object; none: that of kube-apiserver.
 	Budget  *int64
 	Ratchet bool

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from tests.differential.cel import engine
+from tests.differential.cel import engine, ruling
 from tests.differential.cel.comparison import Comparison, blanked
 from tests.differential.cel.judge import Answer, Judge, Request
+from tests.differential.cel.narrowing import single_rules, smaller
 
 _AGAIN = 12
 """How often the judge is asked again about what differs, since Go walks through maps in random order."""
@@ -85,8 +86,6 @@ def _same_verdict(comparison: Comparison, name: str, text: str, theirs: Answer, 
 
 def schemas(judge: Judge, corpus: str, named: Iterable[tuple[str, Request]]) -> Comparison:
     """Compare schemas: what compiles, what it may cost, what is wrong with objects, and what that has cost."""
-    from tests.differential.cel import ruling  # noqa: PLC0415 - for now
-
     cases = list(named)
     comparison = Comparison(corpus)
     theirs = judge.ask({"op": "schema", **request} for _, request in cases)
@@ -142,24 +141,43 @@ def positions(error: str) -> list[str]:
 def _object(
     comparison: Comparison, judge: Judge, name: str, request: Request, given: Request, theirs: Answer, ours: Answer
 ) -> None:
-    text = json.dumps({**request, "objects": [given]})
-    again: list[Answer] = []
     recorded = request.get("recorded")
+    if recorded and recorded["cost"] == ours["cost"]:
+        if _texts(recorded["errors"]) == _texts(each["text"] for each in ours["errors"]):
+            theirs = ours
+    again = list(_others(judge, request, given)) if _seen(theirs) != _seen(ours) else []
+    shown = ""
+    if again and _seen(ours) not in map(_seen, again):
+        shown = json.dumps(_narrowed(judge, {**request, "objects": [given]}))
+    comparison.note("errors", name, shown, _errors(theirs), _errors(ours), lambda: map(_errors, again))
+    comparison.note("cost", name, shown, theirs["cost"], ours["cost"], lambda: (each["cost"] for each in again))
 
-    def other() -> list[Answer]:
-        if not again:
-            for each in judge.ask([{"op": "schema", **request, "objects": [given]}] * _AGAIN):
-                again.extend(each.get("objects") or ())
-        return again
 
-    if (
-        recorded
-        and recorded["cost"] == ours["cost"]
-        and _texts(recorded["errors"]) == _texts(e["text"] for e in ours["errors"])
-    ):
-        theirs = ours
-    comparison.note("errors", name, text, _errors(theirs), _errors(ours), lambda: map(_errors, other()))
-    comparison.note("cost", name, text, theirs["cost"], ours["cost"], lambda: (each["cost"] for each in other()))
+def _seen(answer: Answer) -> tuple[Any, ...]:
+    return _errors(answer), answer["cost"]
+
+
+def _others(judge: Judge, request: Request, given: Request) -> Iterator[Answer]:
+    """What the judge answers at times."""
+    for each in judge.ask([{"op": "schema", **request, "objects": [given]}] * _AGAIN):
+        yield from each.get("objects") or ()
+
+
+def _narrowed(judge: Judge, request: Request) -> Request:
+    """The same with one rule and few properties, if that still differs."""
+    for narrow in (single_rules, smaller, smaller, smaller):
+        tried = [{**request, "schema": schema} for schema in narrow(request["schema"])]
+        for each in tried:
+            ours = _ours(ruling.schema, each)
+            theirs = [answer for answer in judge.ask([{"op": "schema", **each}] * 3) if "failure" not in answer]
+            if (
+                theirs
+                and ours.get("objects")
+                and all(_seen(answer["objects"][0]) != _seen(ours["objects"][0]) for answer in theirs)
+            ):
+                request = each
+                break
+    return request
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
@@ -168,14 +186,12 @@ def _texts(texts: Iterable[str]) -> list[str]:
 
 def _errors(answer: Answer) -> list[str]:
     """Errors, and warnings, without their order: Go walks through properties in random order."""
-    of = (f"{each['type']} {each['field']} {blanked(each['text'])}" for each in answer["errors"] or ())
+    of = (f"{each['type']} {blanked(each['text'])}" for each in answer["errors"] or ())
     return sorted([*of, *(f"warning {blanked(each)}" for each in answer["warnings"] or ())])
 
 
 def definitions(judge: Judge, corpus: str, named: Iterable[tuple[str, dict[str, Any]]]) -> Comparison:
     """Compare what is wrong with the schemas of whole definitions of one version: the errors' texts."""
-    from tests.differential.cel import ruling  # noqa: PLC0415 - for now
-
     cases = list(named)
     comparison = Comparison(corpus)
     path = "spec.validation.openAPIV3Schema"

@@ -33,10 +33,19 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.values.dispatch import dispatch
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.equality import equal
-from extapi.schema.cel.values.showing import go_type
-from extapi.schema.cel.values.values import NONE, OptionalValue, some
+from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.values import (
+    NONE,
+    Duration,
+    OptionalValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+    some,
+    type_name,
+)
 from extapi.schema.structural import MISSING
 
 CHECK_FREQUENCY: Final = 100
@@ -236,7 +245,7 @@ class Interpreter:
         if error is None:
             self._precharge(node, values)
             try:
-                result = dispatch(node.overloads, values)
+                result = call_dispatched(node.overloads, values)
             except EvaluationError as failure:
                 result = failure
         self._charge(call_cost(node, values, result))
@@ -316,7 +325,7 @@ class Interpreter:
             if index in node.optionals:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
-                        f"cannot initialize optional list element from non-optional value {value}"
+                        f"cannot initialize optional list element from non-optional value {show(value)}"
                     )
                     return self._constructed(LIST_COST, error)
                 if value.present:
@@ -338,7 +347,7 @@ class Interpreter:
             if optional:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
-                        f"cannot initialize optional entry '{key}' from non-optional value {value}"
+                        f"cannot initialize optional entry '{show(key)}' from non-optional value {show(value)}"
                     )
                     return self._constructed(MAP_COST, error)
                 if not value.present:
@@ -357,7 +366,7 @@ class Interpreter:
             if optional:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
-                        f"cannot initialize optional entry '{name}' from non-optional value {value}"
+                        f"cannot initialize optional entry '{name}' from non-optional value {show(value)}"
                     )
                     return self._constructed(STRUCT_COST, error)
                 if not value.present:
@@ -476,8 +485,8 @@ def _turns(within: Any, *, two: bool) -> Iterable[tuple[Any, Any]]:
     if isinstance(within, dict):
         return list(within.items())
     if two:
-        raise EvaluationError(f"unsupported comprehension range type: {go_type(within)}")
-    raise EvaluationError(f"got '{go_type(within)}', expected iterable type")
+        raise EvaluationError(f"unsupported comprehension range type: {_go_type(within)}")
+    raise EvaluationError(f"got '{_go_type(within)}', expected iterable type")
 
 
 def _typed_turns(within: Typed, *, two: bool) -> Iterable[tuple[Any, Any]]:
@@ -492,6 +501,26 @@ def _typed_turns(within: Typed, *, two: bool) -> Iterable[tuple[Any, Any]]:
         for key, value in raw.items()
         if key in declared.properties
     ]
+
+
+_GO_TYPES: Final = {
+    bool: "types.Bool",
+    bytes: "types.Bytes",
+    float: "types.Double",
+    int: "types.Int",
+    str: "types.String",
+    type(None): "types.Null",
+    Duration: "types.Duration",
+    OptionalValue: "*types.Optional",
+    Timestamp: "types.Timestamp",
+    TypeValue: "*types.Type",
+    UInt: "types.Uint",
+}
+
+
+def _go_type(value: Any) -> str:
+    """The name of a value's type in Go, which some errors show."""
+    return _GO_TYPES.get(type(value)) or type_name(value)
 
 
 def _is_conditional(node: Node) -> bool:

@@ -11,13 +11,13 @@ from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, is_constant_set
 from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
+from extapi.schema.cel.types import Type
 
 if TYPE_CHECKING:
     from extapi.schema.cel.emit.emitter import Emitter
 
 __all__ = ["call", "charge_call", "is_constant_set", "list_literal", "map_literal", "plain_call"]
 
-_TENTH: Final = 10
 _STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
 
 
@@ -63,15 +63,18 @@ def plain_call(emitter: Emitter, node: Call, parts: Sequence[Node]) -> str:
     for part in parts:
         text = emitter.native(part)
         arguments.append(out.atom(text))
-    return finish_call(emitter, node, arguments)
+    return _finished_call(emitter, node, parts, arguments)
 
 
-def finish_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> str:
+def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], arguments: Sequence[str]) -> str:
     """Charge and call, given the arguments."""
     out = emitter.out
     overloads = node.overloads
     listed = ", ".join(arguments)
-    if len(overloads) == 1:
+    if len(overloads) == 1 and (
+        not overloads[0].guarded
+        or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
+    ):
         made = f"{out.constant(overloads[0].call)}({listed})"
     else:
         made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
@@ -91,6 +94,15 @@ def finish_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> str:
     if node.function in UNDERPRICED:
         out.look_at_clock()
     return name
+
+
+def _is_certain(found: Type, wanted: Type) -> bool:
+    """Whether values of a type need no look before a call."""
+    if wanted.kind in {"dyn", "parameter"}:
+        return True
+    if found.kind == "dyn" or found.name == "wrapper":
+        return False
+    return all(map(_is_certain, found.parameters, wanted.parameters))
 
 
 def charge_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> None:
@@ -120,16 +132,10 @@ def _affix(emitter: Emitter, node: Call, method: str) -> str:
     out = emitter.out
     if node.target is None:
         raise NotWrittenError
-    text = emitter.native(node.target)
-    affix = node.args[0]
-    part = emitter.native(affix)
-    if isinstance(affix, Literal) and isinstance(affix.value, str):
-        size = len(affix.value)
-        out.charge(0 if size == 0 else 1 if size <= _TENTH else _ceiling(size * 0.1))
-    else:
-        part = out.atom(part)
-        out.charge_text(f"ceil(len({part}) * .1)")
-    return f"{out.atom(text)}.{method}({part})"
+    text = out.atom(emitter.native(node.target))
+    part = emitter.native(node.args[0])
+    out.charge_text(f"ceil(len({text}) * .1)")
+    return f"{text}.{method}({part})"
 
 
 def _matches(emitter: Emitter, node: Call, pattern: str) -> str:

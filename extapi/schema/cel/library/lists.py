@@ -1,7 +1,8 @@
 """Functions of lists: ``slice``, ``flatten``, ``sort``, ``sortBy``, ``lists.range``, ``reverse`` and ``distinct``.
 
 They are cel-go's extended lists in version 3, from Kubernetes 1.34 on. ``sortBy`` is a macro; what it expands to calls
-``@sortByAssociatedKeys``. ``first`` and ``last`` came with cel-go's optional types in version 2, from Kubernetes 1.28 on.
+``@sortByAssociatedKeys``. ``first`` and ``last`` are
+among the functions of optional values.
 
 Source: ``cel-go/ext`` lists.go, ``cel-go/cel`` optionalLib.
 """
@@ -18,7 +19,6 @@ from extapi.schema.cel.library.charges import RunCost, difference, listing, list
 from extapi.schema.cel.library.membership import Members
 from extapi.schema.cel.library.sorting import sorted_by
 from extapi.schema.cel.values.sizes import size_of
-from extapi.schema.cel.values.values import NONE, OptionalValue, some
 
 _Estimated = tuple[Interval, Interval | None]
 
@@ -70,14 +70,6 @@ def _reverse(items: list[Any]) -> list[Any]:
 def _distinct(items: list[Any]) -> list[Any]:
     found = Members()
     return [each for each in items if found.add(each)]
-
-
-def _first(items: list[Any]) -> OptionalValue:
-    return some(items[0]) if items else NONE
-
-
-def _last(items: list[Any]) -> OptionalValue:
-    return some(items[-1]) if items else NONE
 
 
 def _slice_cost(arguments: Sequence[Any], _result: Any) -> int:
@@ -164,6 +156,7 @@ LISTS: Final[tuple[Overload, ...]] = (
         _flatten,
         cost=_flatten_cost,
         estimate=_flatten_estimate,
+        guarded=False,
     ),
     overload(
         "list_flatten_int",
@@ -171,6 +164,7 @@ LISTS: Final[tuple[Overload, ...]] = (
         _flatten,
         cost=_flatten_cost,
         estimate=_flatten_estimate,
+        guarded=False,
     ),
     *(
         overload(
@@ -207,9 +201,4 @@ LISTS: Final[tuple[Overload, ...]] = (
         cost=_self_comparison(0),
         estimate=_of_receiver(_square(2.0)),
     ),
-)
-
-OPTIONAL_LISTS: Final[tuple[Overload, ...]] = (
-    overload("list_last", ".last(list(V)) -> optional(V)", _last),
-    overload("list_first", ".first(list(V)) -> optional(V)", _first),
 )

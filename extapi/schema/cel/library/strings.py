@@ -17,6 +17,7 @@ from extapi.schema.cel.declarations import Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.charges import deep_walk, deep_walk_estimate, walk, walk_estimate
 from extapi.schema.cel.library.string_format import formatted
+from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.sizes import size_of, tenth
 
 _SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -129,20 +130,11 @@ def _join(parts: list[Any], separator: str = "") -> str:
     size = len(separator) * len(parts)
     for each in parts:
         if type(each) is not str:
-            raise EvaluationError(f"join: invalid input: {_printed(each)}")
+            raise EvaluationError(f"join: invalid input: {show(each)}")
         size += len(each)
     if size > _LARGEST_TEXT:
         raise EvaluationError("join: the result is too long")
     return separator.join(parts)
-
-
-def _printed(value: Any) -> str:
-    """A value as Go's ``%v`` prints it, as far as anybody can put it there."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None:
-        return "0"
-    return str(value)
 
 
 def _join_cost(arguments: Sequence[Any], _result: Any) -> int:

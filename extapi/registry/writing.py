@@ -159,7 +159,7 @@ class Write:
     def check_schema(self, obj: Obj, old: Obj | None) -> None:
         """See :class:`extapi.admission.base.CheckedConverter`. Metadata's errors are reported too; values of ``old`` pass (behaviour J26)."""
         if self._validated is not obj:
-            self._schema_errors = self._kind.rules(obj, old, self._scope.version, self._admit.subresource)
+            self._schema_errors = self._kind.schema_errors(obj, old, self._scope.version, self._admit.subresource)
             self._validated = obj
         if self._schema_errors:
             raise self._invalid(obj, self._metadata_errors(obj, old) + self._schema_errors)
@@ -183,7 +183,7 @@ class Write:
             return to_hub(old, version)
         if self._old is None or self._old[0] is not obj:
             # Parts that are equal in both are shown as they are.
-            sound = _without_metadata(old) == _without_metadata(obj) or not self._kind.rules(old, None, version)
+            sound = _without_metadata(old) == _without_metadata(obj) or not self._kind.schema_errors(old, None, version)
             self._old = obj, old if sound else self._repaired(old, obj)
         try:
             return to_hub(self._old[1], version)
@@ -198,7 +198,7 @@ class Write:
         repaired = dict(old)
         for part in {**old, **obj}.keys() - {"apiVersion", "kind", "metadata"}:
             tried = _with_part(obj, part, old)
-            if not converter.fits(tried, version) or self._kind.rules(tried, None, version):
+            if not converter.fits(tried, version) or self._kind.schema_errors(tried, None, version):
                 repaired = _with_part(repaired, part, obj)
         return repaired
 
@@ -231,7 +231,7 @@ class Write:
         refused = isinstance(error, ApiError) and not isinstance(error, InternalError)
         if refused or isinstance(error, CancelledError):
             return
-        late = self._kind.rules(obj, None, self._scope.version) if old is not None else ()
+        late = self._kind.schema_errors(obj, None, self._scope.version) if old is not None else ()
         errors = late or (error.errors if isinstance(error, Unfit) else ())
         if errors:
             raise self._invalid(obj, errors) from error

@@ -6,6 +6,7 @@
 | uint | :class:`UInt` |
 | duration, timestamp | :class:`Duration`, :class:`Timestamp` |
 | list, map, and objects of a schema | list, dict |
+| the sum of two long lists | :class:`extapi.schema.cel.values.concatenation.ConcatList` |
 | lists of a schema that are sets or maps | :class:`SetList`, :class:`MapList` |
 | optional | :class:`OptionalValue` |
 | type | :class:`TypeValue` |
@@ -18,6 +19,9 @@ UInt, Duration and Timestamp are as well, so a value's type is asked for with ``
 from __future__ import annotations
 
 from typing import Any, Final
+
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.values.concatenation import ConcatList
 
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
@@ -37,9 +41,13 @@ class Duration(int):
 
 
 class Timestamp(int):
-    """A time, in nanoseconds since 1970 in UTC, between the years 1 and 9999."""
+    """A time, in nanoseconds since 1970 in UTC, between the years 1 and 9999.
 
-    __slots__ = ()
+    It has a dictionary only if it was given an offset, as ``string`` shows the zone that a time was written in.
+    """
+
+    offset: int = 0
+    """Seconds east of UTC. It does not count in comparisons."""
 
 
 class TypeValue:
@@ -81,6 +89,16 @@ class SetList(list[Any]):
 
     __slots__ = ()
 
+    def members(self) -> set[tuple[type, Any]]:
+        """The elements, each with its type, since 1 is not true.
+
+        Source: ``k8s.io/apiserver/pkg/cel/common`` unstructuredSetList.getSet.
+        """
+        try:
+            return {(each.__class__, each) for each in self}
+        except TypeError:  # Go panics, and cel-go recovers
+            raise EvaluationError("internal error: runtime error: hash of unhashable type") from None
+
 
 class MapList(list[Any]):
     """A list of a schema with ``x-kubernetes-list-type: map``: equal whatever its order, and ``+`` merges by keys."""
@@ -90,6 +108,16 @@ class MapList(list[Any]):
     def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
         super().__init__(items)
         self.keys = keys
+
+    def key_of(self, element: Any) -> tuple[Any, ...]:
+        """What identifies an element: the values of its keys, each with its type, since 1 is not true.
+
+        Source: ``k8s.io/apiserver/pkg/cel/common`` unstructuredMapList.toMapKey.
+        """
+        if not isinstance(element, dict):
+            raise EvaluationError("unexpected data format for element of array with x-kubernetes-list-type=map")
+        values = [element.get(key) for key in self.keys]
+        return (*map(type, values), *values)
 
 
 _NAMES: Final[dict[type, str]] = {
@@ -105,6 +133,7 @@ _NAMES: Final[dict[type, str]] = {
     list: "list",
     SetList: "list",
     MapList: "list",
+    ConcatList: "list",
     dict: "map",
     OptionalValue: "optional_type",
     TypeValue: "type",

@@ -1,0 +1,188 @@
+"""Whether two values are equal, and which of two comes first.
+
+Values of different types may be compared: numbers by their value, all others are different. Python's ``==`` will not do,
+since it takes 1 for true and a duration for a number.
+
+Source: ``github.com/google/cel-go/common/types`` Equal and compare.go, ``k8s.io/apiserver/pkg/cel/common``
+valuesunstructured.go.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.values.values import Duration, MapList, OptionalValue, SetList, Timestamp, UInt
+
+NO_SUCH_OVERLOAD: Final = "no such overload"
+DEEPEST: Final = 400
+"""Levels of lists and maps that are compared. No value of a schema comes near."""
+
+_INT_RANGE: Final = (-(2.0**63), 2.0**63)
+_UINT_RANGE: Final = (0.0, 2.0**64)
+_NUMBERS: Final = frozenset((int, float, UInt))
+_SIMPLE: Final = frozenset((str, bytes, bool, type(None), Duration, Timestamp))
+"""Types whose values Python compares as CEL does, if both have that type."""
+_EXACT: Final = frozenset((str, bytes, bool, int, UInt))
+_MISSING: Final[Any] = object()
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Whether two values are equal.
+
+    Raises:
+        EvaluationError: They cannot be compared.
+    """
+    return _equal(left, right, DEEPEST)
+
+
+def _equal(left: Any, right: Any, depth: int) -> bool:
+    kind, other = left.__class__, right.__class__
+    if kind is other and kind in _SIMPLE:
+        return bool(left == right)
+    if kind in _NUMBERS:
+        return other in _NUMBERS and numbers_equal(left, right)
+    if kind in _SIMPLE:
+        return False
+    if depth == 0:
+        raise EvaluationError("value is nested too deeply")
+    if isinstance(left, list):
+        return _lists_equal(left, right, depth - 1)
+    if kind is dict:
+        return other is dict and len(left) == len(right) and _maps_equal(left, right, depth - 1)
+    if kind is OptionalValue:
+        if other is not OptionalValue or left.present is not right.present:
+            return False
+        return not left.present or _equal(left.value, right.value, depth - 1)
+    return bool(left == right)
+
+
+def numbers_equal(left: Any, right: Any) -> bool:
+    """Whether two numbers are equal. An int is rounded before it is compared with a double, as in Go."""
+    if left.__class__ is float or right.__class__ is float:
+        if left.__class__ is right.__class__:
+            return bool(left == right)
+        return not (math.isnan(left) or math.isnan(right)) and compare_numbers(left, right) == 0
+    return bool(left == right)
+
+
+def _lists_equal(left: list[Any], right: Any, depth: int) -> bool:
+    if not isinstance(right, list):
+        if isinstance(left, (SetList, MapList)):
+            raise EvaluationError(NO_SUCH_OVERLOAD)
+        return False
+    if len(left) != len(right):
+        return False
+    if isinstance(left, SetList):
+        return _sets_equal(left, right)
+    if isinstance(left, MapList):
+        return _keyed_equal(left, right, depth)
+    if left.__class__ is list and right.__class__ is list:
+        kinds = set(map(type, left))
+        if len(kinds) == 1 and kinds <= _EXACT and kinds == set(map(type, right)):
+            return left == right
+    return all(_equal(a, b, depth) for a, b in zip(left, right, strict=True))
+
+
+def _sets_equal(left: SetList, right: list[Any]) -> bool:
+    """Whether all elements of ``right`` are in ``left``. Sizes are equal already."""
+    known = left.members()
+    return all((each.__class__, each) in known for each in right)
+
+
+def _keyed_equal(left: MapList, right: list[Any], depth: int) -> bool:
+    by_key = {left.key_of(each): each for each in left}
+    for each in right:
+        found = by_key.get(left.key_of(each), _MISSING)
+        if found is _MISSING or not _equal(found, each, depth):
+            return False
+    return True
+
+
+def _maps_equal(left: dict[Any, Any], right: dict[Any, Any], depth: int) -> bool:
+    for key, value in left.items():
+        found = right.get(key, _MISSING)
+        if found is _MISSING or not _equal(value, found, depth):
+            return False
+    return key_kind(left) is key_kind(right)
+
+
+def key_kind(map_: dict[Any, Any]) -> type:
+    """Of which type the keys of a map are, where all numbers are one: in Python, 1 and true are the same key."""
+    for key in map_:
+        return int if key.__class__ in _NUMBERS else key.__class__
+    return type(None)
+
+
+def has_key(key: Any, map_: dict[Any, Any]) -> bool:
+    """Whether a map has a key of any type.
+
+    Source: ``cel-go/common/types`` refValMapAccessor.Find.
+    """
+    kind = key.__class__
+    if kind is str:
+        return key in map_
+    if kind in _NUMBERS:
+        return key in map_ and key_kind(map_) is int
+    if kind is bool:
+        return key in map_ and key_kind(map_) is bool
+    return False
+
+
+def contains(element: Any, list_: list[Any]) -> bool:
+    """Whether an element of a list is equal to a value.
+
+    Source: ``cel-go/common/types`` baseList.Contains.
+    """
+    kind = element.__class__
+    if kind is str:
+        return element in list_
+    if kind in _SIMPLE:
+        return any(each.__class__ is kind and each == element for each in list_)
+    return any(_equal(element, each, DEEPEST) for each in list_)
+
+
+def compare(left: Any, right: Any) -> int:
+    """-1, 0 or 1: which of two values comes first.
+
+    Raises:
+        EvaluationError: They have no order.
+    """
+    kind, other = left.__class__, right.__class__
+    if kind in _NUMBERS:
+        if other not in _NUMBERS:
+            if kind is float and math.isnan(left):
+                raise EvaluationError("NaN values cannot be ordered")
+            raise EvaluationError(NO_SUCH_OVERLOAD)
+        return compare_numbers(left, right)
+    if kind is other and kind in _SIMPLE and left is not None:
+        return int(left > right) - int(left < right)
+    raise EvaluationError(NO_SUCH_OVERLOAD)
+
+
+def compare_numbers(left: Any, right: Any) -> int:
+    """-1, 0 or 1 for two numbers of any types.
+
+    Source: ``cel-go/common/types`` compare.go.
+
+    Raises:
+        EvaluationError: One of them is NaN.
+    """
+    is_double, other_is_double = left.__class__ is float, right.__class__ is float
+    if (is_double and math.isnan(left)) or (other_is_double and math.isnan(right)):
+        raise EvaluationError("NaN values cannot be ordered")
+    if is_double is other_is_double:
+        return int(left > right) - int(left < right)
+    return _compare_double(left, right) if is_double else -_compare_double(right, left)
+
+
+def _compare_double(left: float, right: int) -> int:
+    """A double and an int, which is rounded unless the double is beyond all ints."""
+    least, most = _UINT_RANGE if right.__class__ is UInt else _INT_RANGE
+    if left < least:
+        return -1
+    if left > most:
+        return 1
+    rounded = float(right)
+    return (left > rounded) - (left < rounded)

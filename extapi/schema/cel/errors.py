@@ -25,6 +25,13 @@ class CompileError(ValueError):
         self.issues = issues
 
 
+class InstantiationError(ValueError):
+    """An expression that is correct, but has a constant without a value, such as ``int("x")``.
+
+    ``str`` is the text that kube-apiserver prints after "program instantiation failed: ".
+    """
+
+
 class EvaluationError(Exception):
     """An expression that has no value for this input: a missing key, a division by zero. ``str`` is cel-go's text."""
 

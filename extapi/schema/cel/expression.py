@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from extapi.schema.cel.cost.intervals import Interval
+from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
 from extapi.schema.cel.types import Type
 
 CALL_LIMIT: Final = 1_000_000
 """What one evaluation of an expression may cost."""
+_STEP: Final = 10_000
+"""After how much cost the deadline is looked at: about a millisecond."""
 
 
 class Evaluation(NamedTuple):
@@ -23,25 +26,32 @@ class Evaluation(NamedTuple):
     """What it has cost, failed or not."""
 
 
+_UNWRITTEN: Final[Any] = object()
+
+
 class Expression:
-    """An expression that has been checked. Immutable; code is made when it is first evaluated.
+    """An expression that has been checked. Code is made when it is first evaluated.
 
     Attributes:
         text: As it was written.
         type: The type of its value.
         cost: What it may cost.
+        environment: Where it was compiled.
     """
 
-    __slots__ = ("cost", "text", "type")
+    __slots__ = ("_program", "_used", "cost", "environment", "text", "type")
 
-    def __init__(self, text: str, type_: Type, cost: Interval) -> None:
+    def __init__(self, text: str, environment: Environment, type_: Type, cost: Interval, used: frozenset[str]) -> None:
         self.text = text
+        self.environment = environment
         self.type = type_
         self.cost = cost
+        self._used = used
+        self._program: Any = _UNWRITTEN
 
     def uses(self, variable: str) -> bool:
         """Whether the expression refers to that variable of its environment."""
-        raise NotImplementedError
+        return variable in self._used
 
     def evaluate(
         self, values: Sequence[Any], *, limit: int = CALL_LIMIT, expired: Callable[[], bool] | None = None
@@ -54,4 +64,91 @@ class Expression:
             limit: The cost at which it is stopped.
             expired: Asked now and then; true stops the evaluation.
         """
-        raise NotImplementedError
+        program = self._program
+        if program is _UNWRITTEN:
+            program = self._program = self._write()
+        if program is not None:
+            try:
+                value, cost = program(*values, min(limit, _STEP), _Checkpoint(limit, expired))
+            except CostLimitExceededError as error:
+                return Evaluation(None, error, error.cost)
+            except DeadlineExceededError as error:
+                return Evaluation(None, error, limit)
+            except _FAILURES:
+                pass  # something is wrong with the values: the interpreter finds out what
+            else:
+                if cost <= limit:
+                    return Evaluation(value, None, cost)
+                return Evaluation(None, CostLimitExceededError(cost), cost)
+        return self._interpret(values, limit, expired)
+
+    def _write(self) -> Any:
+        # What this imports is not needed to check an expression.
+        from extapi.schema.cel.compilation import folded  # noqa: PLC0415
+        from extapi.schema.cel.emit.program import write  # noqa: PLC0415
+
+        if any(variable.optional for variable in self.environment.variables if self.uses(variable.name)):
+            return _with_optionals(write(folded(self.text, self.environment), self.environment), self.environment)
+        return write(folded(self.text, self.environment), self.environment)
+
+    def _interpret(self, values: Sequence[Any], limit: int, expired: Callable[[], bool] | None) -> Evaluation:
+        from extapi.schema.cel.compilation import interpretable  # noqa: PLC0415
+        from extapi.schema.cel.interpreter import Interpreter  # noqa: PLC0415
+        from extapi.schema.cel.reading import materialized  # noqa: PLC0415
+
+        run = Interpreter(self.environment, values, limit=limit, expired=expired)
+        try:
+            value = run.evaluate(interpretable(self.text, self.environment))
+        except (CostLimitExceededError, DeadlineExceededError, EvaluationError) as error:
+            return Evaluation(None, error, run.cost)
+        if isinstance(value, EvaluationError):
+            return Evaluation(None, value, run.cost)
+        return Evaluation(materialized(value), None, run.cost)
+
+
+_FAILURES: Final = (
+    ArithmeticError,
+    AttributeError,
+    EvaluationError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What generated code raises if an expression fails."""
+
+
+class _Checkpoint:
+    """What generated code asks whether it may go on."""
+
+    __slots__ = ("_expired", "_limit")
+
+    def __init__(self, limit: int, expired: Callable[[], bool] | None) -> None:
+        self._limit = limit
+        self._expired = expired
+
+    def __call__(self, cost: int) -> int:
+        if cost > self._limit:
+            raise CostLimitExceededError(cost)
+        if self._expired is not None and self._expired():
+            raise DeadlineExceededError
+        return min(self._limit, cost + _STEP)
+
+
+def _with_optionals(program: Any, environment: Environment) -> Any:
+    """The program with the values of optional variables wrapped, as the expression expects them."""
+    if program is None:
+        return None
+    from extapi.schema.cel.values.values import NONE, some  # noqa: PLC0415
+    from extapi.schema.structural import MISSING  # noqa: PLC0415
+
+    places = [index for index, variable in enumerate(environment.variables) if variable.optional]
+
+    def run(*arguments: Any) -> Any:
+        values = list(arguments)
+        for place in places:
+            value = values[place]
+            values[place] = NONE if value is MISSING or value is None else some(value)
+        return program(*values)
+
+    return run

@@ -16,7 +16,8 @@ class Type(NamedTuple):
     """One of bool, bytes, double, duration, dyn, error, int, list, map, null, opaque, parameter, string, struct,
     timestamp, type, uint."""
     name: str
-    """The name of an opaque type, struct or type parameter; otherwise that of the type at run time."""
+    """The name of an opaque type, struct or type parameter; "wrapper" for a scalar of protobuf's that may be null, "any"
+    for its Any; otherwise that of the type at run time."""
     parameters: tuple[Type, ...] = ()
     """Of a list its elements' type, of a map its keys' and values', of a type the type that it names."""
 
@@ -115,10 +116,9 @@ def format_type(type_: Type) -> str:
     kind, name, parameters = type_
     if kind == "error":
         return "!error!"
-    if kind in {"opaque", "struct", "parameter"}:
-        shown = name
-    else:
-        shown = kind
+    if name == "wrapper":
+        return f"wrapper({kind})"
+    shown = name if kind in {"opaque", "struct", "parameter"} or name == "any" else kind
     return f"{shown}({', '.join(map(format_type, parameters))})" if parameters else shown
 
 

@@ -57,7 +57,7 @@ _UNDECLARED: Final[tuple[Overload, ...]] = (overload("", "-_(duration) -> durati
 def matches(candidate: Overload, values: Sequence[Any]) -> bool:
     """Whether values have the types of an overload. Of a list or map only the first element is looked at."""
     arguments = candidate.arguments
-    return len(arguments) == len(values) and all(map(_fits, arguments, values))
+    return len(arguments) == len(values) and (not candidate.guarded or all(map(_fits, arguments, values)))
 
 
 def _fits(type_: Type, value: Any) -> bool:

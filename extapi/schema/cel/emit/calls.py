@@ -1,0 +1,203 @@
+"""Calls of functions, and literals of lists and maps that are not constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST
+from extapi.schema.cel.emit import access, operators
+from extapi.schema.cel.emit.writer import NotWrittenError
+from extapi.schema.cel.library.patterns import searcher
+from extapi.schema.cel.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, is_constant_set
+from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
+from extapi.schema.cel.types import Type
+
+if TYPE_CHECKING:
+    from extapi.schema.cel.emit.emitter import Emitter
+
+__all__ = ["call", "charge_call", "is_constant_set", "list_literal", "map_literal", "plain_call"]
+
+_STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
+
+
+def call(emitter: Emitter, node: Call) -> str:
+    """Any call or operator."""
+    function = node.function
+    match function:
+        case "_&&_" | "_||_":
+            return operators.logic(emitter, node)
+        case "!_" if len(node.overloads) == 1:
+            return operators.negation(emitter, node)
+        case "_==_" | "_!=_":
+            return operators.equality(emitter, node)
+        case "_<_" | "_<=_" | "_>_" | "_>=_":
+            return operators.comparison(emitter, node)
+        case "_+_" | "_-_" | "_*_" | "_/_" | "_%_":
+            return operators.arithmetic(emitter, node)
+        case "@in":
+            return operators.membership(emitter, node)
+        case "_[_]" | "_[?_]" | "_?._" | "_?_:_":
+            return access.attribute(emitter, node)
+        case "or" | "orValue" if node.target is not None and len(node.args) == 1:
+            return _alternative(emitter, node)
+        case "size":
+            return _size(emitter, node)
+        case "@not_strictly_false":
+            raise NotWrittenError
+    if len(node.overloads) == 1:
+        identifier = node.overloads[0].id
+        if identifier in _STRINGS:
+            return _affix(emitter, node, _STRINGS[identifier])
+        if identifier == "matches_string" and node.target is not None:
+            pattern = node.args[0]
+            if isinstance(pattern, Literal):
+                return _matches(emitter, node, pattern.value)
+    return plain_call(emitter, node, node.args if node.target is None else [node.target, *node.args])
+
+
+def plain_call(emitter: Emitter, node: Call, parts: Sequence[Node]) -> str:
+    """A call without anything special."""
+    out = emitter.out
+    arguments = []
+    for part in parts:
+        text = emitter.native(part)
+        arguments.append(out.atom(text))
+    return _finished_call(emitter, node, parts, arguments)
+
+
+def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], arguments: Sequence[str]) -> str:
+    """Charge and call, given the arguments."""
+    out = emitter.out
+    overloads = node.overloads
+    listed = ", ".join(arguments)
+    if len(overloads) == 1 and (
+        not overloads[0].guarded
+        or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
+    ):
+        made = f"{out.constant(overloads[0].call)}({listed})"
+    else:
+        made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
+    cost = overloads[0].cost
+    fixed = isinstance(cost, int) or (len(overloads) != 1 and node.function not in PRICED_BY_NAME)
+    if fixed:
+        charge_call(emitter, node, arguments)
+    elif node.function in PRICED_BY_RESULT:
+        name = out.atom(made)
+        out.charge_text(f"{out.constant(cost)}(({listed},), {name})")
+        out.check_limit()
+        return name
+    else:
+        charge_call(emitter, node, arguments)
+        out.check_limit()
+    name = out.atom(made)
+    if node.function in UNDERPRICED:
+        out.look_at_clock()
+    return name
+
+
+def _is_certain(found: Type, wanted: Type) -> bool:
+    """Whether values of a type need no look before a call."""
+    if wanted.kind in {"dyn", "parameter"}:
+        return True
+    if found.kind == "dyn" or found.name == "wrapper":
+        return False
+    return all(map(_is_certain, found.parameters, wanted.parameters))
+
+
+def charge_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> None:
+    """Charge for a call whose price does not depend on its result."""
+    out = emitter.out
+    overloads = node.overloads
+    cost = overloads[0].cost
+    if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
+        out.charge(1)
+    elif isinstance(cost, int):
+        out.charge(cost)
+    else:
+        out.charge_text(f"{out.constant(cost)}(({', '.join(arguments)},), None)")
+
+
+def _size(emitter: Emitter, node: Call) -> str:
+    part = node.args[0] if node.target is None else node.target
+    kind = operators.kind(part)
+    if kind not in {"string", "bytes", "list", "map"} or len(node.overloads) != 1:
+        return plain_call(emitter, node, [part])
+    text = emitter.raw(part)
+    emitter.out.charge(1)
+    return f"len({text})"
+
+
+def _affix(emitter: Emitter, node: Call, method: str) -> str:
+    out = emitter.out
+    if node.target is None:
+        raise NotWrittenError
+    text = out.atom(emitter.native(node.target))
+    part = emitter.native(node.args[0])
+    out.charge_text(f"ceil(len({text}) * .1)")
+    return f"{text}.{method}({part})"
+
+
+def _matches(emitter: Emitter, node: Call, pattern: str) -> str:
+    out = emitter.out
+    if node.target is None:
+        raise NotWrittenError
+    text = out.atom(emitter.native(node.target))
+    factor = _ceiling(len(pattern) * 0.25)
+    out.charge_text(f"ceil((1.0 + len({text})) * .1) * {factor}")
+    return f"{out.constant(searcher(pattern))}({text})"
+
+
+def _ceiling(number: float) -> int:
+    return int(-(-number // 1))
+
+
+def _alternative(emitter: Emitter, node: Call) -> str:
+    """``or`` and ``orValue``, which are free and look at their argument only if they need it."""
+    out = emitter.out
+    target, other = node.target, node.args[0]
+    if target is None or operators.kind(target) != "opaque":
+        raise NotWrittenError
+    same = target.declared is other.declared and node.declared is target.declared
+    value = out.atom(emitter.raw(target))
+    name = out.name()
+    with out.block(f"if {value}.present:"):
+        if node.function == "or":
+            if not same and target.declared is not None and not target.declared.plain:
+                raise NotWrittenError
+            out.line(f"{name} = {value}")
+        elif same or target.declared is None or target.declared.plain or target.declared.conversion:
+            out.line(f"{name} = {value}.value")
+        else:
+            out.line(f"{name} = native({out.constant(target.declared)}, {value}.value)")
+    with out.block("else:"):
+        out.line(f"{name} = {emitter.raw(other) if same else emitter.native(other)}")
+    return name
+
+
+def list_literal(emitter: Emitter, node: ListLiteral) -> str:
+    """``[a, b]``."""
+    out = emitter.out
+    items: list[str] = []
+    for index, each in enumerate(node.elements):
+        text = emitter.native(each)
+        if index in node.optionals:
+            if each.declared is not None and not each.declared.plain and not each.declared.conversion:
+                raise NotWrittenError
+            text = f"*given({text})"
+        items.append(text)
+    out.charge(LIST_COST)
+    return f"[{', '.join(items)}]"
+
+
+def map_literal(emitter: Emitter, node: MapLiteral) -> str:
+    """``{a: b}``."""
+    out = emitter.out
+    pairs: list[str] = []
+    for key, value, optional in node.entries:
+        if optional:
+            raise NotWrittenError
+        key_text = out.atom(emitter.native(key))
+        pairs.append(f"{key_text}: {emitter.native(value)}")
+    out.charge(MAP_COST)
+    return f"{{{', '.join(pairs)}}}"

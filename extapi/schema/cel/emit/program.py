@@ -1,0 +1,35 @@
+"""From the lines of a function to the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from extapi.schema.cel.emit.emitter import Emitter
+from extapi.schema.cel.emit.runtime import NAMESPACE
+from extapi.schema.cel.emit.writer import NotWrittenError
+from extapi.schema.cel.environment import Environment
+from extapi.schema.cel.syntax.nodes import Node
+
+Program = Callable[..., tuple[Any, int]]
+"""Takes the variables' values, the cost at which ``check`` is to be asked, and ``check``, which takes the cost, raises if
+there has to be an end, and returns the cost at which it is to be asked again. Returns the value and the cost. Raises
+whatever Python raises if the expression has an error."""
+
+
+def write(node: Node, environment: Environment) -> Program | None:
+    """The function for a folded expression; None if there is no code for something in it."""
+    emitter = Emitter(environment)
+    out = emitter.out
+    try:
+        value = emitter.native(node)
+    except NotWrittenError:
+        return None
+    out.flush()
+    out.line(f"return {value}, c")
+    names = "".join(f"v{index}, " for index in range(len(environment.variables)))
+    source = out.source(f"def f({names}L, H):\n c = 0")
+    code = compile(source, "<cel>", "exec", dont_inherit=True)
+    function = next(each for each in code.co_consts if hasattr(each, "co_code"))
+    return FunctionType(out.bound(function), NAMESPACE, "cel")

@@ -1,0 +1,130 @@
+"""Quantities: ``quantity``, ``isQuantity``, ``sign``, their order, sums, and numbers. From Kubernetes 1.28 on.
+
+Source: ``k8s.io/apiserver/pkg/cel/library`` quantity.go.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from extapi.schema.cel.declarations import Overload, overload
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.library.amounts import Amount, parse_amount
+from extapi.schema.cel.library.charges import walk, walk_estimate
+from extapi.schema.cel.types import QUANTITY, Type
+from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD
+
+
+class Quantity:
+    """An exact amount. Only the amount counts in comparisons.
+
+    Attributes:
+        amount: The amount.
+        computed: Whether it is a sum or difference. Go cannot compare anything with one that is, on the right side of
+            ``==``.
+    """
+
+    __slots__ = ("amount", "computed")
+    cel_type: ClassVar[Type] = QUANTITY
+
+    def __init__(self, amount: Amount, *, computed: bool = False) -> None:
+        self.amount = amount
+        self.computed = computed
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantity) or other.computed:
+            raise EvaluationError(NO_SUCH_OVERLOAD)
+        return self.amount.compare(other.amount) == 0
+
+    def __hash__(self) -> int:
+        return hash(self.amount.normalized())
+
+
+def parse_quantity(text: str) -> Quantity:
+    """Read a quantity.
+
+    Raises:
+        EvaluationError: It is none.
+    """
+    try:
+        return Quantity(parse_amount(text))
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse_amount(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _sign(quantity: Quantity) -> int:
+    return quantity.amount.sign()
+
+
+def _compare(left: Quantity, right: Quantity) -> int:
+    return left.amount.compare(right.amount)
+
+
+def _is_greater(left: Quantity, right: Quantity) -> bool:
+    return _compare(left, right) > 0
+
+
+def _is_less(left: Quantity, right: Quantity) -> bool:
+    return _compare(left, right) < 0
+
+
+def _as_float(quantity: Quantity) -> float:
+    return quantity.amount.as_float()
+
+
+def _is_integer(quantity: Quantity) -> bool:
+    return quantity.amount.as_int64() is not None
+
+
+def _as_integer(quantity: Quantity) -> int:
+    number = quantity.amount.as_int64()
+    if number is None:
+        raise EvaluationError("cannot convert value to integer")
+    return number
+
+
+def _amount(other: Quantity | int) -> Amount:
+    return other.amount if isinstance(other, Quantity) else Amount(other, 0)
+
+
+def _add(quantity: Quantity, other: Quantity | int) -> Quantity:
+    return _computed(quantity.amount, _amount(other))
+
+
+def _sub(quantity: Quantity, other: Quantity | int) -> Quantity:
+    return _computed(quantity.amount, _amount(other).negated())
+
+
+def _computed(left: Amount, right: Amount) -> Quantity:
+    try:
+        return Quantity(left.plus(right), computed=True)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
+
+
+_WALK: Final = walk()
+_WALK_ESTIMATE: Final = walk_estimate()
+
+QUANTITY_FUNCTIONS: Final[tuple[Overload, ...]] = (
+    overload("string_to_quantity", "quantity(string) -> quantity", parse_quantity, cost=_WALK, estimate=_WALK_ESTIMATE),
+    overload("is_quantity_string", "isQuantity(string) -> bool", _is_quantity, cost=_WALK, estimate=_WALK_ESTIMATE),
+    overload("quantity_sign", "sign(quantity) -> int", _sign),
+    overload("quantity_is_greater_than", ".isGreaterThan(quantity, quantity) -> bool", _is_greater),
+    overload("quantity_is_less_than", ".isLessThan(quantity, quantity) -> bool", _is_less),
+    overload("quantity_compare_to", ".compareTo(quantity, quantity) -> int", _compare),
+    overload("quantity_get_float", ".asApproximateFloat(quantity) -> double", _as_float),
+    overload("quantity_get_int", ".asInteger(quantity) -> int", _as_integer),
+    overload("quantity_is_integer", ".isInteger(quantity) -> bool", _is_integer),
+    overload("quantity_add", ".add(quantity, quantity) -> quantity", _add),
+    overload("quantity_add_int", ".add(quantity, int) -> quantity", _add),
+    overload("quantity_sub", ".sub(quantity, quantity) -> quantity", _sub),
+    overload("quantity_sub_int", ".sub(quantity, int) -> quantity", _sub),
+)

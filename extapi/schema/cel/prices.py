@@ -1,0 +1,65 @@
+"""What a call has cost, whether its overload is known or only found at run time.
+
+Source: ``cel-go/interpreter`` runtimecost.go, ``k8s.io/apiserver/pkg/cel/library`` CostEstimator.CallCost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from extapi.schema.cel.syntax.nodes import Call, Literal
+from extapi.schema.cel.values.values import UInt
+
+PRICED_BY_NAME: Final = frozenset(
+    "check serviceAccount path group resource subresource namespace name allowed reason error errored fieldSelector "
+    "labelSelector isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join "
+    "find findAll cidr isIP isCIDR ip ip.isCanonical masked prefixLength family isUnspecified isLoopback "
+    "isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast containsIP containsCIDR quantity isQuantity semver isSemver "
+    "validate format.named sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major "
+    "minor patch getScheme getHostname getHost getPort getEscapedPath getQuery _==_ _!=_".split()
+)
+"""Functions that have a price even if it is not known before which overload is called."""
+
+PRICED_BY_RESULT: Final = frozenset({"join"})
+"""Functions whose price depends on their result."""
+UNDERPRICED: Final = frozenset(
+    "isSorted sum max min indexOf lastIndexOf contains distinct sort flatten slice reverse sets.contains sets.intersects "
+    "sets.equivalent lists.range @sortByAssociatedKeys join split replace findAll format".split()
+)
+"""Functions that can take longer than their price says: the clock is looked at after each call."""
+
+_PRIMITIVES: Final = frozenset({bool, float, int, str, UInt})
+CONSTANT_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
+"""Functions with a pattern, which is compiled once if it is a literal."""
+
+
+def call_cost(node: Call, arguments: Sequence[Any], result: Any) -> int:
+    """The cost of a call without its arguments. With None for the result, what is known before it is made."""
+    overloads = node.overloads
+    if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
+        return 1
+    cost = overloads[0].cost
+    return cost if isinstance(cost, int) else cost(arguments, result)
+
+
+def is_constant_set(node: Call) -> bool:
+    """Whether a call of ``in`` asks for a member of a list of literals, which is free."""
+    within = node.args[1]
+    return (
+        isinstance(within, Literal)
+        and len(node.overloads) == 1
+        and node.overloads[0].id == "in_list"
+        and all(type(each) in _PRIMITIVES for each in within.value)
+    )
+
+
+def constant_pattern(node: Call) -> bool:
+    """Whether a call has a regular expression that is written as a literal.
+
+    cel-go compiles it once, and then evaluates arguments one by one until one fails.
+    """
+    if node.function not in CONSTANT_PATTERNS:
+        return False
+    pattern = node.args[0] if node.target is not None else node.args[1]
+    return isinstance(pattern, Literal)

@@ -1,0 +1,195 @@
+"""How values of a schema are read as values of CEL: the JSON stays as it is, and only what is asked for is converted.
+
+Source: ``k8s.io/apiserver/pkg/cel/common`` valuesunstructured.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from extapi.api.jsonvalue import json_equal
+from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.escaping import escape
+from extapi.schema.cel.values.equality import equal
+from extapi.schema.cel.values.durations import parse_loose_duration
+from extapi.schema.cel.values.time import parse_date, parse_date_time
+from extapi.schema.cel.values.values import MapList, SetList
+from extapi.schema.listtype import freeze
+
+_NULL: Final = "invalid data, got null for schema with nullable=false"
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise EvaluationError(f"Invalid byte formatted string {text}: {error}") from error
+
+
+def _double(number: float) -> float:
+    return float(number)
+
+
+def _reader(parse: Callable[[str], Any], words: str) -> Callable[[str], Any]:
+    """What reads a string of a schema; its error says what the string is not."""
+
+    def read_text(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise EvaluationError(f"Invalid {words} {text}: {error}") from error
+
+    return read_text
+
+
+CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "bytes": _bytes,
+    "date": _reader(parse_date, "date formatted string"),
+    "double": _double,
+    "duration": _reader(parse_loose_duration, "duration"),
+    "timestamp": _reader(parse_date_time, "date-time formatted string"),
+}
+"""How each conversion of :class:`Declared` is done. Each may raise EvaluationError."""
+
+
+class Typed:
+    """A list, map or object of a schema, not yet read."""
+
+    __slots__ = ("declared", "raw")
+
+    def __init__(self, declared: Declared, raw: Any) -> None:
+        self.declared = declared
+        self.raw = raw
+
+
+def read(declared: Declared | None, raw: Any) -> Any:
+    """A value of a schema: a scalar, or a :class:`Typed` that says how to read on.
+
+    Raises:
+        EvaluationError: The value does not fit its schema.
+    """
+    if declared is None:
+        return raw
+    if raw is None:
+        if declared.nullable or declared.type.kind == "dyn":
+            return None
+        raise EvaluationError(_NULL)
+    if declared.conversion:
+        return CONVERSIONS[declared.conversion](raw)
+    if declared.plain:
+        return raw
+    return Typed(declared, raw)
+
+
+def native(declared: Declared | None, raw: Any) -> Any:
+    """A value of a schema with all that is in it, converted. Objects become maps by identifier.
+
+    Raises:
+        EvaluationError: Something does not fit its schema.
+    """
+    if declared is None or (declared.plain and raw is not None):
+        return raw
+    if raw is None:
+        return read(declared, raw)
+    if declared.conversion:
+        return CONVERSIONS[declared.conversion](raw)
+    if declared.element is None:
+        return _native_object(declared, raw)
+    element = declared.element
+    if declared.type.kind == "map":
+        return {key: native(element, value) for key, value in raw.items()}
+    items = [native(element, value) for value in raw]
+    if declared.list_type == "set":
+        return SetList(items)
+    if declared.list_type == "map":
+        return MapList(items, tuple(escape(key) or key for key in declared.list_map_keys))
+    return items
+
+
+def _native_object(declared: Declared, raw: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in raw.items():
+        known = declared.properties.get(key)
+        if known is None:
+            made[key] = value
+        elif value is not None:
+            made[escape(key) or key] = native(known, value)
+    return made
+
+
+def materialized(value: Any) -> Any:
+    """A value for those who do not know schemas.
+
+    Raises:
+        EvaluationError: Something does not fit its schema.
+    """
+    return native(value.declared, value.raw) if type(value) is Typed else value
+
+
+def equal_typed(declared: Declared, first: Any, second: Any) -> bool:
+    """Whether two values of the same schema are equal, given as JSON.
+
+    Raises:
+        EvaluationError: Something does not fit its schema.
+    """
+    if first is None or second is None:
+        return first is second
+    if declared.plain:
+        return bool(first == second)
+    if declared.conversion:
+        convert = CONVERSIONS[declared.conversion]
+        return bool(convert(first) == convert(second))
+    if declared.element is None:
+        return _equal_objects(declared, first, second)
+    if len(first) != len(second):
+        return False
+    element = declared.element
+    if declared.type.kind == "map":
+        return all(key in second and equal_typed(element, value, second[key]) for key, value in first.items())
+    if declared.list_type == "set":
+        return _equal_sets(element, first, second)
+    if declared.list_type == "map":
+        return _equal_map_lists(declared, element, first, second)
+    return all(equal_typed(element, one, other) for one, other in zip(first, second, strict=True))
+
+
+def _equal_objects(declared: Declared, first: dict[str, Any], second: dict[str, Any]) -> bool:
+    if len(first) != len(second):
+        return False
+    for key, value in first.items():
+        known = declared.properties.get(key)
+        other = second.get(key)
+        if known is None:
+            # As in Go, a member that only one of them has does not count.
+            if key in second and not json_equal(value, other):
+                return False
+        elif (value is None) != (other is None) or (value is not None and not equal_typed(known, value, other)):
+            return False
+    return True
+
+
+def _equal_sets(element: Declared, first: list[Any], second: list[Any]) -> bool:
+    """Go asks only whether each of ``second`` is in ``first``; sets have no duplicates."""
+    if element.plain:
+        members = {freeze(each) for each in first}
+        return all(freeze(each) in members for each in second)
+    converted = [native(element, each) for each in first]
+    return all(any(equal(one, native(element, each)) for one in converted) for each in second)
+
+
+def _equal_map_lists(declared: Declared, element: Declared, first: list[Any], second: list[Any]) -> bool:
+    keys = declared.list_map_keys
+    by_key = {_key(keys, each): each for each in first}
+    for each in second:
+        before = by_key.get(_key(keys, each))
+        if before is None or not equal_typed(element, before, each):
+            return False
+    return True
+
+
+def _key(keys: tuple[str, ...], item: Any) -> Any:
+    return tuple(freeze(item.get(key)) for key in keys) if isinstance(item, dict) else freeze(item)

@@ -27,6 +27,8 @@ from extapi.schema.cel.values.values import NONE, Duration, TypeValue, UInt, som
         (Duration(5400 * 10**9), "1h30m0s"),
         (parse_timestamp("2023-07-14T10:30:45Z"), "2023-07-14 10:30:45 +0000 UTC"),
         (TypeValue("int"), "int"),
+        (TypeValue("list"), "list(dyn)"),
+        (TypeValue("map"), "map(dyn, dyn)"),
         ([1, "a", [True]], "[1, a, [true]]"),
         ([], "[]"),
         ({"a": 1, "b": [2]}, "{a: 1, b: [2]}"),

@@ -12,7 +12,7 @@ from extapi.fielderrors import RawValue, go_string
 from extapi.schema.cel.compilation import compile_expression
 from extapi.schema.cel.declared import MAX_REQUEST, Declared
 from extapi.schema.cel.environment import Environment, rule_environment
-from extapi.schema.cel.errors import CompileError
+from extapi.schema.cel.errors import CompileError, InstantiationError
 from extapi.schema.cel.expression import Expression
 from extapi.schema.cel.fieldpath import normalize_field_path
 from extapi.schema.cel.types import BOOL, STRING
@@ -134,6 +134,8 @@ def _compiled(
         expression = compile_expression(rule.rule, environment)
     except CompileError as error:
         return CompiledRule(rule, error=f"compilation failed: {error}")
+    except InstantiationError as error:
+        return CompiledRule(rule, error=f"program instantiation failed: {error}")
     if expression.type != BOOL:
         return CompiledRule(rule, error="cel expression must evaluate to a bool")
     compiled = CompiledRule(
@@ -157,6 +159,8 @@ def _with_message(compiled: CompiledRule, environment: Environment) -> CompiledR
         message = compile_expression(compiled.rule.message_expression, environment)
     except CompileError as error:
         return compiled._replace(message_error=f"messageExpression compilation failed: {error}")
+    except InstantiationError as error:
+        return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
     if message.type != STRING:
         return compiled._replace(message_error="messageExpression must evaluate to a string")
     return compiled._replace(message=message, message_cost=message.cost.max)

@@ -42,7 +42,7 @@ def made(schema: Schema, random: Random, depth: int = 0) -> Any:
             least = min(schema.get("minItems", 0), 20)
             most = max(least, min(schema.get("maxItems", 3), 3))
             return _correlatable(
-                schema, [made(schema["items"], random, depth + 1) for _ in range(random.randint(least, most))]
+                schema, [made(schema.get("items", {}), random, depth + 1) for _ in range(random.randint(least, most))]
             )
         case "string":
             formatted = _FORMATTED.get(schema.get("format", ""))
@@ -112,11 +112,11 @@ def changed(value: Any, schema: Schema, random: Random, depth: int = 0) -> Any:
             found[name] = changed(each, inner, random, depth + 1) if inner else each
         return found
     if isinstance(value, list):
-        items = [changed(each, schema["items"], random, depth + 1) for each in value if random.random() < 0.95]
+        items = [changed(each, schema.get("items", {}), random, depth + 1) for each in value if random.random() < 0.95]
         if random.random() < 0.1:
             random.shuffle(items)
         if random.random() < 0.1:
-            items.append(made(schema["items"], random, depth + 1))
+            items.append(made(schema.get("items", {}), random, depth + 1))
         return _correlatable(schema, items)
     return value
 

@@ -35,8 +35,9 @@ type request struct {
 	Schema  json.RawMessage
 	Objects []change
 	// Whether the schema is a whole resource's.
-	Root    bool
-	Budget  int64
+	Root bool
+	// Of an object; none: that of kube-apiserver.
+	Budget  *int64
 	Ratchet bool
 	// Where the objects are.
 	Path string

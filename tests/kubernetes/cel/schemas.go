@@ -216,9 +216,9 @@ func validated(asked *request, of *schema.Structural, validator *schemacel.Valid
 	if err != nil {
 		return
 	}
-	budget := asked.Budget
-	if budget == 0 {
-		budget = celconfig.RuntimeCELCostBudget
+	budget := int64(celconfig.RuntimeCELCostBudget)
+	if asked.Budget != nil {
+		budget = *asked.Budget
 	}
 	started := cpu()
 	for i := range max(asked.Repeat, 1) {

@@ -52,6 +52,8 @@ func shown(value ref.Val) any {
 		return pair("net.CIDR", v.String())
 	case apiservercel.Semver:
 		return pair("kubernetes.Semver", v.String())
+	case apiservercel.Format:
+		return pair("kubernetes.NamedFormat", v.Name)
 	case *apiservercel.Format:
 		return pair("kubernetes.NamedFormat", v.Name)
 	case traits.Mapper:

@@ -20,6 +20,8 @@ from extapi.schema.structural import Structural
 
 OLD_SELF: Final = "oldSelf"
 """The variable that has the old value."""
+_NO_BOOL: Final = "cel expression must evaluate to a bool"
+_NO_STRING: Final = "messageExpression must evaluate to a string"
 SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 """What Go's ``strings.TrimSpace`` trims; Python's ``strip`` trims more."""
 
@@ -135,9 +137,13 @@ def _compiled(
     except CompileError as error:
         return CompiledRule(rule, error=f"compilation failed: {error}")
     except InstantiationError as error:
+        if error.type != BOOL:
+            return CompiledRule(rule, error=_NO_BOOL)
+        return CompiledRule(rule, error=f"program instantiation failed: {error}")
+    except InstantiationError as error:
         return CompiledRule(rule, error=f"program instantiation failed: {error}")
     if expression.type != BOOL:
-        return CompiledRule(rule, error="cel expression must evaluate to a bool")
+        return CompiledRule(rule, error=_NO_BOOL)
     compiled = CompiledRule(
         rule,
         expression,
@@ -160,9 +166,13 @@ def _with_message(compiled: CompiledRule, environment: Environment) -> CompiledR
     except CompileError as error:
         return compiled._replace(message_error=f"messageExpression compilation failed: {error}")
     except InstantiationError as error:
+        if error.type != STRING:
+            return compiled._replace(message_error=_NO_STRING)
+        return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
+    except InstantiationError as error:
         return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
     if message.type != STRING:
-        return compiled._replace(message_error="messageExpression must evaluate to a string")
+        return compiled._replace(message_error=_NO_STRING)
     return compiled._replace(message=message, message_cost=message.cost.max)
 
 

@@ -87,9 +87,10 @@ class Expression:
         from extapi.schema.cel.compilation import folded  # noqa: PLC0415
         from extapi.schema.cel.emit.program import write  # noqa: PLC0415
 
+        program = write(folded(self.text, self.environment), self.environment, self._used)
         if any(variable.optional for variable in self.environment.variables if self.uses(variable.name)):
-            return _with_optionals(write(folded(self.text, self.environment), self.environment), self.environment)
-        return write(folded(self.text, self.environment), self.environment)
+            return _with_optionals(program, self.environment)
+        return program
 
     def _interpret(self, values: Sequence[Any], limit: int, expired: Callable[[], bool] | None) -> Evaluation:
         from extapi.schema.cel.compilation import interpretable  # noqa: PLC0415

@@ -174,7 +174,7 @@ class Interpreter:
             if not value.present:
                 return value
             value = without_schema(value.value)
-            if isinstance(value, EvaluationError):
+            if isinstance(value, EvaluationError) and qualifiers:
                 return value
         for qualifier in reversed(qualifiers):
             optional = optional or qualifier.optional
@@ -242,8 +242,8 @@ class Interpreter:
         for part in parts:
             value = self._argument(node, part)
             if strict and isinstance(value, EvaluationError):
-                if stops:
-                    return value  # and costs nothing
+                if stops and len(values) < len(parts) - 1:
+                    return value  # and costs nothing, since cel-go does not find the arguments that come after it
                 error = error or value
             values.append(value)
         result: Any = error

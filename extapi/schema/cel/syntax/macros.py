@@ -287,7 +287,6 @@ _STANDARD: Final[Mapping[Key, Expander]] = {
     ("all", 2, True): _one(_all, _ONE_ARGUMENT),
     ("exists", 2, True): _one(_exists, _ONE_ARGUMENT),
     ("exists_one", 2, True): _one(_exists_one, _ONE_ARGUMENT),
-    ("existsOne", 2, True): _one(_exists_one, _ONE_ARGUMENT),
     ("map", 2, True): _one(_map, "argument is not an identifier"),
     ("map", 3, True): _one(_map, "argument is not an identifier"),
     ("filter", 2, True): _filter,

@@ -169,7 +169,20 @@ class _Builder:
         self.join(self.sequence(elements, first), self.grammar.stops[rule])
 
     def finish(self, recursive: frozenset[str]) -> None:
-        """Let the end of each rule lead to wherever it is called."""
+        """Let the last part of a block lead to its end, and the end of each rule to wherever it is called.
+
+        Which stacks are equal depends on the former. Source: ANTLR's TailEpsilonRemover.
+        """
+        for state in self.grammar.states:
+            for way in state.transitions:
+                after = way.follow or way.target
+                if (way.follow or way.tokens or way.guard) and after.kind == BASIC and after.takes_nothing:
+                    last = after.transitions[0]
+                    if last.target.kind == BLOCK_END and last.follow is None and not last.guard:
+                        if way.follow is None:
+                            way.target = last.target
+                        else:
+                            way.follow = last.target
         for state in self.grammar.states:
             for call in state.transitions:
                 if call.follow is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Context, Contexts
-from extapi.schema.cel.syntax.mistakes.grammar import STAR_ENTRY, STOP, Grammar, State, Transition
+from extapi.schema.cel.syntax.mistakes.grammar import STOP, Grammar, State, Transition
 from extapi.schema.cel.syntax.mistakes.scanner import Token
 from extapi.schema.cel.syntax.mistakes.stream import Stream
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF
@@ -301,15 +301,9 @@ class _Closure:
         Source: ``antlr4-go/antlr`` canDropLoopEntryEdgeInLeftRecursiveRule.
         """
         state = config.state
-        if state.kind != STAR_ENTRY or state.loop is None or config.context is EMPTY:
+        if state.loop is None or config.context is EMPTY:
             return False
-        for number, _ in config.context.entries:
-            returned = self._grammar.states[number]
-            if returned.rule != state.rule or len(returned.transitions) != 1:
-                return False
-            if returned.transitions[0].target is not state.loop:
-                return False
-        return True
+        return all(number == state.loop.number for number, _ in config.context.entries)
 
 
 def _filtered(configs: list[Config], precedence: int) -> list[Config]:
@@ -323,10 +317,11 @@ def _filtered(configs: list[Config], precedence: int) -> list[Config]:
         if each.alternative == 1 and (not each.guard or each.guard >= precedence):
             entered[each.state.number] = each.context
             kept.append(each._replace(guard=0))
-    for each in configs:
-        if each.alternative != 1 and (each.suppressed or entered.get(each.state.number) is not each.context):
-            kept.append(each)
-    return kept
+    return kept + [
+        each
+        for each in configs
+        if each.alternative != 1 and (each.suppressed or entered.get(each.state.number) is not each.context)
+    ]
 
 
 def _unique(configs: list[Config]) -> int:

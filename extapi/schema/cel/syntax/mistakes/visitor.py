@@ -71,28 +71,33 @@ class Visitor:
         wanted = root.tree("e")
         while True:
             tree = _innermost(wanted)
-            node: Node | None = None
-            visit = _VISITS.get(tree.label) if tree is not None else None
-            if tree is None or visit is None:
-                node = _Unknown(BEFORE)
-            else:
+            node = self._leaf(tree)
+            if node is None and tree is not None:
                 counted = tree.label in _COUNTED
-                if counted:
-                    self._depth += 1
-                    if self._depth > RECURSION_LIMIT:
-                        raise GivenUpError("max recursion depth exceeded")
-                stack.append((visit(self, tree), counted))
+                self._depth += counted
+                if self._depth > RECURSION_LIMIT:
+                    raise GivenUpError("max recursion depth exceeded")
+                stack.append((_VISITS[tree.label](self, tree), counted))
             while stack:
+                steps, counted = stack[-1]
                 try:
-                    steps, counted = stack[-1]
                     wanted = next(steps) if node is None else steps.send(node)
                     break
                 except StopIteration as stopped:
                     node = stopped.value
                     stack.pop()
                     self._depth -= counted
-            else:
-                return node or _Unknown(BEFORE)
+            if not stack and node is not None:
+                return node
+
+    def _leaf(self, tree: Tree | None) -> Node | None:
+        """The node of a tree without trees inside."""
+        if tree is None:
+            return _Unknown(BEFORE)
+        leaf = _LEAVES.get(tree.label)
+        if leaf is not None:
+            return leaf(self, tree)
+        return None if tree.label in _VISITS else _Unknown(BEFORE)
 
     def _error(self, offset: int, message: str) -> Node:
         self.mistakes.append((offset, message))
@@ -111,13 +116,15 @@ class Visitor:
 
     # Operators.
 
-    def _ternary(self, tree: Tree) -> Steps:
+    def visit_ternary(self, tree: Tree) -> Steps:
+        """A condition."""
         operands: list[Node] = []
         for label in ("e", "e1", "e2"):
             operands.append((yield tree.tree(label)))  # noqa: PERF401  a comprehension cannot yield
         return Call(_place(tree.token("op")), "_?_:_", None, operands)
 
-    def _chain(self, tree: Tree) -> Steps:
+    def visit_chain(self, tree: Tree) -> Steps:
+        """A chain of ``&&`` or ``||``."""
         node = yield tree.tree("e")
         function = "_||_" if tree.label == "conditionalOr" else "_&&_"
         for operator, operand in zip(tree.tokens("ops"), tree.trees("e1"), strict=False):
@@ -125,27 +132,30 @@ class Visitor:
             node = Call(operator.offset, function, None, [node, (yield operand)])
         return node
 
-    def _binary(self, tree: Tree) -> Steps:
+    def visit_binary(self, tree: Tree) -> Steps:
+        """A relation, sum or product."""
         left = yield tree.inner(tree.rule)
         right = yield tree.inner(tree.rule, 1)
         operator = tree.token("op")
         function = "@in" if operator and operator.text == "in" else f"_{operator.text if operator else ''}_"
         return Call(_place(operator), function, None, [left, right])
 
-    def _prefix(self, tree: Tree) -> Steps:
+    def visit_prefix(self, tree: Tree) -> Steps:
+        """A run of a prefix operator."""
         operators = tree.tokens("ops")
         node = yield tree.inner("member")
         if len(operators) % 2:
             return Call(operators[0].offset, f"{operators[0].text}_", None, [node])
         return node
 
-    def _unary(self, tree: Tree) -> Steps:
+    def visit_unary(self, tree: Tree) -> Node:
+        """An operand of which nothing is known."""
         return Literal(tree.first.offset, "<<error>>")
-        yield
 
     # Members.
 
-    def _select(self, tree: Tree) -> Steps:
+    def visit_select(self, tree: Tree) -> Steps:
+        """A selection."""
         operand = yield tree.inner("member")
         name, operator = tree.tree("id"), tree.token("op")
         if name is None or operator is None:
@@ -159,7 +169,8 @@ class Visitor:
             return self._error(operator.offset, "unsupported syntax '.?'")
         return Call(operator.offset, "_?._", None, [operand, Literal(name.first.offset, field)])
 
-    def _member_call(self, tree: Tree) -> Steps:
+    def visit_member_call(self, tree: Tree) -> Steps:
+        """A call on a target."""
         target = yield tree.inner("member")
         name = tree.token("id")
         if name is None:
@@ -169,7 +180,8 @@ class Visitor:
             arguments.append((yield argument))  # noqa: PERF401  a comprehension cannot yield
         return self._called(_place(tree.token("open")), name.text, target, arguments)
 
-    def _index(self, tree: Tree) -> Steps:
+    def visit_index(self, tree: Tree) -> Steps:
+        """An index."""
         target = yield tree.inner("member")
         operator = tree.token("op")
         if operator is None:
@@ -184,16 +196,17 @@ class Visitor:
 
     # Operands.
 
-    def _ident(self, tree: Tree) -> Steps:
+    def visit_ident(self, tree: Tree) -> Node:
+        """A name."""
         name = tree.token("id")
         if name is None:
             return _Unknown(tree.first.offset)
         if name.text in RESERVED:
             return self._error(tree.first.offset, f"reserved identifier: {name.text}")
         return Ident(name.offset, ("." if tree.token("leadingDot") else "") + name.text)
-        yield
 
-    def _global_call(self, tree: Tree) -> Steps:
+    def visit_global_call(self, tree: Tree) -> Steps:
+        """A call of a function."""
         name = tree.token("id")
         if name is None:
             return _Unknown(tree.first.offset)
@@ -205,7 +218,8 @@ class Visitor:
         dot = "." if tree.token("leadingDot") else ""
         return self._called(_place(tree.token("op")), dot + name.text, None, arguments)
 
-    def _list(self, tree: Tree) -> Steps:
+    def visit_list(self, tree: Tree) -> Steps:
+        """A list."""
         elements: list[Node] = []
         inside = tree.tree("elems")
         for each in inside.trees("elems") if inside else ():
@@ -215,7 +229,8 @@ class Visitor:
                 self._error(mark.offset, "unsupported syntax '?'")
         return ListLiteral(_place(tree.token("op")), elements)
 
-    def _map(self, tree: Tree) -> Steps:
+    def visit_map(self, tree: Tree) -> Steps:
+        """A map."""
         entries = tree.tree("entries")
         if entries is not None:
             keys, values = entries.trees("keys"), entries.trees("values")
@@ -229,7 +244,8 @@ class Visitor:
                 yield values[index]
         return MapLiteral(_place(tree.token("op")), [])
 
-    def _object(self, tree: Tree) -> Steps:
+    def visit_object(self, tree: Tree) -> Steps:
+        """An object."""
         entries = tree.tree("entries")
         if entries is not None:
             colons, values = entries.tokens("cols"), entries.trees("values")
@@ -247,7 +263,8 @@ class Visitor:
                 yield values[index]
         return StructLiteral(_place(tree.token("op")), "", [])
 
-    def _literal(self, tree: Tree) -> Steps:
+    def visit_literal(self, tree: Tree) -> Node:
+        """A literal."""
         offset = tree.first.offset
         token, sign = tree.token("tok"), tree.token("sign")
         if token is None or token.end < 0:
@@ -256,7 +273,6 @@ class Visitor:
             return Literal(offset, _READERS[tree.label]((sign.text if sign else "") + token.text))
         except LiteralError as error:
             return self._error(offset, str(error))
-        yield
 
 
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
@@ -269,24 +285,26 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "BoolFalse": lambda _: False,
     "Null": lambda _: None,
 }
+_LEAVES: Final[Mapping[str, Callable[[Visitor, Tree], Node]]] = {
+    "unary": Visitor.visit_unary,
+    "Ident": Visitor.visit_ident,
+} | dict.fromkeys(_READERS, Visitor.visit_literal)
 _VISITS: Final[Mapping[str, Callable[[Visitor, Tree], Steps]]] = {
-    "expr": Visitor._ternary,
-    "conditionalOr": Visitor._chain,
-    "conditionalAnd": Visitor._chain,
-    "relation": Visitor._binary,
-    "calc": Visitor._binary,
-    "unary": Visitor._unary,
-    "LogicalNot": Visitor._prefix,
-    "Negate": Visitor._prefix,
-    "Select": Visitor._select,
-    "MemberCall": Visitor._member_call,
-    "Index": Visitor._index,
-    "Ident": Visitor._ident,
-    "GlobalCall": Visitor._global_call,
-    "CreateList": Visitor._list,
-    "CreateStruct": Visitor._map,
-    "CreateMessage": Visitor._object,
-} | dict.fromkeys(_READERS, Visitor._literal)
+    "expr": Visitor.visit_ternary,
+    "conditionalOr": Visitor.visit_chain,
+    "conditionalAnd": Visitor.visit_chain,
+    "relation": Visitor.visit_binary,
+    "calc": Visitor.visit_binary,
+    "LogicalNot": Visitor.visit_prefix,
+    "Negate": Visitor.visit_prefix,
+    "Select": Visitor.visit_select,
+    "MemberCall": Visitor.visit_member_call,
+    "Index": Visitor.visit_index,
+    "GlobalCall": Visitor.visit_global_call,
+    "CreateList": Visitor.visit_list,
+    "CreateStruct": Visitor.visit_map,
+    "CreateMessage": Visitor.visit_object,
+}
 
 
 def _innermost(tree: Tree | None) -> Tree | None:

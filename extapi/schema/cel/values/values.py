@@ -126,6 +126,8 @@ class MapList(list[Any]):
         if not isinstance(element, dict):
             raise EvaluationError("unexpected data format for element of array with x-kubernetes-list-type=map")
         values = [element.get(key) for key in self.keys]
+        if any(isinstance(each, (list, dict)) for each in values):  # Go panics, and cel-go recovers
+            raise EvaluationError("internal error: runtime error: hash of unhashable type")
         return (*map(type, values), *values)
 
 

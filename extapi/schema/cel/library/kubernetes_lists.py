@@ -101,7 +101,7 @@ _SUMS: Final[dict[str, Call]] = {
     "int": _sum(int, INT_MIN, INT_MAX, "integer overflow"),
     "uint": _sum(UInt, 0, UINT_MAX, "unsigned integer overflow"),
     "double": _sum_doubles,
-    "duration": _sum(Duration, INT_MIN, INT_MAX, "duration overflow"),
+    "duration": _sum(Duration, INT_MIN, INT_MAX, "integer overflow"),
 }
 
 

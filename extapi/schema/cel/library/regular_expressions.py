@@ -70,6 +70,9 @@ class Pattern:
             start, end = self._regexp.Match(self._anchor, data, position, length)[0]
             if start < 0:
                 break
+            if start == end and data[start : start + 1] > b"\x7f" and data[start] < 0xC0:
+                position = start + 1  # RE2's \\B also matches inside a character
+                continue
             if end != position or start != previous:  # no empty match right after a match
                 found.append(data[start:end].decode())
                 if len(found) * length > _MOST_SCANNED:

@@ -44,6 +44,11 @@ def managedfields() -> Path:
     return program("managedfields", "the managed fields of the tests")
 
 
+def cel() -> Path:
+    """kube-apiserver's own CEL: its compiler, its costs, its rules."""
+    return program("cel", "the judge of CEL of the tests")
+
+
 def remotecommand() -> Path:
     """client-go's WebSocket executor, which is that of ``kubectl exec``."""
     return program("remotecommand", "the remote commands of the tests")
@@ -75,6 +80,7 @@ if __name__ == "__main__":
             informer(),
             formats(),
             managedfields(),
+            cel(),
             remotecommand(),
             helm(3),
             helm(4),

@@ -77,6 +77,8 @@ class Overload:
     """None: one unit."""
     strict: bool = True
     """Whether an argument that failed makes the call fail."""
+    guarded: bool = True
+    """Whether the types of values are looked at before a call, where they were not known when it was checked."""
 
 
 _SIGNATURE: Final = re.compile(r"(\.?)([@\w.]+|[^\s(]+)\((.*)\) -> (\S.*)")
@@ -90,6 +92,7 @@ def overload(
     cost: Cost = 1,
     estimate: Estimate | None = None,
     strict: bool = True,
+    guarded: bool = True,
 ) -> Overload:
     """Declare an overload.
 
@@ -100,6 +103,7 @@ def overload(
         cost: Its cost at run time: a number, or a function of arguments and result.
         estimate: Its cost before; None for one unit.
         strict: Whether a failed argument makes the call fail.
+        guarded: Whether types are looked at at run time.
 
     Raises:
         ValueError: The signature cannot be read.
@@ -124,6 +128,7 @@ def overload(
         cost=cost,
         estimate=estimate,
         strict=strict,
+        guarded=guarded,
     )
 
 

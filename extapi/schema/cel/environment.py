@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from extapi.schema.cel.declarations import Overload, by_function
-from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.declared import ROOT, Declared
 from extapi.schema.cel.library import (
     authorization,
     cidr,
@@ -28,10 +28,11 @@ from extapi.schema.cel.library import (
     semver,
     sets,
     standard,
+    standard_comparisons,
     strings,
     urls,
 )
-from extapi.schema.cel.syntax.macros import OPTIONAL_MACROS, SORT_MACROS, STANDARD_MACROS, TWO_VARIABLE_MACROS, Macros
+from extapi.schema.cel.syntax.macros import Macros
 from extapi.schema.cel.types import (
     BOOL,
     BYTES,
@@ -62,12 +63,11 @@ COMPATIBLE: Final[Version] = (1, 35)
 
 
 class Library(NamedTuple):
-    """Functions and macros that came, and perhaps went, together."""
+    """Functions that came, and perhaps went, together."""
 
     introduced: Version
     overloads: tuple[Overload, ...] = ()
     removed: Version | None = None
-    macros: Macros = frozenset()
     names: tuple[str, ...] = ()
     """The names of the types that it brings."""
 
@@ -75,29 +75,32 @@ class Library(NamedTuple):
 _ALWAYS: Final[Version] = (1, 0)
 
 LIBRARIES: Final = (
-    Library(_ALWAYS, standard.STANDARD, macros=STANDARD_MACROS),
+    Library(_ALWAYS, standard.STANDARD),
     Library(_ALWAYS, urls.URLS),
     Library(_ALWAYS, regex.REGEX),
     Library(_ALWAYS, kubernetes_lists.KUBERNETES_LISTS),
     Library((1, 27), authorization.AUTHORIZATION),
-    Library((1, 28), standard.CROSS_TYPE_COMPARISONS),
-    Library((1, 28), optionals.OPTIONALS, macros=OPTIONAL_MACROS, names=("optional_type",)),
-    Library((1, 28), quantity.QUANTITIES),
+    Library((1, 28), standard_comparisons.CROSS_TYPE_COMPARISONS),
+    Library((1, 28), optionals.OPTIONALS, names=("optional_type",)),
+    Library((1, 28), quantity.QUANTITY_FUNCTIONS),
     Library(_ALWAYS, strings.STRINGS_V0, removed=(1, 29)),
     Library((1, 29), strings.STRINGS),
     Library((1, 29), sets.SETS),
-    Library((1, 30), ip.IPS, names=("net.IP",)),
-    Library((1, 30), cidr.CIDRS, names=("net.CIDR",)),
-    Library((1, 31), formats.FORMATS),
-    Library((1, 31), authorization.SELECTORS),
-    Library((1, 32), comprehensions.TWO_VARIABLE, macros=TWO_VARIABLE_MACROS),
-    Library((1, 33), semver.SEMVERS),
-    Library((1, 34), lists.LISTS, macros=SORT_MACROS),
+    Library((1, 30), ip.IP_FUNCTIONS, names=("net.IP",)),
+    Library((1, 30), cidr.CIDR_FUNCTIONS, names=("net.CIDR",)),
+    Library((1, 31), formats.FORMAT_FUNCTIONS),
+    Library((1, 31), authorization.AUTHORIZATION_SELECTORS),
+    Library((1, 32), comprehensions.TWO_VARIABLE),
+    Library((1, 33), semver.SEMVER_FUNCTIONS),
+    Library((1, 34), lists.LISTS),
 )
 """The libraries in the order in which Kubernetes' environment adds them."""
 
+_OPTIONALS: Final[Version] = (1, 28)
 _LITERAL_CHECKS: Final[Version] = (1, 29)
 _KEYWORDS_AS_FIELDS: Final[Version] = (1, 31)
+_TWO_VARIABLES: Final[Version] = (1, 32)
+_SORT_BY: Final[Version] = (1, 34)
 
 _TYPE_NAMES: Final[Mapping[str, Type]] = {
     "bool": BOOL,
@@ -174,6 +177,11 @@ class Environment:
         made._structs = None
         return made
 
+    @property
+    def root_name(self) -> str:
+        """The name of the schema of the variables."""
+        return next((each.declared.name for each in self.variables if each.declared is not None), ROOT)
+
     def struct(self, name: str) -> Declared | None:
         """The object of a variable's schema that has that type name."""
         if self._structs is None:
@@ -204,7 +212,9 @@ def base_environment(version: Version = COMPATIBLE) -> Environment:
     names = {name: _LIBRARY_TYPES[name] for each in present for name in each.names}
     return Environment(
         functions=by_function(overload for each in present for overload in each.overloads),
-        macros=frozenset(macro for each in present for macro in each.macros),
+        macros=Macros(
+            optional=version >= _OPTIONALS, two_variables=version >= _TWO_VARIABLES, sort_by=version >= _SORT_BY
+        ),
         types={name: type_of(type_) for name, type_ in (*_TYPE_NAMES.items(), *names.items())},
         version=version,
     )

@@ -7,10 +7,14 @@ Source: ``cel-go/interpreter`` planner.go and decorators.go (decOptimize).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
+from extapi.schema.cel.prices import CONSTANT_PATTERNS, constant_pattern
+from extapi.schema.cel.qualification import KEYS, go_type
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -22,10 +26,12 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.values.dispatch import dispatch
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.values import TypeValue
 
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+
+_INDEXING: Final = frozenset({"_[_]", "_[?_]"})
 
 
 class FoldingError(ValueError):
@@ -79,13 +85,16 @@ class _Folder:
             only = arguments[0]
             if isinstance(only, Literal):
                 try:
-                    return _literal(node, dispatch(node.overloads, (only.value,)))
+                    return _literal(node, call_dispatched(node.overloads, (only.value,)))
                 except EvaluationError as error:
                     raise FoldingError(str(error)) from error
         if node.function == "@in" and len(node.overloads) == 1 and node.overloads[0].id == "in_list":
             within = arguments[1]
             if isinstance(within, Literal) and not within.value:
                 return _literal(node, value=False)
+        _check_pattern(node)
+        if node.function in _INDEXING and isinstance(arguments[1], Literal) and type(arguments[1].value) not in KEYS:
+            raise FoldingError(f"invalid qualifier type: {go_type(arguments[1].value)}")
         return node
 
     def _list(self, node: ListLiteral) -> Node:
@@ -103,7 +112,11 @@ class _Folder:
             folded_key, folded_value = self.fold(key), self.fold(value)
             node.entries[index] = (folded_key, folded_value, optional)
             constant = (
-                constant and not optional and isinstance(folded_key, Literal) and isinstance(folded_value, Literal)
+                constant
+                and not optional
+                and isinstance(folded_key, Literal)
+                and isinstance(folded_key.value, Hashable)
+                and isinstance(folded_value, Literal)
             )
         if not constant:
             return node
@@ -139,6 +152,20 @@ class _Folder:
     def _part(self, node: Node) -> Node:
         self._bodies[node] = found = self.fold(node)
         return found
+
+
+def _check_pattern(node: Call) -> None:
+    """Compile the literal pattern of a call, if it has one.
+
+    Raises:
+        FoldingError: It is wrong.
+    """
+    if node.function in CONSTANT_PATTERNS and constant_pattern(node):
+        pattern = node.args[0] if node.target is not None else node.args[1]
+        try:
+            searcher(pattern.value)  # type: ignore[attr-defined] # it is a literal
+        except EvaluationError as error:
+            raise FoldingError(str(error)) from error
 
 
 def _literal(node: Node, value: Any) -> Literal:

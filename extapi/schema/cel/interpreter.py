@@ -20,7 +20,7 @@ from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededErr
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
-from extapi.schema.cel.qualification import ABSENT, find, missing, qualify
+from extapi.schema.cel.qualification import ABSENT, KEYS, find, go_type, missing, qualify
 from extapi.schema.cel.reading import Typed, equal_typed, materialized, read
 from extapi.schema.cel.syntax.nodes import (
     Call,
@@ -33,15 +33,20 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.values.dispatch import dispatch
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.equality import equal
-from extapi.schema.cel.values.showing import go_type
-from extapi.schema.cel.values.values import NONE, OptionalValue, some
+from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.values import (
+    NONE,
+    OptionalValue,
+    some,
+)
 from extapi.schema.structural import MISSING
 
 CHECK_FREQUENCY: Final = 100
 """After how many turns of a loop the deadline is looked at."""
 
+_UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
@@ -205,7 +210,9 @@ class Interpreter:
     def _index(self, node: Node) -> Any:
         """An index that is no literal: an attribute does not cost its own unit here."""
         key = self._resolve(node, []) if _is_attribute(node) else self.evaluate(node)
-        return materialized(key)
+        if isinstance(key, EvaluationError) or type(key) in KEYS:
+            return key
+        return EvaluationError(f"invalid qualifier type: {go_type(key)}")
 
     def _call(self, node: Call) -> Any:
         function = node.function
@@ -217,6 +224,10 @@ class Interpreter:
             return self._equality(node)
         if function == "@in" and is_constant_set(node):
             return self._member(node)
+        if function == "@not_strictly_false":
+            value = self.evaluate(node.args[0])
+            self._charge(1)
+            return value if type(value) is bool else True
         target = node.target
         if function in _ALTERNATIVES and target is not None and len(node.args) == 1:
             return self._alternative(node, target)
@@ -236,7 +247,7 @@ class Interpreter:
         if error is None:
             self._precharge(node, values)
             try:
-                result = dispatch(node.overloads, values)
+                result = call_dispatched(node.overloads, values)
             except EvaluationError as failure:
                 result = failure
         self._charge(call_cost(node, values, result))
@@ -316,7 +327,7 @@ class Interpreter:
             if index in node.optionals:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
-                        f"cannot initialize optional list element from non-optional value {value}"
+                        f"cannot initialize optional list element from non-optional value {show(value)}"
                     )
                     return self._constructed(LIST_COST, error)
                 if value.present:
@@ -338,14 +349,17 @@ class Interpreter:
             if optional:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
-                        f"cannot initialize optional entry '{key}' from non-optional value {value}"
+                        f"cannot initialize optional entry '{show(key)}' from non-optional value {show(value)}"
                     )
                     return self._constructed(MAP_COST, error)
                 if not value.present:
                     made.pop(key, None)
                     continue
                 value = value.value
-            made[key] = materialized(value)
+            try:
+                made[key] = materialized(value)
+            except TypeError:
+                return self._constructed(MAP_COST, EvaluationError(_UNHASHABLE))
         return self._constructed(MAP_COST, made)
 
     def _struct(self, node: StructLiteral) -> Any:
@@ -357,7 +371,7 @@ class Interpreter:
             if optional:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
-                        f"cannot initialize optional entry '{name}' from non-optional value {value}"
+                        f"cannot initialize optional entry '{name}' from non-optional value {show(value)}"
                     )
                     return self._constructed(STRUCT_COST, error)
                 if not value.present:

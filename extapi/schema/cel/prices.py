@@ -30,7 +30,8 @@ UNDERPRICED: Final = frozenset(
 """Functions that can take longer than their price says: the clock is looked at after each call."""
 
 _PRIMITIVES: Final = frozenset({bool, float, int, str, UInt})
-_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
+CONSTANT_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
+"""Functions with a pattern, which is compiled once if it is a literal."""
 
 
 def call_cost(node: Call, arguments: Sequence[Any], result: Any) -> int:
@@ -58,7 +59,7 @@ def constant_pattern(node: Call) -> bool:
 
     cel-go compiles it once, and then evaluates arguments one by one until one fails.
     """
-    if node.function not in _PATTERNS:
+    if node.function not in CONSTANT_PATTERNS:
         return False
     pattern = node.args[0] if node.target is not None else node.args[1]
     return isinstance(pattern, Literal)

@@ -15,7 +15,8 @@ from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.values.equality import equal
-from extapi.schema.cel.values.time import schema_date, schema_datetime, schema_duration
+from extapi.schema.cel.values.durations import parse_loose_duration
+from extapi.schema.cel.values.time import parse_date, parse_date_time
 from extapi.schema.cel.values.values import MapList, SetList
 from extapi.schema.listtype import freeze
 
@@ -33,12 +34,24 @@ def _double(number: float) -> float:
     return float(number)
 
 
+def _reader(parse: Callable[[str], Any], words: str) -> Callable[[str], Any]:
+    """What reads a string of a schema; its error says what the string is not."""
+
+    def read_text(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise EvaluationError(f"Invalid {words} {text}: {error}") from error
+
+    return read_text
+
+
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "bytes": _bytes,
-    "date": schema_date,
+    "date": _reader(parse_date, "date formatted string"),
     "double": _double,
-    "duration": schema_duration,
-    "timestamp": schema_datetime,
+    "duration": _reader(parse_loose_duration, "duration"),
+    "timestamp": _reader(parse_date_time, "date-time formatted string"),
 }
 """How each conversion of :class:`Declared` is done. Each may raise EvaluationError."""
 

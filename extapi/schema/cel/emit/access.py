@@ -98,6 +98,8 @@ def _field(emitter: Emitter, node: Node, operand: Node, field: str, *, optional:
     out = emitter.out
     value = resolve(emitter, operand)
     type_ = operand.type
+    if is_optional(type_) and not _is_optional_chain(operand):
+        raise NotWrittenError
     if optional or is_optional(type_):
         inner = type_.parameters[0] if is_optional(type_) else type_
         key = out.constant(_key(emitter, operand, inner, field)[0])
@@ -148,15 +150,14 @@ def _index(emitter: Emitter, node: Call) -> str:
     out = emitter.out
     operand, index = node.args
     value = resolve(emitter, operand)
-    constant = isinstance(index, Literal)
     if is_attribute(index):
         at = emitter.converted(index, resolve(emitter, index))
     else:
         at = emitter.native(index)
     type_ = operand.type
+    if is_optional(type_) and not _is_optional_chain(operand):
+        raise NotWrittenError
     if node.function == "_[?_]" or is_optional(type_):
-        if not constant and not is_attribute(index):
-            pass  # an expression is charged before, and its step only if it leads somewhere
         return _optional_step(emitter, node, operand, value, at)
     out.charge(1)
     if type_.kind == "list" and index.type.kind == "int":
@@ -168,6 +169,22 @@ def _index(emitter: Emitter, node: Call) -> str:
     if operand.declared is not None and not operand.declared.plain:
         raise NotWrittenError
     return f"step({value}, {at})"
+
+
+def _is_optional_chain(node: Node) -> bool:
+    """Whether the steps to a value began with an optional, or had a question mark.
+
+    An optional that is itself an element or a member is no beginning: cel-go then looks for a step in it, and finds none.
+    """
+    while True:
+        if isinstance(node, Select) and not node.test_only and not node.qualified:
+            node = node.operand
+        elif isinstance(node, Call) and node.function in INDEXING:
+            if node.function != "_[_]":
+                return True
+            node = node.args[0]
+        else:
+            return is_optional(node.type)
 
 
 def _conditional(emitter: Emitter, node: Call) -> str:
@@ -192,6 +209,8 @@ def presence(emitter: Emitter, node: Select) -> str:
     value = resolve(emitter, operand)
     type_ = operand.type
     if is_optional(type_):
+        if not _is_optional_chain(operand):
+            raise NotWrittenError
         inner = type_.parameters[0]
         key = out.constant(_key(emitter, operand, inner, field)[0])
         name = out.name()

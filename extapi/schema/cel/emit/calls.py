@@ -11,13 +11,13 @@ from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, is_constant_set
 from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
+from extapi.schema.cel.types import Type
 
 if TYPE_CHECKING:
     from extapi.schema.cel.emit.emitter import Emitter
 
 __all__ = ["call", "charge_call", "is_constant_set", "list_literal", "map_literal", "plain_call"]
 
-_TENTH: Final = 10
 _STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
 
 
@@ -49,8 +49,8 @@ def call(emitter: Emitter, node: Call) -> str:
         identifier = node.overloads[0].id
         if identifier in _STRINGS:
             return _affix(emitter, node, _STRINGS[identifier])
-        if identifier == "matches_string" or identifier == "matches":
-            pattern = node.args[-1]
+        if identifier == "matches_string" and node.target is not None:
+            pattern = node.args[0]
             if isinstance(pattern, Literal):
                 return _matches(emitter, node, pattern.value)
     return plain_call(emitter, node, node.args if node.target is None else [node.target, *node.args])
@@ -63,15 +63,18 @@ def plain_call(emitter: Emitter, node: Call, parts: Sequence[Node]) -> str:
     for part in parts:
         text = emitter.native(part)
         arguments.append(out.atom(text))
-    return finish_call(emitter, node, arguments)
+    return _finished_call(emitter, node, parts, arguments)
 
 
-def finish_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> str:
+def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], arguments: Sequence[str]) -> str:
     """Charge and call, given the arguments."""
     out = emitter.out
     overloads = node.overloads
     listed = ", ".join(arguments)
-    if len(overloads) == 1:
+    if len(overloads) == 1 and (
+        not overloads[0].guarded
+        or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
+    ):
         made = f"{out.constant(overloads[0].call)}({listed})"
     else:
         made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
@@ -91,6 +94,15 @@ def finish_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> str:
     if node.function in UNDERPRICED:
         out.look_at_clock()
     return name
+
+
+def _is_certain(found: Type, wanted: Type) -> bool:
+    """Whether values of a type need no look before a call."""
+    if wanted.kind in {"dyn", "parameter"}:
+        return True
+    if found.kind == "dyn" or found.name == "wrapper":
+        return False
+    return all(map(_is_certain, found.parameters, wanted.parameters))
 
 
 def charge_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> None:
@@ -120,22 +132,17 @@ def _affix(emitter: Emitter, node: Call, method: str) -> str:
     out = emitter.out
     if node.target is None:
         raise NotWrittenError
-    text = emitter.native(node.target)
-    affix = node.args[0]
-    part = emitter.native(affix)
-    if isinstance(affix, Literal) and isinstance(affix.value, str):
-        size = len(affix.value)
-        out.charge(0 if size == 0 else 1 if size <= _TENTH else _ceiling(size * 0.1))
-    else:
-        part = out.atom(part)
-        out.charge_text(f"ceil(len({part}) * .1)")
-    return f"{out.atom(text)}.{method}({part})"
+    text = out.atom(emitter.native(node.target))
+    part = emitter.native(node.args[0])
+    out.charge_text(f"ceil(len({text}) * .1)")
+    return f"{text}.{method}({part})"
 
 
 def _matches(emitter: Emitter, node: Call, pattern: str) -> str:
     out = emitter.out
-    subject = node.target if node.target is not None else node.args[0]
-    text = out.atom(emitter.native(subject))
+    if node.target is None:
+        raise NotWrittenError
+    text = out.atom(emitter.native(node.target))
     factor = _ceiling(len(pattern) * 0.25)
     out.charge_text(f"ceil((1.0 + len({text})) * .1) * {factor}")
     return f"{out.constant(searcher(pattern))}({text})"

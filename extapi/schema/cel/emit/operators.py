@@ -159,7 +159,8 @@ _DOUBLE_ARITHMETIC: Final = {"add_double": "+", "subtract_double": "-", "multipl
 def arithmetic(emitter: Emitter, node: Call) -> str:
     """``+``, ``-``, ``*``, ``/`` and ``%``."""
     out = emitter.out
-    identifier = node.overloads[0].id if len(node.overloads) == 1 else ""
+    certain = len(node.overloads) == 1 and all(kind(each) == each.type.kind != "dyn" for each in node.args)
+    identifier = node.overloads[0].id if certain else ""
     if identifier in _INT_ARITHMETIC or identifier in _DOUBLE_ARITHMETIC:
         one, other = (out.atom(emitter.native(each)) for each in node.args)
         out.charge(1)

@@ -9,8 +9,9 @@ from typing import Any, Final
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.qualification import ABSENT, find, qualify
 from extapi.schema.cel.reading import CONVERSIONS, equal_typed, native
-from extapi.schema.cel.values.dispatch import dispatch
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.equality import compare, equal
+from extapi.schema.cel.values.equality import contains as _contains
 from extapi.schema.cel.values.values import NONE, OptionalValue, some
 
 UNSET: Final = object()
@@ -89,7 +90,7 @@ def has_key(mapping: dict[Any, Any], key: Any) -> bool:
 
 def contains(items: list[Any], value: Any) -> bool:
     """Whether a list has an element."""
-    return any(equal(each, value) for each in items)
+    return _contains(value, items)
 
 
 def given(value: OptionalValue) -> tuple[Any, ...]:
@@ -132,7 +133,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "ceil": math.ceil,
     "compare": compare,
     "contains": contains,
-    "dispatch": dispatch,
+    "dispatch": call_dispatched,
     "element": element,
     "enumerate": enumerate,
     "equal": equal,

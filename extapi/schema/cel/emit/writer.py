@@ -25,13 +25,14 @@ class Writer:
     A constant stands as an imaginary number, which no expression of CEL has, until :meth:`bound` puts it in its place.
     """
 
-    __slots__ = ("_constants", "_depth", "_lines", "_loops", "_names", "_pending", "initialized")
+    __slots__ = ("_constants", "_depth", "_lines", "_loops", "_named", "_names", "_pending", "initialized")
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._constants: list[Any] = []
         self._depth = 1
         self._loops = 0
+        self._named: list[str] = []
         self._names = 0
         self._pending = 0
         self.initialized: frozenset[str] = frozenset()
@@ -49,7 +50,13 @@ class Writer:
     def constant(self, value: Any) -> str:
         """A value that is there from the beginning."""
         self._constants.append(value)
-        return f"{len(self._constants)}j"
+        number = f"{len(self._constants)}j"
+        if isinstance(value, str | bytes | int | float):
+            return number
+        # Python warns of a number that is called or indexed, so these get a name, once per evaluation.
+        name = f"k{len(self._constants)}"
+        self._named.append(f" {name} = {number}")
+        return name
 
     def atom(self, text: str) -> str:
         """A name for an expression, so that it is evaluated once; a name stays as it is."""
@@ -109,7 +116,7 @@ class Writer:
 
     def source(self, head: str) -> str:
         """The whole function."""
-        return "\n".join([head, *self._lines, ""])
+        return "\n".join([head, *self._named, *self._lines, ""])
 
     def bound(self, code: CodeType) -> CodeType:
         """The code with its constants in place."""

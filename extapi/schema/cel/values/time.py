@@ -8,6 +8,7 @@ Source: ``time.Parse``, ``time.Time.Format``.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Final, NamedTuple
 
@@ -28,6 +29,7 @@ _COMMON: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9})[0-9]*)?(?:Z|([-+])([0-9]{2}):([0-9]{2}))"
 )
 """What nearly every time looks like; all others take the long way."""
+_USUAL: Final = len("2006-01-02T15:04:05Z")
 _MONTHS: Final = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -49,6 +51,12 @@ def parse_timestamp(text: str) -> Timestamp:
     Raises:
         ValueError: It is none; the message is Go's.
     """
+    # Positions 7, 10, 13, 16 and 19: whatever else stands there, Python might read, and Go not.
+    if len(text) == _USUAL and text[7::3] == "-T::Z" and text[11:13] < "24":
+        try:
+            return Timestamp(int(dt.datetime.fromisoformat(text).timestamp()) * NANOSECONDS)
+        except ValueError:
+            pass
     match = _COMMON.fullmatch(text)
     if match is not None:
         year, month, day, hour, minute, second, fraction, sign, zone_hour, zone_minute = match.groups()

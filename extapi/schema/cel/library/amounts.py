@@ -55,7 +55,7 @@ class Amount:
             return 0
         if self.exponent > _INT64_DIGITS:
             return None
-        number = self.mantissa * 10**self.exponent
+        number: int = self.mantissa * 10**self.exponent
         return number if INT_MIN <= number <= INT_MAX else None
 
     def as_float(self) -> float:
@@ -142,7 +142,8 @@ class Amount:
             return 0
         if self.exponent - exponent > _MOST_DIGITS:
             raise ValueError(_OUT_OF_RANGE)
-        return self.mantissa * 10 ** (self.exponent - exponent)
+        scaled: int = self.mantissa * 10 ** (self.exponent - exponent)
+        return scaled
 
 
 def _power(exponent: int) -> float:

@@ -60,7 +60,7 @@ def _extreme(name: str, native: Callable[[list[Any]], Any], replaces: int) -> Ca
     return extreme
 
 
-def _sum(of: type, least: int, most: int, overflow: str) -> Call:
+def _sum(of: type[int], least: int, most: int, overflow: str) -> Call:
     def total(items: list[Any]) -> Any:
         found = 0
         for each in items:

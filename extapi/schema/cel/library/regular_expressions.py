@@ -1,6 +1,6 @@
-"""Regular expressions in Go's syntax: compiled once, searched in linear time, with Go's words about what is wrong.
+r"""Regular expressions in Go's syntax: compiled once, searched in linear time, with Go's words about what is wrong.
 
-RE2 reads what Go reads, except ``\\C``. Texts are searched as UTF-8, by RE2 itself: its wrapper for Python takes four
+RE2 reads what Go reads, except ``\C``. Texts are searched as UTF-8, by RE2 itself: its wrapper for Python takes four
 times as long.
 
 Source: ``regexp`` Regexp, ``regexp/syntax`` Error.
@@ -139,9 +139,9 @@ def _is_wrong_count(text: str) -> bool:
 
 
 def _without_any_byte(pattern: str) -> str:
-    """The pattern with an escape in place of ``\\C`` that is not valid in RE2 either, where it stands for any byte.
+    r"""The pattern with an escape in place of ``\C`` that is not valid in RE2 either, where it stands for any byte.
 
-    Between ``\\Q`` and ``\\E`` it is text.
+    Between ``\Q`` and ``\E`` it is text.
     """
     if "\\C" not in pattern:
         return pattern

@@ -37,10 +37,7 @@ def sorted_by(items: list[Any], keys: list[Any]) -> list[Any]:
         raise EvaluationError("list elements must be comparable")
     if any(type(each) is not kind for each in keys):
         raise EvaluationError("list elements must have the same type")
-    if _keeps_ties(keys):
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-    else:
-        order = sorted_order(keys)
+    order = sorted(range(len(keys)), key=keys.__getitem__) if _keeps_ties(keys) else sorted_order(keys)
     return [items[index] for index in order]
 
 

@@ -58,11 +58,11 @@ from extapi.api.markers import (
     PreserveUnknown,
     Property,
     Required,
-    Rule,
 )
 from extapi.api.policyrule import PolicyRule
 from extapi.api.protocols import Creater, Deleter, Feed, Getter, Lister, RESTRequest, Updater, Watcher
 from extapi.api.quantity import Quantity
+from extapi.api.rule import Rule
 from extapi.api.scale import Scale
 from extapi.api.strategy import Strategy
 from extapi.api.subresource import Subresource

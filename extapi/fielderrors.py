@@ -23,9 +23,11 @@ __all__ = [
     "MOST_TEXT",
     "FieldError",
     "FieldErrorType",
+    "RawValue",
     "aggregate",
     "go_float",
     "go_quote",
+    "go_string",
 ]
 
 MOST_ERRORS = 1000
@@ -62,6 +64,12 @@ class FieldErrorType(Enum):
 
 
 _MISSING: Any = object()
+
+
+class RawValue(str):
+    """A value that is printed as it is, such as JSON whose members have an order."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,8 @@ def _printed(value: Any) -> str:
     """
     if isinstance(value, Enum):
         return _printed(value.value)
+    if isinstance(value, RawValue):
+        return str(value)
     if isinstance(value, str):
         return go_quote(value)
     if isinstance(value, float):
@@ -174,6 +184,11 @@ def _json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, default=_builtin)
     # A lone surrogate cannot be encoded; the whole response would fail.
     return text.translate(_HTML).encode(errors="replace").decode()
+
+
+def go_string(text: str) -> str:
+    """A string as Go's ``json.Marshal`` writes it."""
+    return _json(text)
 
 
 _HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}

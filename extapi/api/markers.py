@@ -377,17 +377,6 @@ class Default(Marker):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Marker):
-    """``x-kubernetes-validations``: a CEL rule.
-
-    CEL is not supported yet: a server with such a rule refuses to start.
-    """
-
-    rule: str
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MergeKey(Marker):
     """``x-kubernetes-patch-strategy: merge``, with the key by which a strategic merge patch finds items.
 

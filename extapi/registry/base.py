@@ -22,6 +22,7 @@ from extapi.codec.options import IncludeObject
 from extapi.codec.tables import Columns, RawCells
 from extapi.http.response import Streaming
 from extapi.managedfields.fieldmanager import FieldManager
+from extapi.registry.ruling import Expired, RuleRunner, never
 from extapi.schema.structural import Structural
 
 
@@ -146,6 +147,10 @@ class Admission(msgspec.Struct, frozen=True):
     subresource: str = ""
     annotate: Callable[[str, str], None] = lambda _, __: None
     """Keeps an audit annotation for the request."""
+    rules: RuleRunner = RuleRunner()
+    """Runs the rules of schemas."""
+    expired: Expired = never
+    """Whether the request's time is up."""
 
 
 @dataclass(frozen=True, slots=True)

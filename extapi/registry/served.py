@@ -145,7 +145,7 @@ class ServedKind:
 
     def _blamed(self, error: InternalError, obj: Obj, version: str) -> InternalError:
         """The error of a failed conversion. If the object breaks its schema, that is the reason, and the schema has the best text."""
-        broken = self.rules(obj, None, version)
+        broken = self.schema_errors(obj, None, version)
         if not broken:
             return error
         unfit = Unfit(error.message, causes=error.causes)
@@ -348,7 +348,7 @@ class ServedKind:
         """The raw cells of an object in the version's table."""
         return self.versions[version].columns.raw_cells(obj)
 
-    def rules(self, obj: Obj, old: Obj | None, version: str, part: str = "") -> list[FieldError]:
+    def schema_errors(self, obj: Obj, old: Obj | None, version: str, part: str = "") -> list[FieldError]:
         """All errors by the schema of the version; those that ``old`` has too pass (behaviour J26).
 
         And those of its scale, in a write of ``part`` (behaviour J29).

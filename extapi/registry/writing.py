@@ -8,7 +8,7 @@ thing differs: the schema validates an object before an author's code sees it, s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.defer import CancelledError
 
@@ -21,6 +21,7 @@ from extapi.conversion.hub import Unfit
 from extapi.errors import (
     ApiError,
     FieldError,
+    FieldErrorType,
     InternalError,
     Invalid,
 )
@@ -28,6 +29,22 @@ from extapi.registry.base import Admission, RequestScope
 from extapi.registry.encoded import EncodedObject
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
+
+BLOCKING: Final = frozenset(
+    {
+        FieldErrorType.NOT_SUPPORTED,
+        FieldErrorType.REQUIRED,
+        FieldErrorType.TOO_LONG,
+        FieldErrorType.TOO_MANY,
+        FieldErrorType.TYPE_INVALID,
+    }
+)
+"""The types of errors with which rules are not run (behaviour J36)."""
+UNCHECKED: Final = FieldError.invalid(
+    "",
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+)
 
 
 class Write:
@@ -44,6 +61,8 @@ class Write:
         self._validated: Obj | None = None
         self._schema_errors: list[FieldError] = []
         """The schema's errors of the object that was validated last."""
+        self._refusal: Invalid | None = None
+        """What was raised when code asked for an object that breaks its schema."""
         self._old: tuple[Obj, Obj] | None = None
         """The new object, and the stored object as it is shown beside it."""
         self._reviewed: Review | None = None
@@ -109,7 +128,7 @@ class Write:
                 self._kind.kind.strategy.prepare(review.object, review.old_object)
                 made = self._changed(review, "prepare") or made
         except Exception as error:
-            self._raise_schema_errors(error, obj, old)
+            await self._raise_schema_errors(error, obj, old)
             raise
         self._kind.kind.behaviour.storing.canonicalize(made)
         return made
@@ -125,13 +144,14 @@ class Write:
         return result
 
     async def checked(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
-        """Validate by metadata rules and schema, then by the strategy, warn, then ask validating admission.
+        """Validate by metadata rules, schema and rules, then by the strategy, warn, then ask validating admission.
 
         Raises:
-            Invalid: With all errors of metadata and schema; if there are none of the schema, of metadata and strategy.
+            Invalid: With all errors of metadata, schema and rules; if there are none of the last two, of metadata and
+                strategy.
             ApiError: A plugin refuses the object.
         """
-        self.check_schema(obj, old)
+        await self._check_rules(obj, old)
         review, name = self._reviewed, self._name(obj)
         if review is None or review.obj is not obj or review.name != name:
             review = self._reviewed = self._review(operation, name, obj, old)
@@ -140,7 +160,7 @@ class Write:
             self._validate_by_strategy(review, obj, old)
             await self._admit.chain.validate(review)
         except Exception as error:
-            self._raise_schema_errors(error, obj, old)
+            await self._raise_schema_errors(error, obj, old)
             raise
 
     def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
@@ -158,11 +178,41 @@ class Write:
 
     def check_schema(self, obj: Obj, old: Obj | None) -> None:
         """See :class:`extapi.admission.base.CheckedConverter`. Metadata's errors are reported too; values of ``old`` pass (behaviour J26)."""
+        errors = self._errors_of(obj, old)
+        if errors:
+            self._refusal = self._invalid(obj, self._metadata_errors(obj, old) + errors)
+            raise self._refusal
+
+    def _errors_of(self, obj: Obj, old: Obj | None) -> list[FieldError]:
+        """The schema's errors of an object, found once."""
         if self._validated is not obj:
-            self._schema_errors = self._kind.rules(obj, old, self._scope.version, self._admit.subresource)
+            self._schema_errors = self._kind.schema_errors(obj, old, self._scope.version, self._admit.subresource)
             self._validated = obj
-        if self._schema_errors:
-            raise self._invalid(obj, self._metadata_errors(obj, old) + self._schema_errors)
+        return self._schema_errors
+
+    async def _check_rules(self, obj: Obj, old: Obj | None) -> None:
+        """Check an object by its schema and its rules, which see no object of the wrong form (behaviour J36).
+
+        Source: ``apiextensions-apiserver/pkg/registry/customresource`` Validate and hasBlockingErr.
+
+        Raises:
+            Invalid: It breaks the schema or a rule. Metadata's errors are reported too.
+        """
+        rules = self._kind.versions[self._scope.version].schema.rules
+        if rules is None:
+            self.check_schema(obj, old)
+            return
+        errors = self._errors_of(obj, old)
+        of_metadata = self._metadata_errors(obj, old)
+        if any(error.type in BLOCKING for error in (*of_metadata, *errors)):
+            errors = [*errors, UNCHECKED]
+        else:
+            found = await self._admit.rules.validate(rules, obj, old, self._admit.expired)
+            for text in found.warnings:
+                self._admit.warn(text)
+            errors = [*errors, *found.errors]
+        if errors:
+            raise self._invalid(obj, of_metadata + errors)
 
     def to_hub(self, obj: Obj, old: Obj | None) -> Any:
         """See :class:`extapi.admission.base.CheckedConverter`."""
@@ -183,7 +233,7 @@ class Write:
             return to_hub(old, version)
         if self._old is None or self._old[0] is not obj:
             # Parts that are equal in both are shown as they are.
-            sound = _without_metadata(old) == _without_metadata(obj) or not self._kind.rules(old, None, version)
+            sound = _without_metadata(old) == _without_metadata(obj) or not self._kind.schema_errors(old, None, version)
             self._old = obj, old if sound else self._repaired(old, obj)
         try:
             return to_hub(self._old[1], version)
@@ -198,7 +248,7 @@ class Write:
         repaired = dict(old)
         for part in {**old, **obj}.keys() - {"apiVersion", "kind", "metadata"}:
             tried = _with_part(obj, part, old)
-            if not converter.fits(tried, version) or self._kind.rules(tried, None, version):
+            if not converter.fits(tried, version) or self._kind.schema_errors(tried, None, version):
                 repaired = _with_part(repaired, part, obj)
         return repaired
 
@@ -220,18 +270,20 @@ class Write:
             raise self._invalid(obj, unfit.errors) from None
         return EncodedObject(kind, stored, version)
 
-    def _raise_schema_errors(self, error: Exception, obj: Obj, old: Obj | None) -> None:
-        """Replace a failure of an author's code by the schema's errors, if the object has any.
+    async def _raise_schema_errors(self, error: Exception, obj: Obj, old: Obj | None) -> None:
+        """Replace a failure of an author's code by the schema's errors, if the object has any; add to these what rules say.
 
         An update may leave values that break rules newer than they are (behaviour J26), on which an author's code may rely.
 
         Raises:
             Invalid: The object breaks its schema, or does not fit its type.
         """
+        if error is self._refusal and self._validated is not None:
+            await self._check_rules(self._validated, old)
         refused = isinstance(error, ApiError) and not isinstance(error, InternalError)
         if refused or isinstance(error, CancelledError):
             return
-        late = self._kind.rules(obj, None, self._scope.version) if old is not None else ()
+        late = self._kind.schema_errors(obj, None, self._scope.version) if old is not None else ()
         errors = late or (error.errors if isinstance(error, Unfit) else ())
         if errors:
             raise self._invalid(obj, errors) from error

@@ -9,12 +9,13 @@ Source: ``apiextensions-apiserver/pkg/apiserver/schema`` (validation, complete) 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from extapi.api.jsonvalue import NotJSONError, check_json, json_copy
 from extapi.errors import FieldError
-from extapi.schema.check_lists import check_lists
+from extapi.schema.cel.checks import DefaultRules, check_rules
+from extapi.schema.check_keywords import check_keywords
 from extapi.schema.default import defaulter, has_default
 from extapi.schema.pattern import matcher
 from extapi.schema.prune import pruner
@@ -22,19 +23,18 @@ from extapi.schema.structural import MISSING, Structural, join
 from extapi.schema.validate import validator
 
 _META = ("apiVersion", "kind", "metadata")
-_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _INTEGER, _STRING = Structural(type="integer"), Structural(type="string")
 _UNSUPPORTED = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
 
 
 def check(structural: Structural, path: str = "", *, every_default: bool = False) -> list[FieldError]:
-    """Check the schema of a whole object. CEL rules are errors too: they are not supported yet.
+    """Check the schema of a whole object, with its rules.
 
     Args:
         structural: The schema.
         path: Where the schema stands, such as ``spec.versions[0].schema.openAPIV3Schema``.
-        every_default: Also check the defaults of fields that are right while others are wrong. Otherwise defaults are
-            checked only once all else is right, as in kube-apiserver.
+        every_default: Also check the defaults and rules of fields that are right while others are wrong. Otherwise they are
+            checked only once the structure is right, rules after defaults, as in kube-apiserver.
 
     Returns:
         The errors, sorted; none if the schema is structural.
@@ -44,11 +44,30 @@ def check(structural: Structural, path: str = "", *, every_default: bool = False
         *_values(structural, path),
         *_complete(structural, structural, path, path),
     ]
-    if every_default or not found:
-        wrong = tuple(error.path for error in found)
-        found += _defaults(structural, path, wrong)
+    of_keywords = list(check_keywords(structural, path))
+    sound = _Soundness([*found, *of_keywords])
+    if every_default:
+        of_rules = check_rules(structural, path, sound.is_sound)
+        sound = _Soundness([*found, *of_keywords, *of_rules])
+        found += [*of_rules, *_Defaults(sound, filled=True).errors(structural, path)]
+    elif not found:
+        found += _Defaults(sound, filled=False).errors(structural, path)
+        if not found:
+            found += check_rules(structural, path, sound.is_sound)
+    found += of_keywords
     # Errors are compared by their texts: values need not be hashable.
     return [error for _, error in sorted({error.text(): error for error in found}.items())]
+
+
+class _Soundness:
+    """Which parts of a schema have errors: broken schemas cannot judge values, and cannot be compiled against."""
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self._wrong = tuple(error.path for error in errors)
+
+    def is_sound(self, path: str) -> bool:
+        """Whether there is no error at a path or below."""
+        return not any(wrong.startswith(path) for wrong in self._wrong)
 
 
 def _node(node: Structural, path: str, level: str) -> Iterator[FieldError]:
@@ -65,7 +84,6 @@ def _node(node: Structural, path: str, level: str) -> Iterator[FieldError]:
                 at = f"{join(path, 'properties')}[{name}].type"
                 yield FieldError.invalid(at, node.properties[name].type, "must be string")
         yield from _metadata(node, path, level)
-    yield from check_lists(node, path)
     for key, sub in node.properties.items():
         yield from _node(sub, f"{join(path, 'properties')}[{key}]", "field")
     if node.items is not None:
@@ -77,8 +95,6 @@ def _additional(node: Structural, path: str, level: str) -> Iterator[FieldError]
         yield FieldError.forbidden(path, "must not be used at the root")
     if node.embedded_resource:
         yield FieldError.forbidden(path, "must not be used if x-kubernetes-embedded-resource is set")
-    if node.properties and node.additional_properties is not True:
-        yield FieldError.forbidden(path, "additionalProperties and properties are mutual exclusive")
     if node.additional_properties is False:
         yield FieldError.forbidden(path, "additionalProperties cannot be set to false")
     if node.additional is not None:
@@ -143,12 +159,7 @@ def _values(node: Structural, path: str) -> Iterator[FieldError]:
 
 
 def _inner(node: Structural, path: str) -> Iterator[tuple[str, Structural]]:
-    for key, sub in node.properties.items():
-        yield f"{join(path, 'properties')}[{key}]", sub
-    if node.additional is not None:
-        yield join(path, "additionalProperties"), node.additional
-    if node.items is not None:
-        yield join(path, "items"), node.items
+    return ((join(path, at), sub) for at, sub in node.nodes())
 
 
 def _int_or_string_patterns(node: Structural) -> tuple[bool, bool]:
@@ -158,13 +169,7 @@ def _int_or_string_patterns(node: Structural) -> tuple[bool, bool]:
 
 
 def _value(node: Structural, path: str) -> Iterator[FieldError]:
-    """The rules for every node, inside and outside of junctors (allOf, anyOf, oneOf, not)."""
-    if node.type and node.type not in _TYPES:
-        if node.type == "null":
-            text = "type cannot be set to null, use nullable as an alternative"
-            yield FieldError.forbidden(join(path, "type"), text)
-        else:
-            yield FieldError.not_supported(join(path, "type"), node.type, _TYPES)
+    """The rules of structure for every node, inside and outside of junctors (allOf, anyOf, oneOf, not)."""
     if node.pattern:
         try:
             matcher(node.pattern)
@@ -172,11 +177,6 @@ def _value(node: Structural, path: str) -> Iterator[FieldError]:
             text = f"must be a valid regular expression, but isn't: {error}"
             yield FieldError.invalid(join(path, "pattern"), node.pattern, text)
     yield from _constants(node, path)
-    if node.unique_items:
-        text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield FieldError.forbidden(join(path, "uniqueItems"), text)
-    if node.validations:
-        yield FieldError.forbidden(join(path, "x-kubernetes-validations"), "CEL rules are not supported yet")
     for keyword in node.unsupported:
         if keyword == "items":
             text = "items must be a schema object and not an array"
@@ -229,7 +229,7 @@ def _branch(node: Structural, path: str, *, skip_any_of: bool = False) -> Iterat
     if "metadata" in node.properties:
         at = f"{join(path, 'properties')}[metadata]"
         yield FieldError.forbidden(at, "must not be specified in a nested context")
-    yield from _value(dataclasses.replace(node, validations=()), path)
+    yield from _value(node, path)
     for at, branch in node.branches():
         if not (skip_any_of and at.startswith("anyOf[")):
             yield from _branch(branch, join(path, at))
@@ -255,18 +255,46 @@ def _complete(node: Structural | None, branch: Structural, path: str, branch_pat
         yield from _complete(node.properties.get(key), sub, at, branch_at)
 
 
-def _defaults(structural: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[FieldError]:
-    """Defaults must have only known fields and be valid (behaviour J18).
+class _Defaults:
+    """Checks defaults: they must have only known fields and be valid (behaviour J18).
 
-    ``wrong``: the paths of broken schemas, which cannot judge.
+    Args:
+        sound: The parts of the schema that can judge.
+        filled: Whether a default is judged with the defaults inside of it, as it will be when it is filled in. That of a
+            Struct leaves them out; kube-apiserver judges rules without them.
     """
-    for name in _META:
-        top = structural.properties.get(name)
-        if top is not None:
-            yield from _forbidden_defaults(top, f"{join(path, 'properties')}[{name}]", name)
-    for key, sub in structural.properties.items():
-        if key not in _META:
-            yield from _default(sub, f"{join(path, 'properties')}[{key}]", wrong)
+
+    def __init__(self, sound: _Soundness, *, filled: bool) -> None:
+        self._sound = sound
+        self._filled = filled
+        self._rules = DefaultRules()
+
+    def errors(self, structural: Structural, path: str) -> Iterator[FieldError]:
+        """The errors of all defaults of a whole object's schema."""
+        for name in _META:
+            top = structural.properties.get(name)
+            if top is not None:
+                yield from _forbidden_defaults(top, f"{join(path, 'properties')}[{name}]", name)
+        for key, sub in structural.properties.items():
+            if key not in _META:
+                yield from self._below(sub, f"{join(path, 'properties')}[{key}]")
+
+    def _below(self, node: Structural, path: str) -> Iterator[FieldError]:
+        if has_default(node) and self._sound.is_sound(path):
+            yield from self._default(node, join(path, "default"))
+        for at, sub in _inner(node, path):
+            yield from self._below(sub, at)
+
+    def _default(self, node: Structural, at: str) -> Iterator[FieldError]:
+        # Checked as the only member of an object, as it will be when it is filled in.
+        around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
+        obj: dict[str, Any] = {"default": json_copy(node.default)}
+        if pruner(around)(obj):
+            yield FieldError.invalid(at, node.default, "must not have unknown fields")
+        defaulter(around)(obj)
+        errors = [_moved(error, at) for error in validator(around)(obj, None)]
+        default = obj["default"] if self._filled else node.default
+        yield from errors or self._rules.errors(node, default, at)
 
 
 def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[FieldError]:
@@ -274,21 +302,6 @@ def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[Fiel
         yield FieldError.forbidden(join(path, "default"), f"must not be set in top-level {name}")
     for at, sub in _inner(node, path):
         yield from _forbidden_defaults(sub, at, name)
-
-
-def _default(node: Structural, path: str, wrong: tuple[str, ...]) -> Iterator[FieldError]:
-    if has_default(node) and not any(other.startswith(path) for other in wrong):
-        at = join(path, "default")
-        # Checked as the only member of an object, as it will be when it is filled in.
-        around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
-        obj: dict[str, Any] = {"default": json_copy(node.default)}
-        if pruner(around)(obj):
-            yield FieldError.invalid(at, node.default, "must not have unknown fields")
-        defaulter(around)(obj)
-        for error in validator(around)(obj, None):
-            yield _moved(error, at)
-    for at, sub in _inner(node, path):
-        yield from _default(sub, at, wrong)
 
 
 def _moved(error: FieldError, path: str) -> FieldError:

@@ -22,11 +22,12 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 import msgspec
 
 from extapi.api.declaration import DeclarationError, Problem, ProblemCollector
-from extapi.api.markers import IntOrString, Marker, Rule
+from extapi.api.markers import IntOrString, Marker
+from extapi.api.rule import rules_of
 from extapi.api.types import Object, ObjectMeta
 from extapi.errors import FieldError
 from extapi.schema.check import check
-from extapi.schema.marking import mark, mark_metadata
+from extapi.schema.marking import mark, mark_metadata, written_rule
 from extapi.schema.structural import MISSING, Structural, join
 
 _META = frozenset({"api_version", "kind", "metadata"})
@@ -121,7 +122,13 @@ class _Compiler:
                 required.append(info.encode_name)
             properties[info.encode_name] = node
         self._open.pop()
-        return Structural(type="object", description=_docstring(cls), properties=properties, required=tuple(required))
+        return Structural(
+            type="object",
+            description=_docstring(cls),
+            properties=properties,
+            required=tuple(required),
+            validations=tuple(map(written_rule, rules_of(cls))),
+        )
 
     def _metadata(self, cls: type, info: msgspec.structs.FieldInfo) -> Structural | None:
         """The rules on names in the annotation of ``metadata``; None if there are none, or they are wrong."""
@@ -235,8 +242,6 @@ def _metadata(hint: Any, where: str) -> Structural | None:
 
 
 def _marker(extra: Any, where: str) -> Marker | None:
-    if isinstance(extra, Rule):
-        raise DeclarationError(f"{where}: CEL rules are not supported yet; write the check in Strategy.validate")
     if isinstance(extra, msgspec.Meta):
         raise DeclarationError(f"{where}: msgspec.Meta is not supported; write markers of extapi, such as Minimum(1)")
     if isinstance(extra, type) and issubclass(extra, Marker):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from extapi.api import markers as m
 from extapi.api.declaration import DeclarationError
+from extapi.api.rule import Rule
 from extapi.schema.structural import Structural
 
 _NUMBERS: Final = ("integer", "number")
@@ -65,6 +66,7 @@ _SETS: Final[Mapping[type[m.Marker], Callable[[Any, Structural], dict[str, Any]]
     m.EmbeddedResource: lambda _, __: {"embedded_resource": True},
     m.IntOrString: lambda _, __: {"int_or_string": True},
     m.Required: lambda marker, node: {"required": _joined(node.required, marker.names)},
+    Rule: lambda marker, node: {"validations": (*node.validations, written_rule(marker))},
 }
 _ALTERNATIVES: Final[Mapping[type[m.Marker], str]] = {
     m.AllOf: "all_of",
@@ -95,9 +97,24 @@ def mark(node: Structural, marker: m.Marker, where: str) -> Structural:
             f"{where}: {name} cannot stand alone; write AllOf({name}(...)), or mark the field that it is about"
         )
     _check_type(node.types, marker, where)
+    if kind is Rule and not node.types:
+        raise DeclarationError(f"{where}: Rule is for values whose type is known; write the check in Strategy.validate")
     if kind is m.PreserveUnknown and node.additional_properties is not None:
         raise DeclarationError(f"{where}: PreserveUnknown keeps values of any type; write it on dict[str, Any]")
     return dataclasses.replace(node, **_changes(node, node, marker, where))
+
+
+def written_rule(rule: Rule) -> dict[str, Any]:
+    """A rule as it stands in ``x-kubernetes-validations``."""
+    written = {
+        "rule": rule.rule,
+        "message": rule.message,
+        "messageExpression": rule.message_expression,
+        "reason": rule.reason,
+        "fieldPath": rule.field_path,
+        "optionalOldSelf": rule.optional_old_self,
+    }
+    return {key: value for key, value in written.items() if value or key == "rule"}
 
 
 def mark_metadata(markers: Iterable[m.Marker], where: str) -> Structural:

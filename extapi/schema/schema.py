@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from extapi.errors import FieldError
+from extapi.schema.cel.validator import rule_validator
 from extapi.schema.default import defaulter, null_dropper
 from extapi.schema.embedded import coerce_embedded, holds_embedded
 from extapi.schema.prune import pruner
@@ -13,12 +14,12 @@ from extapi.schema.validate import validator
 
 
 class Schema:
-    """The three operations of a structural schema, in the order of behaviour J19: prune, default, validate.
+    """The operations of a structural schema, in the order of behaviour J19: prune, default, validate, and its rules.
 
     Immutable. It is for whole objects, and does not look at ``metadata``, ``apiVersion`` and ``kind``.
     """
 
-    __slots__ = ("_embeds", "default", "drop_nulls", "prune", "structural", "validate_against")
+    __slots__ = ("_embeds", "default", "drop_nulls", "prune", "rules", "structural", "validate_against")
 
     def __init__(self, structural: Structural) -> None:
         self.structural = structural
@@ -30,6 +31,8 @@ class Schema:
         self.drop_nulls = null_dropper(structural)
         """Drops meaningless nulls, in place."""
         self.validate_against = validator(structural)
+        self.rules = rule_validator(structural)
+        """Runs the rules (``x-kubernetes-validations``), which may cost much; None if there are none."""
 
     def prune_and_default(self, obj: dict[str, Any]) -> list[str]:
         """Prune, then default, in place, as for every object that enters or leaves the store.
@@ -53,5 +56,5 @@ class Schema:
         return coerce_embedded(obj, self.structural) if self._embeds else []
 
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
-        """The errors of ``obj``; with ``old``, unchanged values are not checked."""
+        """The errors of ``obj``, but for its rules; with ``old``, unchanged values are not checked."""
         return self.validate_against(obj, old)

@@ -6,7 +6,7 @@ says whether the tree is *structural*. Nothing here looks at objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -78,7 +78,7 @@ class Structural:
     list_map_keys: tuple[str, ...] = ()
     map_type: str = ""
     validations: tuple[Mapping[str, Any], ...] = ()
-    """``x-kubernetes-validations``: CEL rules, as they were written."""
+    """``x-kubernetes-validations``: CEL rules, as they were written but for empty members; see :mod:`extapi.schema.cel.rules`."""
 
     patch_strategy: str = ""
     """``x-kubernetes-patch-strategy`` of a list. It is published but never read: CRDs may not have it."""
@@ -113,6 +113,15 @@ class Structural:
         for keyword, group in (("allOf", self.all_of), ("anyOf", self.any_of), ("oneOf", self.one_of)):
             for index, branch in enumerate(group):
                 yield f"{keyword}[{index}]", branch
+
+    def nodes(self) -> Iterator[tuple[str, Structural]]:
+        """The schemas of what is inside of a value, with their paths."""
+        for key, sub in self.properties.items():
+            yield f"properties[{key}]", sub
+        if self.additional is not None:
+            yield "additionalProperties", self.additional
+        if self.items is not None:
+            yield "items", self.items
 
     def to_openapi(self) -> dict[str, Any]:
         """The schema as JSON: keywords in a fixed order, without those that say nothing."""
@@ -191,6 +200,7 @@ _FLAGS = {
     "int_or_string",
 }
 _NUMBERS = {"minimum", "maximum", "multiple_of"}
+_RULE_MEMBERS = {"rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf"}
 
 
 def from_openapi(schema: Mapping[str, Any], path: str = "") -> Structural:
@@ -230,6 +240,10 @@ def _read(schema: Any, path: str, depth: int, problems: list[str]) -> Structural
             fields[name] = _nested(name, value, join(path, keyword), depth + 1, problems)
         elif (wanted := _expected(name, value)) != "":
             problems.append(f"{join(path, keyword)}: must be {wanted}")
+        elif name == "validations" and (wrong := [*_wrong_members(value, join(path, keyword))]):
+            problems += wrong
+        elif name == "validations":
+            fields[name] = tuple({key: each for key, each in rule.items() if each not in (None, "")} for rule in value)
         else:
             fields[name] = tuple(value) if name in _TUPLES else value
     return Structural(**fields, unsupported=unsupported)
@@ -271,6 +285,15 @@ def _expected(name: str, value: Any) -> str:
     if name in _NUMBERS:
         return "" if isinstance(value, (int, float)) and not isinstance(value, bool) else "a number"
     return "" if isinstance(value, int) and not isinstance(value, bool) else "an integer"
+
+
+def _wrong_members(rules: Iterable[Mapping[str, Any]], path: str) -> Iterator[str]:
+    """The members of rules that have the wrong type."""
+    for index, rule in enumerate(rules):
+        for key, value in rule.items():
+            wanted, text = (bool, "a boolean") if key == "optionalOldSelf" else (str, "a string")
+            if key in _RULE_MEMBERS and value is not None and not isinstance(value, wanted):
+                yield f"{path}[{index}].{key}: must be {text}"
 
 
 def _written(value: Any) -> Any:

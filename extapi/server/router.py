@@ -17,6 +17,7 @@ from extapi.errors import ApiError, BadRequest, MethodNotAllowed, NotFound
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.registry.base import RequestScope
+from extapi.registry.ruling import RuleRunner
 from extapi.server.catalogue import Catalogue
 from extapi.server.collector import WRITES, is_large, uncollected
 from extapi.server.currentcatalogue import CurrentCatalogue
@@ -38,12 +39,15 @@ SINGLE = frozenset({"get", "update", "patch", "delete"})
 class Router:
     """Handles every request that is authorized."""
 
-    def __init__(self, served: CurrentCatalogue, *, health: Health, chain: AdmissionChain, clock: Clock) -> None:
+    def __init__(
+        self, served: CurrentCatalogue, *, health: Health, chain: AdmissionChain, clock: Clock, rules: RuleRunner
+    ) -> None:
         self._served = served
         self._health = health
         self._version = encode_pretty(version_info())
         self._chain = chain
         self._clock = clock
+        self._rules = rules
 
     async def __call__(self, request: Request) -> Response:
         """The response.
@@ -90,7 +94,13 @@ class Router:
         if problems:
             raise BadRequest(f'Name parameter invalid: "{info.name}": {";".join(problems)}')
         resource_request = ResourceRequest(
-            request, resource, RequestScope(info.version, namespace, request.user), info.name, self._chain, self._clock
+            request,
+            resource,
+            RequestScope(info.version, namespace, request.user),
+            info.name,
+            self._chain,
+            self._clock,
+            self._rules,
         )
         if info.verb in WRITES and is_large(request):
             return await uncollected(verb(resource_request))

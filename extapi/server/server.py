@@ -20,6 +20,7 @@ from extapi.authorization.authorizer import Authorizer
 from extapi.client.kube import Client
 from extapi.http.response import Handler
 from extapi.listener.state import Describe
+from extapi.registry.ruling import RuleRunner
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.context import Context
@@ -53,7 +54,7 @@ class Server:
         store_check: The name of the store's health check.
         front: Wraps the router, for paths that something else handles, such as an aggregator.
         log_health: Is called with endpoint, check and reason when a health check fails.
-        pool: A thread pool, for compression.
+        pool: A thread pool, for compression and for rules that cost much.
         reads: The most read requests in flight; 0 for no bound.
         writes: The most write requests in flight; 0 for no bound.
         reauthorize: Seconds after which an open watch is judged again; 0 for only when trust changes.
@@ -104,7 +105,9 @@ class Server:
         )
         self.observers = self._served.observers
         """Called after each :meth:`replace`."""
-        router = Router(self._served, health=health, chain=self._admission, clock=reactor)
+        router = Router(
+            self._served, health=health, chain=self._admission, clock=reactor, rules=RuleRunner(reactor, pool)
+        )
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
             authenticator=authenticator,

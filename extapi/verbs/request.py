@@ -17,6 +17,7 @@ from extapi.codec.deletion import DeleteOptions
 from extapi.codec.options import WriteOptions
 from extapi.http.request import Request
 from extapi.registry.base import Admission, RequestScope, Resource
+from extapi.registry.ruling import RuleRunner
 
 R_co = TypeVar("R_co", bound=Resource, covariant=True)
 
@@ -30,6 +31,7 @@ class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
     name: str
     chain: AdmissionChain
     clock: Clock
+    rules: RuleRunner = RuleRunner()
 
     @property
     def api_version(self) -> str:
@@ -59,4 +61,9 @@ class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
             self.http.warnings.append,
             self.resource.subresource,
             partial(add_audit_annotation, self.http.audit_annotations),
+            self.rules,
+            self._expired,
         )
+
+    def _expired(self) -> bool:
+        return self.clock.seconds() >= self.http.deadline

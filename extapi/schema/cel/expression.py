@@ -99,7 +99,7 @@ class Expression:
         run = Interpreter(self.environment, values, limit=limit, expired=expired)
         try:
             value = run.evaluate(interpretable(self.text, self.environment))
-        except (CostLimitExceededError, DeadlineExceededError) as error:
+        except (CostLimitExceededError, DeadlineExceededError, EvaluationError) as error:
             return Evaluation(None, error, run.cost)
         if isinstance(value, EvaluationError):
             return Evaluation(None, value, run.cost)

@@ -7,12 +7,14 @@ Source: ``cel-go/interpreter`` planner.go and decorators.go (decOptimize).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
 from extapi.schema.cel.prices import CONSTANT_PATTERNS, constant_pattern
+from extapi.schema.cel.qualification import KEYS, go_type
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -28,6 +30,8 @@ from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.values import TypeValue
 
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+
+_INDEXING: Final = frozenset({"_[_]", "_[?_]"})
 
 
 class FoldingError(ValueError):
@@ -89,6 +93,8 @@ class _Folder:
             if isinstance(within, Literal) and not within.value:
                 return _literal(node, value=False)
         _check_pattern(node)
+        if node.function in _INDEXING and isinstance(arguments[1], Literal) and type(arguments[1].value) not in KEYS:
+            raise FoldingError(f"invalid qualifier type: {go_type(arguments[1].value)}")
         return node
 
     def _list(self, node: ListLiteral) -> Node:
@@ -106,7 +112,11 @@ class _Folder:
             folded_key, folded_value = self.fold(key), self.fold(value)
             node.entries[index] = (folded_key, folded_value, optional)
             constant = (
-                constant and not optional and isinstance(folded_key, Literal) and isinstance(folded_value, Literal)
+                constant
+                and not optional
+                and isinstance(folded_key, Literal)
+                and isinstance(folded_key.value, Hashable)
+                and isinstance(folded_value, Literal)
             )
         if not constant:
             return node

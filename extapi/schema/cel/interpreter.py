@@ -20,7 +20,7 @@ from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededErr
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
-from extapi.schema.cel.qualification import ABSENT, find, missing, qualify
+from extapi.schema.cel.qualification import ABSENT, KEYS, find, go_type, missing, qualify
 from extapi.schema.cel.reading import Typed, equal_typed, materialized, read
 from extapi.schema.cel.syntax.nodes import (
     Call,
@@ -38,19 +38,15 @@ from extapi.schema.cel.values.equality import equal
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.values import (
     NONE,
-    Duration,
     OptionalValue,
-    Timestamp,
-    TypeValue,
-    UInt,
     some,
-    type_name,
 )
 from extapi.schema.structural import MISSING
 
 CHECK_FREQUENCY: Final = 100
 """After how many turns of a loop the deadline is looked at."""
 
+_UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
@@ -214,7 +210,9 @@ class Interpreter:
     def _index(self, node: Node) -> Any:
         """An index that is no literal: an attribute does not cost its own unit here."""
         key = self._resolve(node, []) if _is_attribute(node) else self.evaluate(node)
-        return materialized(key)
+        if isinstance(key, EvaluationError) or type(key) in KEYS:
+            return key
+        return EvaluationError(f"invalid qualifier type: {go_type(key)}")
 
     def _call(self, node: Call) -> Any:
         function = node.function
@@ -226,6 +224,10 @@ class Interpreter:
             return self._equality(node)
         if function == "@in" and is_constant_set(node):
             return self._member(node)
+        if function == "@not_strictly_false":
+            value = self.evaluate(node.args[0])
+            self._charge(1)
+            return value if type(value) is bool else True
         target = node.target
         if function in _ALTERNATIVES and target is not None and len(node.args) == 1:
             return self._alternative(node, target)
@@ -354,7 +356,10 @@ class Interpreter:
                     made.pop(key, None)
                     continue
                 value = value.value
-            made[key] = materialized(value)
+            try:
+                made[key] = materialized(value)
+            except TypeError:
+                return self._constructed(MAP_COST, EvaluationError(_UNHASHABLE))
         return self._constructed(MAP_COST, made)
 
     def _struct(self, node: StructLiteral) -> Any:
@@ -485,8 +490,8 @@ def _turns(within: Any, *, two: bool) -> Iterable[tuple[Any, Any]]:
     if isinstance(within, dict):
         return list(within.items())
     if two:
-        raise EvaluationError(f"unsupported comprehension range type: {_go_type(within)}")
-    raise EvaluationError(f"got '{_go_type(within)}', expected iterable type")
+        raise EvaluationError(f"unsupported comprehension range type: {go_type(within)}")
+    raise EvaluationError(f"got '{go_type(within)}', expected iterable type")
 
 
 def _typed_turns(within: Typed, *, two: bool) -> Iterable[tuple[Any, Any]]:
@@ -501,26 +506,6 @@ def _typed_turns(within: Typed, *, two: bool) -> Iterable[tuple[Any, Any]]:
         for key, value in raw.items()
         if key in declared.properties
     ]
-
-
-_GO_TYPES: Final = {
-    bool: "types.Bool",
-    bytes: "types.Bytes",
-    float: "types.Double",
-    int: "types.Int",
-    str: "types.String",
-    type(None): "types.Null",
-    Duration: "types.Duration",
-    OptionalValue: "*types.Optional",
-    Timestamp: "types.Timestamp",
-    TypeValue: "*types.Type",
-    UInt: "types.Uint",
-}
-
-
-def _go_type(value: Any) -> str:
-    """The name of a value's type in Go, which some errors show."""
-    return _GO_TYPES.get(type(value)) or type_name(value)
 
 
 def _is_conditional(node: Node) -> bool:

@@ -332,13 +332,13 @@ def test_each_plugin_sees_what_the_one_before_made_in_shape(shape: Any) -> None:
 
 def test_the_schema_is_asked_once_if_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    rules = ServedKind.rules
+    rules = ServedKind.schema_errors
 
     def counted(self: ServedKind, obj: Any, old: Any, version: str, part: str = "") -> Any:
         asked.append((obj["spec"]["size"], old is not None))
         return rules(self, obj, old, version, part)
 
-    monkeypatch.setattr(ServedKind, "rules", counted)
+    monkeypatch.setattr(ServedKind, "schema_errors", counted)
     with serving(*ALL) as served:
         assert served.post(color="red").status == 201
         assert asked == [("1", False)]

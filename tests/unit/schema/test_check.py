@@ -217,10 +217,7 @@ KEYS = "x-kubernetes-list-map-keys"
                 'type: Invalid value: "string": must be object if x-kubernetes-embedded-resource is true',
             ],
         ),
-        (
-            {"type": "string", "x-kubernetes-validations": [{"rule": "true"}]},
-            ["x-kubernetes-validations: Forbidden: CEL rules are not supported yet"],
-        ),
+        ({"type": "string", "x-kubernetes-validations": [{"rule": "true"}]}, []),
         (
             {"type": "string", SET: "set"},
             ['type: Invalid value: "string": must be array if x-kubernetes-list-type is specified'],

@@ -13,6 +13,7 @@ import pytest
 from extapi import Api, Column, Group, Kind, Version
 from extapi.api import markers as m
 from extapi.api.declaration import DeclarationError, Problem
+from extapi.api.rule import Rule
 from extapi.api.types import Object, ObjectMeta, Struct
 from extapi.schema.compile import compile_type
 from extapi.schema.schema import Schema
@@ -384,11 +385,118 @@ def test_an_annotation_that_cannot_be_hashed_is_refused() -> None:
         one(Callable[[list[Any]], int])
 
 
-def test_cel_rules_are_refused() -> None:
-    with pytest.raises(
-        DeclarationError, match=r"Thing.field: CEL rules are not supported yet; write the check in Strategy.validate"
-    ):
-        one(Annotated[str, m.Rule("self == oldSelf")])
+VALIDATIONS = "x-kubernetes-validations"
+
+
+def test_rules_keep_their_order_and_say_only_what_was_written() -> None:
+    full = Rule(
+        "self == oldSelf.orValue('a')",
+        message="no",
+        message_expression="'no'",
+        reason="FieldValueForbidden",
+        optional_old_self=True,
+    )
+    assert one(Annotated[str, Rule("self != 'b'"), m.MaxLength(9), full])[VALIDATIONS] == [
+        {"rule": "self != 'b'"},
+        {
+            "rule": "self == oldSelf.orValue('a')",
+            "message": "no",
+            "messageExpression": "'no'",
+            "reason": "FieldValueForbidden",
+            "optionalOldSelf": True,
+        },
+    ]
+
+
+@Rule("self.low <= self.high", field_path=".low")
+@Rule("self.low >= 0")
+class Range(Struct):
+    low: int = 0
+    high: int = 1
+
+
+@Rule("self.high < 100")
+class Percentage(Range):
+    step: int = 1
+
+
+def test_rules_about_a_struct_are_those_of_its_bases_too() -> None:
+    class Thing(Object):
+        range: Range = Range()
+        share: Annotated[Percentage, Rule("self.step > 0")] = Percentage()
+
+    fields = compile_type(Thing).to_openapi()["properties"]
+    of_range = [{"rule": "self.low <= self.high", "fieldPath": ".low"}, {"rule": "self.low >= 0"}]
+    assert fields["range"][VALIDATIONS] == of_range
+    assert fields["share"][VALIDATIONS] == [*of_range, {"rule": "self.high < 100"}, {"rule": "self.step > 0"}]
+    assert Range(low=2) == Range(low=2)
+
+
+@Rule("self.metadata.name == self.name")
+class Named(Object):
+    name: Annotated[str, m.MaxLength(20)]
+
+
+def test_rules_about_a_whole_object_see_its_name() -> None:
+    assert compile_type(Named).to_openapi()[VALIDATIONS] == [{"rule": "self.metadata.name == self.name"}]
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted"),
+    [
+        (Rule(""), "rule: Required value: rule is not specified"),
+        (Rule("self == 'a'", message=" "), 'message: Invalid value: " ": must be non-empty if specified'),
+        (
+            Rule("self == 'a'", reason="Because"),
+            (
+                'reason: Unsupported value: "Because": supported values: "FieldValueDuplicate", "FieldValueForbidden", '
+                '"FieldValueInvalid", "FieldValueRequired"'
+            ),
+        ),
+        (Rule("self == 'a'", field_path=".b"), 'fieldPath: Invalid value: ".b": must be a valid path'),
+        (
+            Rule("self == 'a'", optional_old_self=True),
+            "optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule",
+        ),
+        (
+            Rule("self == 1"),
+            (
+                'rule: Invalid value: {"Rule":"self == 1","Message":"","MessageExpression":"","Reason":null,"FieldPath":"",'
+                "\"OptionalOldSelf\":null}: compilation failed: ERROR: <input>:1:6: found no matching overload for '_==_' applied to "
+                "'(string, int)'\n | self == 1\n | .....^"
+            ),
+        ),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_class_and_field(rule: Rule, wanted: str) -> None:
+    with pytest.raises(DeclarationError) as refused:
+        one(Annotated[str, m.MaxLength(9), rule])
+    assert refused.value.problems == (f"Thing.field: x-kubernetes-validations[0].{wanted}",)
+
+
+def test_a_wrong_rule_about_a_class_names_it() -> None:
+    @Rule("self.nope > 1")
+    class Thing(Object):
+        field: int = 0
+
+    with pytest.raises(DeclarationError, match=r"^Thing: x-kubernetes-validations\[0\].rule: .*undefined field 'nope'"):
+        compile_type(Thing)
+
+
+def test_a_rule_needs_a_value_whose_type_is_known() -> None:
+    with pytest.raises(DeclarationError, match=r"Thing.field: Rule is for values whose type is known"):
+        one(Annotated[Any, Rule("true")])
+
+
+def test_rules_are_not_allowed_inside_of_alternatives() -> None:
+    with pytest.raises(DeclarationError, match=r"Thing.field: AllOf: Rule is not allowed inside; put it beside"):
+        one(Annotated[str, m.AllOf(Rule("true"))])
+
+
+def test_a_default_must_keep_the_rules() -> None:
+    with pytest.raises(DeclarationError) as refused:
+        one(Annotated[str, m.MaxLength(9), Rule("self == 'a'", message="must be a")], default="b")
+    assert refused.value.problems == ('Thing.field: default: Invalid value: "b": must be a',)
 
 
 def test_two_defaults_are_refused() -> None:

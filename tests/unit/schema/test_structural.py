@@ -80,6 +80,18 @@ def test_a_default_that_is_not_there_prints_its_name() -> None:
         ({"required": "a"}, "required: must be an array"),
         ({"required": [1]}, "required: must be an array of strings"),
         ({"x-kubernetes-validations": ["rule"]}, "x-kubernetes-validations: must be an array of objects"),
+        (
+            {
+                "x-kubernetes-validations": [
+                    {"rule": None, "message": "", "other": 1},
+                    {"rule": 1, "optionalOldSelf": "a"},
+                ]
+            },
+            (
+                "x-kubernetes-validations[1].rule: must be a string\n"
+                "x-kubernetes-validations[1].optionalOldSelf: must be a boolean"
+            ),
+        ),
         ({"externalDocs": []}, "externalDocs: must be an object"),
         ({"properties": []}, "properties: must be an object"),
         ({"properties": {"a": 1}}, "properties[a]: must be an object"),

@@ -49,8 +49,8 @@ def call(emitter: Emitter, node: Call) -> str:
         identifier = node.overloads[0].id
         if identifier in _STRINGS:
             return _affix(emitter, node, _STRINGS[identifier])
-        if identifier == "matches_string" or identifier == "matches":
-            pattern = node.args[-1]
+        if identifier == "matches_string" and node.target is not None:
+            pattern = node.args[0]
             if isinstance(pattern, Literal):
                 return _matches(emitter, node, pattern.value)
     return plain_call(emitter, node, node.args if node.target is None else [node.target, *node.args])
@@ -140,8 +140,9 @@ def _affix(emitter: Emitter, node: Call, method: str) -> str:
 
 def _matches(emitter: Emitter, node: Call, pattern: str) -> str:
     out = emitter.out
-    subject = node.target if node.target is not None else node.args[0]
-    text = out.atom(emitter.native(subject))
+    if node.target is None:
+        raise NotWrittenError
+    text = out.atom(emitter.native(node.target))
     factor = _ceiling(len(pattern) * 0.25)
     out.charge_text(f"ceil((1.0 + len({text})) * .1) * {factor}")
     return f"{out.constant(searcher(pattern))}({text})"

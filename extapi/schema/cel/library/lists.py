@@ -78,9 +78,17 @@ def _slice_cost(arguments: Sequence[Any], _result: Any) -> int:
     return listing(1, end - start if bounds else 1)
 
 
+_LEAST: Final = -(2.0**63)
+_PANIC: Final = "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
+"""What cel-go says if the list to be sorted is an error: it panics while it counts the cost."""
+
+
 def _flatten_cost(arguments: Sequence[Any], _result: Any) -> int:
     depth = arguments[1] if len(arguments) > 1 and type(arguments[1]) is int else 1
-    return listing(depth, size_of(arguments[0])) & LARGEST
+    factor = float(size_of(arguments[0])) * depth
+    if factor < _LEAST:
+        return int(-_LEAST)  # what becomes of such a number in Go
+    return (int(factor) + listing(0, 0)) & LARGEST
 
 
 def _range_cost(arguments: Sequence[Any], _result: Any) -> int:
@@ -100,6 +108,8 @@ def _self_comparison(index: int) -> RunCost:
 
     def cost(arguments: Sequence[Any], _result: Any) -> int:
         items = arguments[index]
+        if isinstance(items, EvaluationError):
+            raise EvaluationError(_PANIC)
         if not isinstance(items, list) or not items:
             return listing(2, 0)
         return listing(2.1 if isinstance(items[0], (str, bytes)) else 2, len(items) ** 2)

@@ -51,15 +51,9 @@ def parse_timestamp(text: str) -> Timestamp:
     Raises:
         ValueError: It is none; the message is Go's.
     """
-    if (
-        len(text) == _USUAL
-        and text[10] == "T"
-        and text[7] == "-"
-        and text[13] == ":"
-        and text[19] == "Z"
-        and text[11:13] < "24"
-    ):
-        try:  # ten times as fast; these characters leave only one of the forms that Python reads
+    # Positions 7, 10, 13, 16 and 19: whatever else stands there, Python might read, and Go not.
+    if len(text) == _USUAL and text[7::3] == "-T::Z" and text[11:13] < "24":
+        try:
             return Timestamp(int(dt.datetime.fromisoformat(text).timestamp()) * NANOSECONDS)
         except ValueError:
             pass

@@ -1,0 +1,66 @@
+"""Runs the rules of a kind on an object without holding up other requests.
+
+Most objects cost little, and their rules run at once. What costs more is begun again in a thread, where it runs to its end: the
+reactor goes on, slower, since both share one interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.threads import deferToThreadPool
+
+from extapi.api.types import Obj
+from extapi.schema.cel.validator import RuleValidator, Validation
+
+INLINE: Final = 100_000
+"""What rules may cost in the reactor's thread: about 10 ms."""
+AT_ONCE: Final = 2
+"""Threads that run rules at a time. More would finish no sooner, and leave less for the reactor."""
+
+Expired = Callable[[], bool]
+
+
+def never() -> bool:
+    """No deadline."""
+    return False
+
+
+class RuleRunner:
+    """Runs rules.
+
+    Args:
+        reactor: The reactor.
+        pool: A thread pool; without one, all rules run in the reactor's thread.
+    """
+
+    def __init__(self, reactor: Any = None, pool: Any = None) -> None:
+        self._reactor = reactor
+        self._pool = pool
+        self._turns = DeferredSemaphore(AT_ONCE)
+
+    async def validate(self, rules: RuleValidator, obj: Obj, old: Obj | None, expired: Expired = never) -> Validation:
+        """Run all rules on an object, which must not change meanwhile.
+
+        Args:
+            rules: The rules.
+            obj: The object.
+            old: On an update, the object that it replaces.
+            expired: Whether the request's time is up; asked in a thread.
+        """
+        if self._pool is None:
+            return rules.validate(obj, old, expired=expired)
+        found = rules.validate(obj, old, budget=INLINE, expired=expired)
+        if found.remaining >= 0:
+            return found
+        left = False  # whether the request has ended without waiting
+        await self._turns.acquire()
+        try:
+            return await deferToThreadPool(
+                self._reactor, self._pool, rules.validate, obj, old, expired=lambda: left or expired()
+            )
+        finally:
+            left = True
+            self._turns.release()

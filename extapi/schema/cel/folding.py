@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.library.patterns import searcher
+from extapi.schema.cel.library.regular_expressions import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
 from extapi.schema.cel.prices import CONSTANT_PATTERNS, constant_pattern
 from extapi.schema.cel.qualification import KEYS, go_type

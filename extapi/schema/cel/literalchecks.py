@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError, Issue
-from extapi.schema.cel.library.patterns import searcher
+from extapi.schema.cel.library.regular_expressions import searcher
 from extapi.schema.cel.library.string_format import format_problem
 from extapi.schema.cel.syntax.nodes import (
     Call,

@@ -17,7 +17,8 @@ from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.values.equality import equal
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.time import parse_date, parse_date_time
-from extapi.schema.cel.values.values import MapList, SetList
+from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
 from extapi.schema.listtype import freeze
 
 _NULL: Final = "invalid data, got null for schema with nullable=false"
@@ -127,7 +128,35 @@ def materialized(value: Any) -> Any:
     Raises:
         EvaluationError: Something does not fit its schema.
     """
-    return native(value.declared, value.raw) if type(value) is Typed else value
+    if type(value) is Typed:
+        return native(value.declared, value.raw)
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(materialized(value.value))
+    return value
+
+
+_FOREIGN: Final = {
+    "kubernetes.NamedFormat": "*cel.Format",
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "net.CIDR": "netip.Prefix",
+    "net.IP": "netip.Addr",
+}
+"""Types that cel-go does not know, and what they are in Go."""
+
+
+def without_schema(value: Any) -> Any:
+    """What is in an optional, once cel-go has unpacked and packed it again, as it does with every variable and choice.
+
+    A list, map or object is then JSON of no schema, and a value of Kubernetes' own types is an error.
+    """
+    if type(value) is Typed:
+        return value.raw
+    foreign = _FOREIGN.get(type_name(value))
+    if foreign is not None:
+        return EvaluationError(f"unsupported conversion to ref.Val: ({foreign}){show(value)}")
+    return value
 
 
 def equal_typed(declared: Declared, first: Any, second: Any) -> bool:

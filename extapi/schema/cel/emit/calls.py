@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST
 from extapi.schema.cel.emit import access, operators
 from extapi.schema.cel.emit.writer import NotWrittenError
-from extapi.schema.cel.library.patterns import searcher
+from extapi.schema.cel.library.regular_expressions import searcher
 from extapi.schema.cel.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, is_constant_set
 from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
 from extapi.schema.cel.types import Type

@@ -8,6 +8,7 @@ Source: ``regexp`` Regexp, ``regexp/syntax`` Error.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -112,6 +113,23 @@ def compiled(pattern: str) -> Pattern:
             f"error parsing regexp: {_in_go(reason.decode('utf-8', 'replace') if isinstance(reason, bytes) else reason)}"
         ) from None
     return Pattern(made._regexp, re2._Anchor.UNANCHORED)  # noqa: SLF001 - what the wrapper wraps
+
+
+def searcher(pattern: str) -> Callable[[str], bool]:
+    """What tells whether the pattern matches anywhere in a text.
+
+    Raises:
+        EvaluationError: The pattern is wrong.
+    """
+    try:
+        return compiled(pattern).matches
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether the pattern matches anywhere in the text."""
+    return searcher(pattern)(text)
 
 
 def _in_go(reason: str) -> str:

@@ -9,7 +9,7 @@ import operator
 from typing import Final
 
 from extapi.schema.cel.declarations import Overload, overload
-from extapi.schema.cel.library.patterns import matches
+from extapi.schema.cel.library.regular_expressions import matches
 from extapi.schema.cel.library.standard_costs import (
     estimate_first_argument,
     estimate_pattern,

@@ -205,7 +205,12 @@ VALUES: dict[str, list[Any]] = {
     ],
     "numbers": [[1] * 99, list(range(300)), list(range(430)), list(range(900))],
 }
-FULL = {"fixed": "a", "once": "a", "tags": ["a", "b"], "parts": [{"name": "a", "count": 5}, {"name": "b", "count": 5}]}
+FULL: dict[str, Any] = {
+    "fixed": "a",
+    "once": "a",
+    "tags": ["a", "b"],
+    "parts": [{"name": "a", "count": 5}, {"name": "b", "count": 5}],
+}
 GOOD = (make(gauge(**FULL, labels={"a": "x"})),)
 
 

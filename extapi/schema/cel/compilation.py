@@ -7,7 +7,7 @@ from typing import Final
 
 from extapi.schema.cel.checker import check
 from extapi.schema.cel.cost.estimate import estimate
-from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.declared import ROOT, Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CompileError, InstantiationError, Issue
 from extapi.schema.cel.expression import Expression
@@ -46,7 +46,7 @@ def _compiled(text: str, environment: Environment) -> Expression:
     try:
         fold(root)
     except FoldingError as error:
-        raise InstantiationError(str(error)) from error
+        raise InstantiationError(str(error), type_) from error
     return Expression(text, environment, type_, cost, used)
 
 
@@ -61,8 +61,14 @@ def _checked(text: str, environment: Environment) -> tuple[Node, frozenset[str]]
     if not found.issues and environment.literal_checks:
         found.issues.extend(literal_issues(found.nodes))
     if found.issues:
-        raise failure(text, found.issues)
+        raise failure(text, [_relative(issue, environment) for issue in found.issues])
     return root, frozenset(found.used)
+
+
+def _relative(issue: Issue, environment: Environment) -> Issue:
+    """The issue with names of types that begin where the expression is: ``selfType.name``, not ``selfType.spec.name``."""
+    name = environment.root_name
+    return issue._replace(message=issue.message.replace(name, ROOT)) if name != ROOT else issue
 
 
 def folded(text: str, environment: Environment) -> Node:

@@ -5,6 +5,7 @@ Source: ``k8s.io/apiserver/pkg/cel/library`` quantity.go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Final
 
 from extapi.schema.cel.declarations import Overload, overload
@@ -91,21 +92,18 @@ def _as_integer(quantity: Quantity) -> int:
     return number
 
 
-def _amount(other: Quantity | int) -> Amount:
-    return other.amount if isinstance(other, Quantity) else Amount(other, 0)
-
-
 def _add(quantity: Quantity, other: Quantity | int) -> Quantity:
-    return _computed(quantity.amount, _amount(other))
+    return _computed(quantity.amount.plus, other)
 
 
 def _sub(quantity: Quantity, other: Quantity | int) -> Quantity:
-    return _computed(quantity.amount, _amount(other).negated())
+    return _computed(quantity.amount.minus, other)
 
 
-def _computed(left: Amount, right: Amount) -> Quantity:
+def _computed(compute: Callable[[Amount], Amount], other: Quantity | int) -> Quantity:
+    amount = other.amount if isinstance(other, Quantity) else Amount(other, 0)
     try:
-        return Quantity(left.plus(right), computed=True)
+        return Quantity(compute(amount), computed=True)
     except ValueError as error:
         raise EvaluationError(str(error)) from None
 

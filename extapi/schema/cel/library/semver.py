@@ -114,7 +114,7 @@ def _without_zeros(text: str) -> str:
     return rest if rest[:1] and rest[0] in digits else f"0{rest}"
 
 
-def parse_semver(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002 - the second argument in CEL
+def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version.
 
     Raises:
@@ -126,7 +126,7 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001,
         raise EvaluationError(str(error)) from None
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002 - the second argument in CEL
+def _is_semver(text: str, normalize: bool = False) -> bool:
     try:
         parse_semver(text, normalize)
     except EvaluationError:

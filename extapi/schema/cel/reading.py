@@ -16,6 +16,7 @@ from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.time import parse_date, parse_date_time
+from extapi.schema.cel.values.equality import equal
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
 from extapi.schema.listtype import freeze
@@ -185,6 +186,34 @@ def equal_typed(declared: Declared, first: Any, second: Any) -> bool:
     if declared.list_type == "map":
         return _equal_map_lists(declared, element, first, second)
     return all(equal_typed(element, one, other) for one, other in zip(first, second, strict=True))
+
+
+def equal_read(first: Any, second: Any) -> bool:
+    """Whether two values are equal, each read from a schema or not.
+
+    Raises:
+        EvaluationError: Something does not fit its schema.
+    """
+    if type(first) is Typed and type(second) is Typed and first.declared is second.declared:
+        return equal_typed(first.declared, first.raw, second.raw)
+    if type(second) is Typed and isinstance(first, dict) and isinstance(second.raw, dict):
+        first, second = second, first
+    if type(first) is Typed and isinstance(first.raw, dict) and isinstance(second, dict):
+        return _equal_to_map(first, second)
+    return equal(materialized(first), materialized(second))
+
+
+def _equal_to_map(typed: Typed, mapping: dict[Any, Any]) -> bool:
+    """Whether an object or map of a schema is equal to one without, which has its members by their own names."""
+    if len(typed.raw) != len(mapping):
+        return False
+    for key, value in mapping.items():
+        declared = typed.declared.element or typed.declared.properties.get(key)
+        if declared is None or typed.raw.get(key) is None:
+            return False
+        if not equal_read(read(declared, typed.raw[key]), value):
+            return False
+    return True
 
 
 def _equal_objects(declared: Declared, first: dict[str, Any], second: dict[str, Any]) -> bool:

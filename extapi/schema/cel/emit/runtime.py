@@ -80,6 +80,16 @@ def optional_step(value: Any, key: Any, convert: Any, null_is_absent: bool) -> O
     return some(found if convert is None else convert(found))
 
 
+def equal_any(first: Any, second: Any) -> bool:
+    """Whether two values are equal, the first of any type.
+
+    A list or map of a schema cannot be compared with anything else, and here nobody knows any more where it has come from.
+    """
+    if second is not None and isinstance(first, list | dict) and type(first) is not type(second):
+        fail()
+    return equal(first, second)
+
+
 def member(value: Any, members: list[Any]) -> bool:
     """Whether a value is one of some literals."""
     return find(dict.fromkeys(members, True), value) is True
@@ -139,6 +149,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "element": element,
     "enumerate": enumerate,
     "equal": equal,
+    "equal_any": equal_any,
     "equal_typed": equal_typed,
     "fail": fail,
     "float": float,

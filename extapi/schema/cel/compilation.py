@@ -7,10 +7,10 @@ from typing import Final
 
 from extapi.schema.cel.checker import check
 from extapi.schema.cel.cost.estimate import estimate
-from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.declared import ROOT, Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CompileError, InstantiationError, Issue
-from extapi.schema.cel.expression import Expression
+from extapi.schema.cel.expression import Expression, with_room
 from extapi.schema.cel.folding import FoldingError, fold
 from extapi.schema.cel.literalchecks import literal_issues
 from extapi.schema.cel.syntax.nodes import Node
@@ -34,6 +34,10 @@ def compile_expression(text: str, environment: Environment) -> Expression:
     """
     try:
         return _compiled(text, environment)
+    except RecursionError:
+        pass
+    try:
+        return with_room(lambda: _compiled(text, environment))
     except RecursionError as error:
         raise failure(text, [Issue(-1, "max recursion depth exceeded")]) from error
 
@@ -46,7 +50,7 @@ def _compiled(text: str, environment: Environment) -> Expression:
     try:
         fold(root)
     except FoldingError as error:
-        raise InstantiationError(str(error)) from error
+        raise InstantiationError(str(error), type_) from error
     return Expression(text, environment, type_, cost, used)
 
 
@@ -61,8 +65,14 @@ def _checked(text: str, environment: Environment) -> tuple[Node, frozenset[str]]
     if not found.issues and environment.literal_checks:
         found.issues.extend(literal_issues(found.nodes))
     if found.issues:
-        raise failure(text, found.issues)
+        raise failure(text, [_relative(issue, environment) for issue in found.issues])
     return root, frozenset(found.used)
+
+
+def _relative(issue: Issue, environment: Environment) -> Issue:
+    """The issue with names of types that begin where the expression is: ``selfType.name``, not ``selfType.spec.name``."""
+    name = environment.root_name
+    return issue._replace(message=issue.message.replace(name, ROOT)) if name != ROOT else issue
 
 
 def folded(text: str, environment: Environment) -> Node:

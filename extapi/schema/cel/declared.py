@@ -32,7 +32,8 @@ from extapi.schema.structural import MISSING, Structural
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """How many bytes a request has at most: no value is larger, whatever its schema says."""
 _UNKNOWN_STRING: Final = MAX_REQUEST - 2
-_NAME: Final = "selfType"
+ROOT: Final = "selfType"
+"""The name of the type of a whole schema."""
 
 _TEXT: Final = Structural(type="string")
 
@@ -45,6 +46,7 @@ class Declared:
         max_elements: How many elements, entries or characters a value has at most; 0 for values without a size.
         min_serialized_size: How many bytes its shortest value has in JSON.
         element: The values of a list or map.
+        name: Where it is in the schema; the name of its type, if it is an object.
         fields: Of an object: by identifier, the name of each property and its declaration.
         properties: Of an object: by name, all properties with a declaration, also those that have no identifier.
         conversion: How a scalar is read: "double", "timestamp", "date", "duration", "bytes"; empty if it is plain.
@@ -63,6 +65,7 @@ class Declared:
         "list_type",
         "max_elements",
         "min_serialized_size",
+        "name",
         "nullable",
         "plain",
         "properties",
@@ -79,6 +82,7 @@ class Declared:
         self.fields: Mapping[str, tuple[str, Declared]] = {}
         self.properties: Mapping[str, Declared] = {}
         self.plain = not conversion
+        self.name = ROOT
         self.nullable = False
         self.list_type = "atomic"
         self.list_map_keys: tuple[str, ...] = ()
@@ -92,7 +96,7 @@ class Declared:
         return found
 
 
-def declare(structural: Structural, *, root: bool = False, name: str = _NAME) -> Declared | None:
+def declare(structural: Structural, *, root: bool = False, name: str = ROOT) -> Declared | None:
     """The declaration of a schema.
 
     Args:
@@ -106,6 +110,7 @@ def declare(structural: Structural, *, root: bool = False, name: str = _NAME) ->
     found = _declare(structural, name, root=root)
     if found is not None:
         found.nullable = structural.nullable
+        found.name = name
     return found
 
 

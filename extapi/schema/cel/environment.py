@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from extapi.schema.cel.declarations import Overload, by_function
-from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.declared import ROOT, Declared
 from extapi.schema.cel.library import (
     authorization,
     cidr,
@@ -176,6 +176,11 @@ class Environment:
         made.variables = tuple(variables)
         made._structs = None
         return made
+
+    @property
+    def root_name(self) -> str:
+        """The name of the schema of the variables."""
+        return next((each.declared.name for each in self.variables if each.declared is not None), ROOT)
 
     def struct(self, name: str) -> Declared | None:
         """The object of a variable's schema that has that type name."""

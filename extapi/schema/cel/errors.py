@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from extapi.schema.cel.types import Type
+
 
 class Issue(NamedTuple):
     """One mistake in an expression."""
@@ -29,7 +31,14 @@ class InstantiationError(ValueError):
     """An expression that is correct, but has a constant without a value, such as ``int("x")``.
 
     ``str`` is the text that kube-apiserver prints after "program instantiation failed: ".
+
+    Attributes:
+        type: The type that the expression has: it is looked at first.
     """
+
+    def __init__(self, text: str, type_: Type) -> None:
+        super().__init__(text)
+        self.type = type_
 
 
 class EvaluationError(Exception):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
 from extapi.schema.cel.types import Type
+
+_T = TypeVar("_T")
 
 CALL_LIMIT: Final = 1_000_000
 """What one evaluation of an expression may cost."""
@@ -80,16 +83,20 @@ class Expression:
                 if cost <= limit:
                     return Evaluation(value, None, cost)
                 return Evaluation(None, CostLimitExceededError(cost), cost)
-        return self._interpret(values, limit, expired)
+        try:
+            return self._interpret(values, limit, expired)
+        except RecursionError:
+            return with_room(lambda: self._interpret(values, limit, expired))
 
     def _write(self) -> Any:
         # What this imports is not needed to check an expression.
         from extapi.schema.cel.compilation import folded  # noqa: PLC0415
         from extapi.schema.cel.emit.program import write  # noqa: PLC0415
 
+        program = write(folded(self.text, self.environment), self.environment, self._used)
         if any(variable.optional for variable in self.environment.variables if self.uses(variable.name)):
-            return _with_optionals(write(folded(self.text, self.environment), self.environment), self.environment)
-        return write(folded(self.text, self.environment), self.environment)
+            return _with_optionals(program, self.environment)
+        return program
 
     def _interpret(self, values: Sequence[Any], limit: int, expired: Callable[[], bool] | None) -> Evaluation:
         from extapi.schema.cel.compilation import interpretable  # noqa: PLC0415
@@ -104,6 +111,25 @@ class Expression:
         if isinstance(value, EvaluationError):
             return Evaluation(None, value, run.cost)
         return Evaluation(materialized(value), None, run.cost)
+
+
+def with_room(work: Callable[[], _T]) -> _T:
+    """Do something in a thread, whose stack is empty: an expression may nest more deeply than the caller's has room for."""
+    found: list[_T] = []
+    wrong: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again
+            wrong.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if wrong:
+        raise wrong[0]
+    return found[0]
 
 
 _FAILURES: Final = (
@@ -135,20 +161,29 @@ class _Checkpoint:
         return min(self._limit, cost + _STEP)
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 def _with_optionals(program: Any, environment: Environment) -> Any:
     """The program with the values of optional variables wrapped, as the expression expects them."""
     if program is None:
         return None
+    from extapi.schema.cel.reading import CONVERSIONS  # noqa: PLC0415
     from extapi.schema.cel.values.values import NONE, some  # noqa: PLC0415
     from extapi.schema.structural import MISSING  # noqa: PLC0415
 
-    places = [index for index, variable in enumerate(environment.variables) if variable.optional]
+    places = [
+        (index, CONVERSIONS.get(variable.declared.conversion if variable.declared is not None else "", _as_it_is))
+        for index, variable in enumerate(environment.variables)
+        if variable.optional
+    ]
 
     def run(*arguments: Any) -> Any:
         values = list(arguments)
-        for place in places:
+        for place, convert in places:
             value = values[place]
-            values[place] = NONE if value is MISSING or value is None else some(value)
+            values[place] = NONE if value is MISSING or value is None else some(convert(value))
         return program(*values)
 
     return run

@@ -12,7 +12,7 @@ from extapi.fielderrors import RawValue, go_string
 from extapi.schema.cel.compilation import compile_expression
 from extapi.schema.cel.declared import MAX_REQUEST, Declared
 from extapi.schema.cel.environment import Environment, rule_environment
-from extapi.schema.cel.errors import CompileError
+from extapi.schema.cel.errors import CompileError, InstantiationError
 from extapi.schema.cel.expression import Expression
 from extapi.schema.cel.fieldpath import normalize_field_path
 from extapi.schema.cel.types import BOOL, STRING
@@ -20,6 +20,8 @@ from extapi.schema.structural import Structural
 
 OLD_SELF: Final = "oldSelf"
 """The variable that has the old value."""
+_NO_BOOL: Final = "cel expression must evaluate to a bool"
+_NO_STRING: Final = "messageExpression must evaluate to a string"
 SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 """What Go's ``strings.TrimSpace`` trims; Python's ``strip`` trims more."""
 
@@ -134,8 +136,14 @@ def _compiled(
         expression = compile_expression(rule.rule, environment)
     except CompileError as error:
         return CompiledRule(rule, error=f"compilation failed: {error}")
+    except InstantiationError as error:
+        if error.type != BOOL:
+            return CompiledRule(rule, error=_NO_BOOL)
+        return CompiledRule(rule, error=f"program instantiation failed: {error}")
+    except InstantiationError as error:
+        return CompiledRule(rule, error=f"program instantiation failed: {error}")
     if expression.type != BOOL:
-        return CompiledRule(rule, error="cel expression must evaluate to a bool")
+        return CompiledRule(rule, error=_NO_BOOL)
     compiled = CompiledRule(
         rule,
         expression,
@@ -157,8 +165,14 @@ def _with_message(compiled: CompiledRule, environment: Environment) -> CompiledR
         message = compile_expression(compiled.rule.message_expression, environment)
     except CompileError as error:
         return compiled._replace(message_error=f"messageExpression compilation failed: {error}")
+    except InstantiationError as error:
+        if error.type != STRING:
+            return compiled._replace(message_error=_NO_STRING)
+        return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
+    except InstantiationError as error:
+        return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
     if message.type != STRING:
-        return compiled._replace(message_error="messageExpression must evaluate to a string")
+        return compiled._replace(message_error=_NO_STRING)
     return compiled._replace(message=message, message_cost=message.cost.max)
 
 

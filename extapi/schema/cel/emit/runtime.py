@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.qualification import ABSENT, find, qualify
+from extapi.schema.cel.qualification import ABSENT, KEYS, find, qualify
 from extapi.schema.cel.reading import CONVERSIONS, equal_typed, native
 from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.equality import compare, equal
@@ -51,7 +51,7 @@ def present(obj: dict[str, Any], name: str) -> Any:
 
 def step(value: Any, key: Any) -> Any:
     """A field, key or index of a value of any type."""
-    if type(value) is OptionalValue:
+    if type(value) is OptionalValue or type(key) not in KEYS:
         fail()
     found = qualify(value, key)
     if found is ABSENT:
@@ -72,6 +72,8 @@ def optional_step(value: Any, key: Any, convert: Any, null_is_absent: bool) -> O
         if not value.present:
             return NONE
         value = value.value
+    if type(key) not in KEYS:
+        fail()
     found = qualify(value, key)
     if found is ABSENT or (found is None and null_is_absent):
         return NONE

@@ -55,7 +55,7 @@ class Amount:
             return 0
         if self.exponent > _INT64_DIGITS:
             return None
-        number = self.mantissa * 10**self.exponent
+        number: int = self.mantissa * 10**self.exponent
         return number if INT_MIN <= number <= INT_MAX else None
 
     def as_float(self) -> float:
@@ -94,12 +94,6 @@ class Amount:
         short = digits.rstrip("0")
         return int(short), self.exponent + len(digits) - len(short)
 
-    def negated(self) -> Amount:
-        """With the other sign; the smallest int64 has none."""
-        if not self.decimal and self.mantissa == INT_MIN:
-            return self
-        return Amount(-self.mantissa, self.exponent, decimal=self.decimal)
-
     def plus(self, other: Amount) -> Amount:
         """The sum.
 
@@ -108,16 +102,39 @@ class Amount:
 
         Source: ``Quantity.Add``.
         """
-        if not self.decimal and not other.decimal:
-            if not other.mantissa:
-                return self
-            if not self.mantissa:
-                return other
+        return self._int64_sum(other) or self._decimal_sum(other)
+
+    def minus(self, other: Amount) -> Amount:
+        """The difference.
+
+        Raises:
+            ValueError: It would have too many digits.
+
+        Source: ``Quantity.Sub``.
+        """
+        negative = Amount(-other.mantissa, other.exponent, decimal=other.decimal)
+        # an int64 has no negative of the smallest one, which Go then adds as it is
+        wrapped = other if other.mantissa == INT_MIN and not other.decimal else negative
+        return self._int64_sum(wrapped) or self._decimal_sum(negative)
+
+    def _int64_sum(self, other: Amount) -> Amount | None:
+        if self.decimal or other.decimal:
+            return None
+        if not other.mantissa:
+            return self
+        if not self.mantissa:
+            return other
         exponent = min(self.exponent, other.exponent)
+        if max(self.exponent, other.exponent) - exponent > _INT64_DIGITS:
+            return None
         left, right = self._scaled(exponent), other._scaled(exponent)
         total = left + right
         fits = all(INT_MIN <= each <= INT_MAX for each in (left, right, total))
-        return Amount(total, exponent, decimal=self.decimal or other.decimal or not fits)
+        return Amount(total, exponent) if fits else None
+
+    def _decimal_sum(self, other: Amount) -> Amount:
+        exponent = min(self.exponent, other.exponent)
+        return Amount(self._scaled(exponent) + other._scaled(exponent), exponent, decimal=True)
 
     def _scaled(self, exponent: int) -> int:
         """The mantissa that goes with a smaller exponent."""
@@ -125,7 +142,8 @@ class Amount:
             return 0
         if self.exponent - exponent > _MOST_DIGITS:
             raise ValueError(_OUT_OF_RANGE)
-        return self.mantissa * 10 ** (self.exponent - exponent)
+        scaled: int = self.mantissa * 10 ** (self.exponent - exponent)
+        return scaled
 
 
 def _power(exponent: int) -> float:

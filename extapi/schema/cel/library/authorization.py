@@ -8,7 +8,7 @@ Source: ``k8s.io/apiserver/pkg/cel/library`` authz.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Protocol
 
@@ -126,11 +126,24 @@ def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     return ResourceCheck(check.checker, check.group, resource)
 
 
-def _with(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
-    def changed(check: ResourceCheck, value: str) -> ResourceCheck:
-        return replace(check, **{field: value})
+def _subresource(check: ResourceCheck, subresource: str) -> ResourceCheck:
+    return replace(check, subresource=subresource)
 
-    return changed
+
+def _namespace(check: ResourceCheck, namespace: str) -> ResourceCheck:
+    return replace(check, namespace=namespace)
+
+
+def _name(check: ResourceCheck, name: str) -> ResourceCheck:
+    return replace(check, name=name)
+
+
+def _field_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
+    return replace(check, field_selector=selector)
+
+
+def _label_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
+    return replace(check, label_selector=selector)
 
 
 def _check_path(check: PathCheck, verb: str) -> Decision:
@@ -165,11 +178,11 @@ def _checking(identifier: str, signature: str, call: Call) -> Overload:
     return overload(identifier, signature, call, cost=CHECK, estimate=_check_estimate)
 
 
-def _selecting(identifier: str, name: str, field: str) -> Overload:
+def _selecting(identifier: str, name: str, call: Call) -> Overload:
     return overload(
         identifier,
         f".{name}(resource_check, string) -> resource_check",
-        _with(field),
+        call,
         cost=_selector_cost,
         estimate=_selector_estimate,
     )
@@ -182,11 +195,9 @@ AUTHORIZATION: Final[tuple[Overload, ...]] = (
         "authorizer_serviceaccount", ".serviceAccount(authorizer, string, string) -> authorizer", _service_account
     ),
     overload("groupcheck_resource", ".resource(group_check, string) -> resource_check", _resource),
-    overload(
-        "resourcecheck_subresource", ".subresource(resource_check, string) -> resource_check", _with("subresource")
-    ),
-    overload("resourcecheck_namespace", ".namespace(resource_check, string) -> resource_check", _with("namespace")),
-    overload("resourcecheck_name", ".name(resource_check, string) -> resource_check", _with("name")),
+    overload("resourcecheck_subresource", ".subresource(resource_check, string) -> resource_check", _subresource),
+    overload("resourcecheck_namespace", ".namespace(resource_check, string) -> resource_check", _namespace),
+    overload("resourcecheck_name", ".name(resource_check, string) -> resource_check", _name),
     _checking("pathcheck_check", ".check(path_check, string) -> decision", _check_path),
     _checking("resourcecheck_check", ".check(resource_check, string) -> decision", _check_resource),
     overload("decision_errored", ".errored(decision) -> bool", lambda decision: decision.error is not None),
@@ -195,6 +206,6 @@ AUTHORIZATION: Final[tuple[Overload, ...]] = (
     overload("decision_reason", ".reason(decision) -> string", lambda decision: decision.reason),
 )
 AUTHORIZATION_SELECTORS: Final[tuple[Overload, ...]] = (
-    _selecting("authorizer_fieldselector", "fieldSelector", "field_selector"),
-    _selecting("authorizer_labelselector", "labelSelector", "label_selector"),
+    _selecting("authorizer_fieldselector", "fieldSelector", _field_selector),
+    _selecting("authorizer_labelselector", "labelSelector", _label_selector),
 )

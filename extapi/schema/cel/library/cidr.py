@@ -18,8 +18,7 @@ from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.addresses import AddressError, parse_address, written
 from extapi.schema.cel.library.charges import walk, walk_estimate
 from extapi.schema.cel.library.ip import IP, is_mapped, parse_ip
-from extapi.schema.cel.types import CIDR as CIDR_TYPE
-from extapi.schema.cel.types import Type
+from extapi.schema.cel.types import CIDR as CIDR_TYPE, Type
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD
 from extapi.schema.cel.values.sizes import size_of, tenth
 

@@ -13,8 +13,7 @@ from extapi.schema.cel.declarations import Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.addresses import AddressError, parse_address, written
 from extapi.schema.cel.library.charges import walk, walk_estimate
-from extapi.schema.cel.types import IP as IP_TYPE
-from extapi.schema.cel.types import Type
+from extapi.schema.cel.types import IP as IP_TYPE, Type
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD
 
 

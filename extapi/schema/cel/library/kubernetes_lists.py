@@ -60,7 +60,7 @@ def _extreme(name: str, native: Callable[[list[Any]], Any], replaces: int) -> Ca
     return extreme
 
 
-def _sum(of: type, least: int, most: int, overflow: str) -> Call:
+def _sum(of: type[int], least: int, most: int, overflow: str) -> Call:
     def total(items: list[Any]) -> Any:
         found = 0
         for each in items:
@@ -101,7 +101,7 @@ _SUMS: Final[dict[str, Call]] = {
     "int": _sum(int, INT_MIN, INT_MAX, "integer overflow"),
     "uint": _sum(UInt, 0, UINT_MAX, "unsigned integer overflow"),
     "double": _sum_doubles,
-    "duration": _sum(Duration, INT_MIN, INT_MAX, "duration overflow"),
+    "duration": _sum(Duration, INT_MIN, INT_MAX, "integer overflow"),
 }
 
 

@@ -41,7 +41,7 @@ class Members:
 
 def _fingerprint(value: Any, depth: int) -> Hashable:
     kind = type(value)
-    if kind is str or kind is bytes:
+    if isinstance(value, (str, bytes)):
         return value
     if kind in _NUMBERS:  # numbers of different types may be equal: a large int to the double that is next to it
         return ("number", float(value))

@@ -8,7 +8,8 @@ Source: ``net/url`` Parse, ParseRequestURI and URL.
 
 from __future__ import annotations
 
-from string import ascii_letters, digits
+import re
+from string import ascii_letters, digits, hexdigits
 from typing import Final, NamedTuple
 
 from extapi.api.percent import BadEscape, unescaped
@@ -27,6 +28,8 @@ _ALSO_VALID: Final = b"!$&'()*+,;=:@[]%"
 """What a path or a fragment may have as it is, although Go would escape some of it."""
 _IN_SCHEME: Final = f"{ascii_letters}{digits}+-."
 _IN_USERINFO: Final = _PLAIN + b":!$&'()*+,;=%@"
+_HEX: Final = frozenset(hexdigits.encode())
+_NOT_UTF8: Final = re.compile(r"\\udc([89a-f][0-9a-f])")
 _MOST_PARAMETERS: Final = 10_000
 
 
@@ -277,8 +280,17 @@ def _check_port(text: str) -> None:
 def _unescaped(data: bytes) -> bytes:
     try:
         return unescaped(data)
-    except BadEscape as escape:
-        raise _Problem(f"invalid URL escape {go_quote(str(escape))}") from None
+    except BadEscape:
+        at = data.find(b"%")
+        while len(data) > at + 2 and _HEX.issuperset(data[at + 1 : at + 3]):
+            at = data.find(b"%", at + 3)
+        raise _Problem(f"invalid URL escape {_quoted(data[at : at + 3])}") from None
+
+
+def _quoted(data: bytes) -> str:
+    """Bytes as Go's ``%q`` prints them, which may not be UTF-8."""
+    shown = go_quote(data.decode(errors="surrogateescape"))
+    return _NOT_UTF8.sub(r"\\x\1", shown)
 
 
 def _unescaped_host(text: str, *, zone: bool = False) -> bytes:

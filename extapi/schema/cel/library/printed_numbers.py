@@ -14,14 +14,16 @@ from typing import Final
 
 _TOO_LARGE: Final = 1_000_000
 _NO_VERB: Final = "%!(NOVERB)"
-_SUPERSCRIPTS: Final = str.maketrans("0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b")
+_SUPERSCRIPTS: Final = str.maketrans(
+    "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
+)
 
 
 def plain_double(value: float) -> str:
     """With six decimals, as in lists and maps; what is not finite between quotes."""
     if math.isfinite(value):
         return f"{value:.6f}"
-    return '"NaN"' if value != value else '"+Inf"' if value > 0 else '"-Inf"'
+    return '"NaN"' if math.isnan(value) else '"+Inf"' if value > 0 else '"-Inf"'
 
 
 def fixed_point(value: float, precision: int) -> str:
@@ -53,7 +55,7 @@ def _scientific(value: float) -> str:
 
 
 def _not_finite(value: float) -> str:
-    return "NaN" if value != value else "\u221e" if value > 0 else "-\u221e"
+    return "NaN" if math.isnan(value) else "\u221e" if value > 0 else "-\u221e"
 
 
 def _is_too_large(number: int) -> bool:

@@ -37,6 +37,10 @@ class Semver:
         # a version without a prerelease comes after all that have one
         return self.major, self.minor, self.patch, not self.prerelease, self.prerelease
 
+    def __str__(self) -> str:
+        text = f"{self.major}.{self.minor}.{self.patch}"
+        return f"{text}-{'.'.join(str(part[-1]) for part in self.prerelease)}" if self.prerelease else text
+
     def compare(self, other: Semver) -> int:
         """-1, 0 or 1."""
         left, right = self._all(), other._all()
@@ -114,7 +118,7 @@ def _without_zeros(text: str) -> str:
     return rest if rest[:1] and rest[0] in digits else f"0{rest}"
 
 
-def parse_semver(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002 - the second argument in CEL
+def parse_semver(text: str, normalize: bool = False) -> Semver:
     """Read a version.
 
     Raises:
@@ -126,7 +130,7 @@ def parse_semver(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001,
         raise EvaluationError(str(error)) from None
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002 - the second argument in CEL
+def _is_semver(text: str, normalize: bool = False) -> bool:
     try:
         parse_semver(text, normalize)
     except EvaluationError:

@@ -37,13 +37,12 @@ def sorted_by(items: list[Any], keys: list[Any]) -> list[Any]:
         raise EvaluationError("list elements must be comparable")
     if any(type(each) is not kind for each in keys):
         raise EvaluationError("list elements must have the same type")
-    if len(keys) > INSERTION_LENGTH and not _all_different(keys):
-        order = sorted_order(keys)
-    else:
-        order = sorted(range(len(keys)), key=keys.__getitem__)
+    order = sorted(range(len(keys)), key=keys.__getitem__) if _keeps_ties(keys) else sorted_order(keys)
     return [items[index] for index in order]
 
 
-def _all_different(keys: list[Any]) -> bool:
-    """Whether no two keys are equal, and each is equal to itself, which NaN is not."""
-    return len(set(keys)) == len(keys) and all(map(operator.eq, keys, keys))
+def _keeps_ties(keys: list[Any]) -> bool:
+    """Whether a stable sort does as Go does: the list is short, or no two keys are equal. NaN has no place at all."""
+    if not all(map(operator.eq, keys, keys)):
+        return False
+    return len(keys) <= INSERTION_LENGTH or len(set(keys)) == len(keys)

@@ -74,7 +74,7 @@ class _FormatError(ValueError):
 class _Clause(NamedTuple):
     verb: str
     precision: int
-    index: int
+    argument: int
 
 
 def formatted(text: str, arguments: list[Any]) -> str:
@@ -87,7 +87,7 @@ def formatted(text: str, arguments: list[Any]) -> str:
     room = _LONGEST
     try:
         for each in _parts(text, len(arguments), index_first=True):
-            shown = each if isinstance(each, str) else _fill(each, arguments[each.index])
+            shown = each if isinstance(each, str) else _fill(each, arguments[each.argument])
             room -= len(shown)
             if room < 0:
                 raise EvaluationError("format: the result is too long")
@@ -110,15 +110,13 @@ def format_problem(text: str, arguments: Sequence[Node]) -> Problem | None:
             if isinstance(each, str):
                 continue
             count += 1
-            found = _mismatch(each.verb, arguments[each.index])
+            found = _mismatch(each.verb, arguments[each.argument])
             if found is not None:
                 return Problem(found, f"error during formatting: {_TEXTS[each.verb]}, was given {found.type.name}")
     except _FormatError as error:
         return Problem(None, str(error))
     if len(arguments) > count:
-        return Problem(
-            None, f"too many arguments supplied to string.format (expected {count}, got {len(arguments)})"
-        )
+        return Problem(None, f"too many arguments supplied to string.format (expected {count}, got {len(arguments)})")
     return None
 
 

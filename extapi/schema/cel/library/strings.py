@@ -18,7 +18,7 @@ from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.charges import deep_walk, deep_walk_estimate, walk, walk_estimate
 from extapi.schema.cel.library.string_format import formatted
 from extapi.schema.cel.values.showing import show
-from extapi.schema.cel.values.sizes import size_of, tenth
+from extapi.schema.cel.values.sizes import tenth
 
 _SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 """Go's unicode.IsSpace; Python's is wider."""

@@ -11,8 +11,7 @@ from extapi.schema.cel.declarations import Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.charges import walk, walk_estimate
 from extapi.schema.cel.library.neturl import ParsedURL, URLError, parse_url, text_of, uri_problem
-from extapi.schema.cel.types import URL as URL_TYPE
-from extapi.schema.cel.types import Type
+from extapi.schema.cel.types import URL as URL_TYPE, Type
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD
 
 
@@ -32,6 +31,9 @@ class URL:
 
     def __hash__(self) -> int:
         return hash(str(self.parts))
+
+    def __str__(self) -> str:
+        return str(self.parts)
 
 
 def make_url(text: str) -> URL:

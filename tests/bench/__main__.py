@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --cel | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -45,6 +45,12 @@ def main() -> None:
         if "--grow" in sys.argv[1:]:
             _head()
             grow.main(say, Path(directory), quick=quick)
+            return
+        if "--cel" in sys.argv[1:]:
+            from tests.bench import cel  # noqa: PLC0415 - it needs a compiler of Go
+
+            _head()
+            cel.main(say, quick=quick)
             return
         if "--pythons" in sys.argv[1:]:
             paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]

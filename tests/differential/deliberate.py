@@ -389,7 +389,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(UNROUTED, ("apply: not: unknown resource",), ("content", *REFUSAL), code=404),
     Deliberate(ACCEPTED, ("apply: not: not acceptable",), MESSAGE, code=406),
-    Deliberate(STATUS, ("apply: status wrong",), CAUSES, code=422),
+    Deliberate(STATUS, ("apply: status wrong", "rule: status of a wrong type"), CAUSES, code=422),
     Deliberate(
         "JSON is read as JSON, with pairs of escapes for one character",
         ("apply: parts with odd names", "apply: create with text 5"),

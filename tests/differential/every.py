@@ -12,6 +12,7 @@ from tests.differential import (
     patching,
     reading,
     routing,
+    ruling,
     scaling,
     schemas,
     updating,
@@ -34,6 +35,7 @@ MODULES = {
     "number": numbers,
     "part": scaling,
     "dial": dial,
+    "rule": ruling,
     "mistake": mistakes,
 }
 

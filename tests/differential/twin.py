@@ -39,6 +39,7 @@ from extapi import (
 from extapi.api.definition import NAMESPACED
 from extapi.schema.compile import compile_type
 from tests.differential.dial import DIAL
+from tests.differential.ruling import GAUGE
 from tests.differential.scaling import FLOCK
 
 OURS = "ours.differential.test"
@@ -164,7 +165,7 @@ KNOB = Kind(
         "v1beta1": Version(knob({"high": 2, "step": 20})),
     },
 )
-KINDS = (PROBE, BEACON, DIAL, KNOB, FLOCK)
+KINDS = (PROBE, BEACON, DIAL, KNOB, FLOCK, GAUGE)
 
 api = Api(Group(OURS, *KINDS))
 

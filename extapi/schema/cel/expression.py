@@ -87,9 +87,10 @@ class Expression:
         from extapi.schema.cel.compilation import folded  # noqa: PLC0415
         from extapi.schema.cel.emit.program import write  # noqa: PLC0415
 
+        program = write(folded(self.text, self.environment), self.environment, self._used)
         if any(variable.optional for variable in self.environment.variables if self.uses(variable.name)):
-            return _with_optionals(write(folded(self.text, self.environment), self.environment), self.environment)
-        return write(folded(self.text, self.environment), self.environment)
+            return _with_optionals(program, self.environment)
+        return program
 
     def _interpret(self, values: Sequence[Any], limit: int, expired: Callable[[], bool] | None) -> Evaluation:
         from extapi.schema.cel.compilation import interpretable  # noqa: PLC0415
@@ -135,20 +136,29 @@ class _Checkpoint:
         return min(self._limit, cost + _STEP)
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 def _with_optionals(program: Any, environment: Environment) -> Any:
     """The program with the values of optional variables wrapped, as the expression expects them."""
     if program is None:
         return None
+    from extapi.schema.cel.reading import CONVERSIONS  # noqa: PLC0415
     from extapi.schema.cel.values.values import NONE, some  # noqa: PLC0415
     from extapi.schema.structural import MISSING  # noqa: PLC0415
 
-    places = [index for index, variable in enumerate(environment.variables) if variable.optional]
+    places = [
+        (index, CONVERSIONS.get(variable.declared.conversion if variable.declared is not None else "", _as_it_is))
+        for index, variable in enumerate(environment.variables)
+        if variable.optional
+    ]
 
     def run(*arguments: Any) -> Any:
         values = list(arguments)
-        for place in places:
+        for place, convert in places:
             value = values[place]
-            values[place] = NONE if value is MISSING or value is None else some(value)
+            values[place] = NONE if value is MISSING or value is None else some(convert(value))
         return program(*values)
 
     return run

@@ -21,7 +21,7 @@ from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
 from extapi.schema.cel.qualification import ABSENT, KEYS, find, go_type, missing, qualify
-from extapi.schema.cel.reading import Typed, equal_typed, materialized, read
+from extapi.schema.cel.reading import Typed, equal_typed, materialized, read, without_schema
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -50,6 +50,8 @@ _UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
+_PASSING: Final = frozenset({"optional.of", "value", "hasValue", "dyn"})
+"""Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
 
 
@@ -144,7 +146,8 @@ class Interpreter:
                 return self._branch(node.args[2], qualifiers)
             return condition if isinstance(condition, EvaluationError) else EvaluationError(_NO_OVERLOAD)
         if isinstance(node, Select) and node.test_only:
-            return self._qualified(self._presence(node), qualifiers)
+            # In a choice, cel-go forgets that presence is asked for: what is behind an optional stays one.
+            return self._resolve(node.operand, [_Presence(node.field)])
         return self._qualified(self.evaluate(node), qualifiers)
 
     def _branch(self, node: Node, qualifiers: list[_Qualifier]) -> Any:
@@ -170,9 +173,9 @@ class Interpreter:
         if optional:
             if not value.present:
                 return value
-            if not qualifiers:
+            value = without_schema(value.value)
+            if isinstance(value, EvaluationError) and qualifiers:
                 return value
-            value = value.value
         for qualifier in reversed(qualifiers):
             optional = optional or qualifier.optional
             key = qualifier.key if qualifier.node is None else self._index(qualifier.node)
@@ -185,13 +188,13 @@ class Interpreter:
                 if isinstance(found, EvaluationError):
                     self._charge(1)
                     return found
-                present = found is not ABSENT
                 if optional:
-                    if present:
-                        self._charge(1)
-                    return present
+                    if found is ABSENT:
+                        return NONE
+                    self._charge(1)
+                    return some(found)
                 self._charge(1)
-                return present
+                return found is not ABSENT
             if optional:
                 if isinstance(found, EvaluationError):
                     return found
@@ -205,7 +208,7 @@ class Interpreter:
                 if found is ABSENT:
                     return missing(value, key)
             value = found
-        return some(materialized(value)) if optional else value
+        return some(value) if optional else value
 
     def _index(self, node: Node) -> Any:
         """An index that is no literal: an attribute does not cost its own unit here."""
@@ -239,8 +242,8 @@ class Interpreter:
         for part in parts:
             value = self._argument(node, part)
             if strict and isinstance(value, EvaluationError):
-                if stops:
-                    return value  # and costs nothing
+                if stops and len(values) < len(parts) - 1:
+                    return value  # and costs nothing, since cel-go does not find the arguments that come after it
                 error = error or value
             values.append(value)
         result: Any = error
@@ -264,10 +267,12 @@ class Interpreter:
 
     def _argument(self, node: Call, part: Node) -> Any:
         value = self.evaluate(part)
-        if type(value) is not Typed:
+        if type(value) is not Typed and (type(value) is not OptionalValue or node.function in _PASSING):
             return value
         if node.function == "size":
             return value.raw
+        if node.function in _PASSING:
+            return value
         try:
             return materialized(value)
         except EvaluationError as error:

@@ -14,10 +14,10 @@ from extapi.api.jsonvalue import json_equal
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.escaping import escape
-from extapi.schema.cel.values.equality import equal
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.time import parse_date, parse_date_time
-from extapi.schema.cel.values.values import MapList, SetList
+from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
 from extapi.schema.listtype import freeze
 
 _NULL: Final = "invalid data, got null for schema with nullable=false"
@@ -104,7 +104,7 @@ def native(declared: Declared | None, raw: Any) -> Any:
         return {key: native(element, value) for key, value in raw.items()}
     items = [native(element, value) for value in raw]
     if declared.list_type == "set":
-        return SetList(items)
+        return SetList(items, raw)
     if declared.list_type == "map":
         return MapList(items, tuple(escape(key) or key for key in declared.list_map_keys))
     return items
@@ -127,7 +127,37 @@ def materialized(value: Any) -> Any:
     Raises:
         EvaluationError: Something does not fit its schema.
     """
-    return native(value.declared, value.raw) if type(value) is Typed else value
+    if type(value) is Typed:
+        return native(value.declared, value.raw)
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(materialized(value.value))
+    return value
+
+
+_FOREIGN: Final = {
+    "kubernetes.NamedFormat": "*cel.Format",
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "net.CIDR": "netip.Prefix",
+    "net.IP": "netip.Addr",
+}
+"""Types that cel-go does not know, and what they are in Go."""
+
+
+def without_schema(value: Any) -> Any:
+    """What is in an optional, once cel-go has unpacked and packed it again, as it does with every variable and choice.
+
+    A list, map or object is then JSON of no schema, and a value of Kubernetes' own types is an error.
+    """
+    while type(value) is OptionalValue:
+        value = value.value
+    if type(value) is Typed:
+        return value.raw
+    foreign = _FOREIGN.get(type_name(value))
+    if foreign is not None:
+        return EvaluationError(f"unsupported conversion to ref.Val: ({foreign}){show(value)}")
+    return value
 
 
 def equal_typed(declared: Declared, first: Any, second: Any) -> bool:
@@ -173,16 +203,21 @@ def _equal_objects(declared: Declared, first: dict[str, Any], second: dict[str, 
 
 
 def _equal_sets(element: Declared, first: list[Any], second: list[Any]) -> bool:
-    """Go asks only whether each of ``second`` is in ``first``; sets have no duplicates."""
-    if element.plain:
-        members = {freeze(each) for each in first}
-        return all(freeze(each) in members for each in second)
-    converted = [native(element, each) for each in first]
-    return all(any(equal(one, native(element, each)) for one in converted) for each in second)
+    """Go asks only whether each of ``second`` is in ``first``, and compares what it has read with JSON.
+
+    So a set of dates is equal to none, and one of numbers only to one without whole numbers.
+    """
+    members = {(type(each), freeze(each)) for each in first}
+    for each in second:
+        value = native(element, each)
+        if (type(value), freeze(value)) not in members:
+            return False
+    return True
 
 
 def _equal_map_lists(declared: Declared, element: Declared, first: list[Any], second: list[Any]) -> bool:
-    keys = declared.list_map_keys
+    # As in Go, keys are sought by their identifiers, even in JSON.
+    keys = tuple(escape(key) or key for key in declared.list_map_keys)
     by_key = {_key(keys, each): each for each in first}
     for each in second:
         before = by_key.get(_key(keys, each))

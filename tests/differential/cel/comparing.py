@@ -142,9 +142,11 @@ def _object(
     comparison: Comparison, judge: Judge, name: str, request: Request, given: Request, theirs: Answer, ours: Answer
 ) -> None:
     recorded = request.get("recorded")
-    if recorded and recorded["cost"] == ours["cost"]:
-        if _texts(recorded["errors"]) == _texts(each["text"] for each in ours["errors"]):
-            theirs = ours
+    if recorded and (recorded["cost"], _texts(recorded["errors"])) == (
+        ours["cost"],
+        _texts(each["text"] for each in ours["errors"]),
+    ):
+        theirs = ours
     again = list(_others(judge, request, given)) if _seen(theirs) != _seen(ours) else []
     shown = ""
     if again and _seen(ours) not in map(_seen, again):

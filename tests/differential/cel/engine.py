@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from fractions import Fraction
 from typing import Any
 
 from extapi.schema.cel.compilation import compile_expression
@@ -11,6 +12,7 @@ from extapi.schema.cel.declared import declare
 from extapi.schema.cel.environment import COMPATIBLE, STORED, Environment, Variable, base_environment
 from extapi.schema.cel.errors import CompileError, InstantiationError
 from extapi.schema.cel.expression import CALL_LIMIT
+from extapi.schema.cel.library.addresses import written
 from extapi.schema.cel.types import DYN, format_type, optional_of
 from extapi.schema.cel.values.values import OptionalValue, TypeValue, type_name
 from extapi.schema.structural import from_openapi
@@ -87,7 +89,19 @@ def _held(value: Any, name: str) -> Any:
 
 def opaque(value: Any, name: str) -> str:
     """What a value without fields holds, as text."""
-    return value.name if name == "kubernetes.NamedFormat" else str(value)
+    match name:
+        case "kubernetes.NamedFormat":
+            return str(value.name)
+        case "kubernetes.Quantity":
+            return str(Fraction(value.amount.mantissa) * Fraction(10) ** value.amount.exponent)
+        case "kubernetes.URL":
+            return str(value.parts)
+        case "kubernetes.Semver":
+            words = ".".join(word or str(number) for _, number, word in value.prerelease)
+            return f"{value.major}.{value.minor}.{value.patch}{'-' if words else ''}{words}"
+        case "net.CIDR":
+            return f"{written(value.number, value.bits)}/{value.prefix}"
+    return str(value)
 
 
 def _double(number: float) -> str:
@@ -105,6 +119,10 @@ def like(theirs: Any) -> Any:
             return [name, held if held in {"nan", "+Inf", "-Inf"} else float(held).hex()]
         if name == "bytes":  # Go's json writes a slice that is nil as null
             return [name, held or ""]
+        if name == "kubernetes.Quantity":
+            return [name, str(Fraction(held))]
+        if name == "kubernetes.Semver":
+            return [name, held.partition("+")[0]]
         if name == "map":
             return [name, sorted(([like(key), like(each)] for key, each in held), key=str)]
         if name in {"list", "optional_type"}:

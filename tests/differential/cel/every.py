@@ -11,6 +11,7 @@ from tests.differential.cel import (
     comparing,
     corpora,
     definitions,
+    extremes,
     generation,
     libraries,
     malformed,
@@ -85,6 +86,11 @@ def libraries_calls(judge: Judge, each: int = 12, seed: str = "1") -> Comparison
     return comparing.expressions(judge, "libraries", named)
 
 
+def extremes_of_expressions(judge: Judge) -> Comparison:
+    """Deep and long expressions."""
+    return comparing.expressions(judge, "extremes", ((name, {"text": text}) for name, text in extremes.cases()))
+
+
 def generated(judge: Judge, pairs: int = 600, seed: str = "1") -> Comparison:
     """Made up schemas with made up rules, and objects of them: so many pairs of a rule and an object."""
 
@@ -107,6 +113,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Judge], Comparison]]] = {
     "recorded-objects": recorded_objects,
     "cel-spec": cel_spec,
     "libraries": libraries_calls,
+    "extremes": extremes_of_expressions,
     "real-rules": real_rules,
     "real-objects": real_objects,
     "malformed": malformed_rules,

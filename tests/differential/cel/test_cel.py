@@ -8,7 +8,7 @@ import pytest
 
 from extapi.schema.cel.environment import COMPATIBLE, STORED, base_environment
 from extapi.schema.cel.types import format_type
-from tests.differential.cel import corpora, every, fetching
+from tests.differential.cel import celspec, corpora, every, fetching
 from tests.differential.cel.comparison import Comparison, disagreements, unlisted
 from tests.differential.cel.judge import Judge, judge as built
 from tests.differential.cel.manifests import real_schemas, rules
@@ -49,7 +49,7 @@ def test_we_answer_recorded_cases_as_kubernetes_does(judge: Judge, name: str) ->
 
 
 def test_the_corpora_are_whole(judge: Judge) -> None:
-    answers = judge.expressions([case.text for case in every.celspec.cases()])
+    answers = judge.expressions([case.text for case in celspec.cases()])
     assert len(answers) == 2344
     assert sum("value" in answer for answer in answers) == 1202
     assert sum("evaluationError" in answer for answer in answers) == 71

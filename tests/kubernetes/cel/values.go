@@ -42,6 +42,8 @@ func shown(value ref.Val) any {
 		return pair("optional_type", []any{})
 	case *types.Type:
 		return pair("type", v.TypeName())
+	case *apiservercel.Quantity: // a sum
+		return pair("kubernetes.Quantity", v.AsDec().String())
 	case apiservercel.Quantity:
 		return pair("kubernetes.Quantity", v.AsDec().String())
 	case apiservercel.URL:

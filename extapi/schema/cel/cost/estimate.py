@@ -36,7 +36,34 @@ _SELECTED: Final = frozenset({"map", "struct", "parameter"})
 _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "uint"})
 _CONCATENATIONS: Final = frozenset({"add_string", "add_bytes", "add_list"})
 
-_Path = tuple[str, ...]
+
+class _Path:
+    """The way to a value: its variable, then fields, ``@items``, ``@values``, ``@keys`` or ``@indices``.
+
+    It is a slice as Go has them. Paths that begin alike share an array as long as there is room, so a step from one of
+    them can replace the last step of another. cel-go's estimates depend on that.
+    """
+
+    __slots__ = ("_array", "_length")
+
+    def __init__(self, array: list[str], length: int) -> None:
+        self._array = array
+        self._length = length
+
+    def step(self, name: str) -> _Path:
+        """This path and one step more."""
+        array, length = self._array, self._length
+        if length == len(array):
+            array = [*array, *[""] * max(length, 1)]
+        array[length] = name
+        return _Path(array, length + 1)
+
+    def parts(self) -> list[str]:
+        """The variable and the steps."""
+        return self._array[: self._length]
+
+
+_NOWHERE: Final = _Path([], 0)
 
 
 class _Entries(NamedTuple):
@@ -79,17 +106,17 @@ class _Estimator:
 
     def _ident(self, node: Ident) -> Interval:
         local = self._local(node.name)
-        self._paths[node] = (node.name.removeprefix("."),) if local is None else local.path
+        self._paths[node] = _NOWHERE.step(node.name.removeprefix(".")) if local is None else local.path
         return ONE
 
     def _select(self, node: Select) -> Interval:
         if node.qualified:
-            self._paths[node] = (node.qualified,)
+            self._paths[node] = _NOWHERE.step(node.qualified)
             return ONE
         cost = self.cost(node.operand)
         if node.test_only:
             return cost
-        self._paths[node] = (*self._path(node.operand), node.field)
+        self._paths[node] = self._path(node.operand).step(node.field)
         return cost.plus(ONE) if node.operand.type.kind in _SELECTED else cost
 
     def _list(self, node: ListLiteral) -> Interval:
@@ -142,7 +169,7 @@ class _Estimator:
                 entries = self._entries_of(node.args[0])
                 size = None if entries is None else entries.value
                 step = "@items" if overload.id == "index_list" else "@values"
-                self._paths[node] = (*self._path(node.args[0]), step)
+                self._paths[node] = self._path(node.args[0]).step(step)
             if size is None:
                 size = self.size(node)
         if size is not None:
@@ -198,12 +225,12 @@ class _Estimator:
         path = self._path(node.range)
         key, value = (None, None) if entries is None else (entries.key, entries.value)
         if node.variable2:
-            self._push(node.variable, (*path, "@indices" if kind == "list" else "@keys"), key, None)
-            self._push(node.variable2, (*path, "@items" if kind == "list" else "@values"), value, None)
+            self._push(node.variable, path.step("@indices" if kind == "list" else "@keys"), key, None)
+            self._push(node.variable2, path.step("@items" if kind == "list" else "@values"), value, None)
         elif kind == "list":
-            self._push(node.variable, (*path, "@items"), value, None)
+            self._push(node.variable, path.step("@items"), value, None)
         else:
-            self._push(node.variable, (*path, "@keys"), key, None)
+            self._push(node.variable, path.step("@keys"), key, None)
 
     def _push(self, name: str, path: _Path, size: Interval | None, entries: _Entries | None) -> None:
         self._locals.setdefault(name, []).append(_Local(path, size, entries))
@@ -217,14 +244,14 @@ class _Estimator:
             local = self._local(node.name)
             if local is not None:
                 return local.path
-        return self._paths.get(node, ())
+        return self._paths.get(node, _NOWHERE)
 
-    def path_of_operand(self, node: Node) -> _Path:
-        """The path by which a library may ask for sizes: accumulators have none."""
-        path = self._path(node)
-        return () if path[:1] == (ACCUMULATOR,) else path
+    def size_of_elements(self, node: Node) -> Interval | None:
+        """The size of the elements of a list, as its schema has it. Accumulators have none."""
+        path = self._path(node).parts()
+        return self._size_at([*path, "@items"]) if path and path[0] != ACCUMULATOR else None
 
-    def size_at(self, path: _Path) -> Interval | None:
+    def _size_at(self, path: list[str]) -> Interval | None:
         """The size that the schema allows at a path, whose first part is the variable."""
         declared = self._declared
         if declared is None or not path:
@@ -253,7 +280,7 @@ class _Estimator:
             return fixed(len(node.elements))
         if isinstance(node, MapLiteral):
             return fixed(len(node.entries))
-        found = self.size_at(self._path(node))
+        found = self._size_at(self._path(node).parts())
         if found is not None:
             self._sizes[node] = found
             return found
@@ -308,8 +335,7 @@ class _Node:
     def element(self) -> Operand | None:
         if not self.type.parameters:
             return None
-        path = self._estimator.path_of_operand(self._node)
-        size = self._estimator.size_at((*path, "@items")) if path else None
+        size = self._estimator.size_of_elements(self._node)
         return _Element(self.type.parameters[0], UNKNOWN if size is None else size)
 
     def literal(self) -> Any:

@@ -12,6 +12,7 @@ from extapi.schema.cel.types import Type, is_optional
 if TYPE_CHECKING:
     from extapi.schema.cel.emit.emitter import Emitter, Lazy
 
+_SCALARS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
 
@@ -76,11 +77,21 @@ def read_scalar(emitter: Emitter, declared: Declared | None, text: str) -> str:
 
 def _variable(emitter: Emitter, node: Ident) -> str:
     found = emitter.variables.get(node.name.removeprefix("."))
-    if found is None:
+    if found is None or not _keeps_schema(node):
         raise NotWrittenError
     if isinstance(found, str):
         return found
     return _lazy(emitter, found)
+
+
+def _keeps_schema(node: Node) -> bool:
+    """Whether a variable or choice is the same to us as to cel-go, which takes the schema from what is in an optional."""
+    if not is_optional(node.type):
+        return True
+    inner = node.type.parameters[0] if node.type.parameters else node.type
+    if inner.kind in _SCALARS:
+        return True
+    return inner.kind in {"list", "map", "struct"} and node.declared is not None and node.declared.plain
 
 
 def _lazy(emitter: Emitter, found: Lazy) -> str:
@@ -189,7 +200,13 @@ def _is_optional_chain(node: Node) -> bool:
 
 def _conditional(emitter: Emitter, node: Call) -> str:
     out = emitter.out
+    if not _keeps_schema(node):
+        raise NotWrittenError
     condition, first, second = node.args
+    for branch in (first, second):
+        if isinstance(branch, Select) and branch.test_only:
+            if is_optional(branch.operand.type) or is_conditional(branch.operand):
+                raise NotWrittenError
     test = emitter.boolean(condition)
     name = out.name()
     same = first.declared is second.declared

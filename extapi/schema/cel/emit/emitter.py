@@ -51,7 +51,9 @@ class Emitter:
         self.environment = environment
         self.out = Writer()
         self.variables: dict[str, str | Lazy] = {
-            variable.name: f"v{index}" for index, variable in enumerate(environment.variables)
+            # An optional is converted before it becomes one.
+            each.name: f"v{index}" if each.optional else access.read_scalar(self, each.declared, f"v{index}")
+            for index, each in enumerate(environment.variables)
         }
 
     def raw(self, node: Node) -> str:

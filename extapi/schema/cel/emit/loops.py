@@ -11,6 +11,7 @@ from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.emit import access, operators
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.syntax.nodes import Comprehension, Literal, Node
+from extapi.schema.cel.types import is_optional
 
 if TYPE_CHECKING:
     from extapi.schema.cel.emit.emitter import Emitter
@@ -157,6 +158,8 @@ def _gather(
 def _append(emitter: Emitter, node: Comprehension, names: dict[str, str], result: str) -> None:
     out = emitter.out
     if node.macro == "filter":
+        if operators.kind(node.range) == "list" and is_optional(node.range.type.parameters[0]):
+            raise NotWrittenError  # cel-go packs the element anew
         out.charge(_KEPT)
         declared = None if node.range.declared is None else node.range.declared.element
         name = names[node.variable]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from extapi.schema.cel.emit.access import read_scalar
 from extapi.schema.cel.emit.emitter import Emitter
 from extapi.schema.cel.emit.runtime import NAMESPACE
 from extapi.schema.cel.emit.writer import NotWrittenError
@@ -18,10 +19,14 @@ there has to be an end, and returns the cost at which it is to be asked again. R
 whatever Python raises if the expression has an error."""
 
 
-def write(node: Node, environment: Environment) -> Program | None:
-    """The function for a folded expression; None if there is no code for something in it."""
+def write(node: Node, environment: Environment, used: frozenset[str]) -> Program | None:
+    """The function for a folded expression that uses those variables; None if there is no code for something in it."""
     emitter = Emitter(environment)
     out = emitter.out
+    for index, variable in enumerate(environment.variables):
+        declared = variable.declared
+        if declared is not None and declared.conversion and not variable.optional and variable.name in used:
+            out.line(f"v{index} = {read_scalar(emitter, declared, f'v{index}')}")
     try:
         value = emitter.native(node)
     except NotWrittenError:

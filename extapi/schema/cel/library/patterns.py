@@ -1,50 +1,31 @@
-"""Regular expressions of users: compiled once, matched in linear time, with Go's words if they are wrong."""
+"""``matches``: whether a regular expression matches anywhere in a text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.pattern import matcher
+from extapi.schema.cel.library.regular_expressions import compiled
 
 
 def searcher(pattern: str) -> Callable[[str], bool]:
     """What tells whether the pattern matches anywhere in a text.
 
     Raises:
-        EvaluationError: The pattern is wrong.
+        EvaluationError: The pattern is wrong; the message is Go's.
     """
     try:
-        return matcher(pattern)
+        return compiled(pattern).matches
     except ValueError as error:
-        raise EvaluationError(f"error parsing regexp: {error}") from None
+        raise EvaluationError(str(error)) from None
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether the pattern matches anywhere in the text."""
-    return searcher(pattern)(text)
+    """Whether the pattern matches anywhere in the text.
 
-
-class Pattern:
-    """A compiled regular expression."""
-
-    __slots__ = ()
-
-    def find(self, text: str) -> str:
-        """The first match, or nothing."""
-        raise NotImplementedError
-
-    def find_all(self, text: str, limit: int = -1) -> list[str]:
-        """All matches that do not overlap, or the first ones."""
-        raise NotImplementedError
-
-
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> Pattern:
-    """Compile a pattern.
+    Source: ``cel-go/common/types`` String.Match.
 
     Raises:
-        ValueError: It is not valid; the message is Go's.
+        EvaluationError: The pattern is wrong; the message is Go's.
     """
-    raise NotImplementedError
+    return searcher(pattern)(text)

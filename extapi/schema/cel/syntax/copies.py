@@ -50,7 +50,7 @@ class Copier:
         while todo:
             self.copied += 1
             if self.copied > COPIES_LIMIT:
-                raise TooManyCopiesError
+                raise TooManyCopiesError("too many nested macros of optional values")
             node = todo.pop()
             clones[id(node)] = copy.copy(node)
             order.append(node)

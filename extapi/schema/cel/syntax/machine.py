@@ -116,8 +116,8 @@ class Machine:
             return expand(offset, target, arguments, self.copier)
         except MacroError as error:
             raise MistakeError(error.offset, str(error)) from None
-        except TooManyCopiesError:
-            raise MistakeError(offset, "too many nested macros with optional values") from None
+        except TooManyCopiesError as error:
+            raise MistakeError(offset, str(error)) from None
 
     def closes(self, bracket: str) -> bool:
         """Whether the bracket closes here, where nothing, or a comma alone, may stand before it."""

@@ -21,7 +21,6 @@ from extapi.schema.cel.syntax.nodes import (
     MapLiteral,
     Node,
     Select,
-    StructLiteral,
 )
 
 _PUBLIC_ACCUMULATOR: Final = "__result__"
@@ -273,7 +272,7 @@ def _if_present(offset: int, target: Node, then: Node) -> Node:
 
 
 def _sort_by(offset: int, target: Any, arguments: list[Node], copy: Copier) -> Node:  # noqa: ARG001  one signature for all
-    if type(target) in {Literal, MapLiteral, StructLiteral}:
+    if type(target) not in {ListLiteral, Select, Ident, Comprehension, Call}:
         message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise MacroError(target.offset, message)
     variable = _variable(arguments[0], "argument is not an identifier")
@@ -288,7 +287,6 @@ _STANDARD: Final[Mapping[Key, Expander]] = {
     ("all", 2, True): _one(_all, _ONE_ARGUMENT),
     ("exists", 2, True): _one(_exists, _ONE_ARGUMENT),
     ("exists_one", 2, True): _one(_exists_one, _ONE_ARGUMENT),
-    ("existsOne", 2, True): _one(_exists_one, _ONE_ARGUMENT),
     ("map", 2, True): _one(_map, "argument is not an identifier"),
     ("map", 3, True): _one(_map, "argument is not an identifier"),
     ("filter", 2, True): _filter,

@@ -41,8 +41,14 @@ def parse(text: str, macros: Macros = ALL) -> Node:
 
 
 def _explained(text: str, macros: Macros, mistake: MistakeError | NotTokensError) -> CompileError:
-    issue = mistake.issue if isinstance(mistake, MistakeError) else Issue(0, "Syntax error")
-    return failure(text, [issue])
+    """What is wrong with a text that was refused."""
+    # Only a text that is refused pays for the automaton, in time and memory.
+    from extapi.schema.cel.syntax.mistakes.report import mistakes_in  # noqa: PLC0415
+
+    issues = mistakes_in(text, macros)
+    if not issues:
+        issues = [mistake.issue if isinstance(mistake, MistakeError) else Issue(0, "Syntax error")]
+    return failure(text, issues)
 
 
 def _tree(machine: Machine) -> Node:

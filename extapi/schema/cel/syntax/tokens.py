@@ -104,7 +104,7 @@ def tokenize(text: str) -> Tokens:
     for piece in _PIECES.findall(text):
         kind = _FIXED.get(piece)
         if kind is None:
-            kind = IDENTIFIER if piece.isidentifier() else _classify(piece)
+            kind = IDENTIFIER if piece.isidentifier() and piece.isascii() else _classify(piece)
         if kind is not _SPACE:
             kinds.append(kind)
             texts.append(piece)

@@ -23,6 +23,7 @@ TIMESTAMP_MAX: Final = Timestamp(253_402_300_799 * 10**9 + 999_999_999)
 _INT: Final = "integer overflow"
 _UINT: Final = "unsigned integer overflow"
 _TIMESTAMP: Final = "timestamp overflow"
+_KEYED: Final = frozenset((SetList, MapList))
 
 
 def add_int(left: int, right: int) -> int:
@@ -180,7 +181,7 @@ def add_lists(left: list[Any], right: list[Any]) -> list[Any]:
         return _unite(left, right)
     if type(left) is MapList:
         return _merge(left, right)
-    if not left:
+    if not left and type(right) not in _KEYED:
         return right
     if not right:
         return left

@@ -109,6 +109,9 @@ class ConcatList(list[Any]):
             and all(a == b for a, b in zip(self, other, strict=True))
         )
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = None
 
     def __repr__(self) -> str:

@@ -36,12 +36,13 @@ _TRAITS: Final[Mapping[str, frozenset[str]]] = {
     "_>_": _COMPARE,
     "_>=_": _COMPARE,
     "size": frozenset(("bytes", "list", "map", "string")),
+    "matches": frozenset(("string",)),
 }
 """Functions that cel-go asks of the first argument's type: what types have an answer."""
 _ORDERING: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_"))
 _RECEIVERS: Final = frozenset(("google.protobuf.Duration", "google.protobuf.Timestamp", "string"))
 """Types that cel-go asks in another way then, so that the error says less."""
-_UNGUARDED: Final = frozenset(("!_", "@in", "contains", "endsWith", "matches", "startsWith"))
+_UNGUARDED: Final = frozenset(("!_", "@in", "contains", "endsWith", "startsWith"))
 """Functions that look at types themselves, and say nothing about them."""
 
 
@@ -95,7 +96,8 @@ def dispatch(candidates: Sequence[Overload], values: Sequence[Any]) -> Overload:
 
 
 def _no_such_overload(function: str, values: Sequence[Any]) -> str:
-    if function in _UNGUARDED:
+    if function in _UNGUARDED or (function == "matches" and type(values[1]) is str):
+        # A pattern that is a constant, as nearly all are, has been compiled, and asks nobody's type.
         return "no such overload"
     if function in _ORDERING and type(values[0]) is float and math.isnan(values[0]):
         return "NaN values cannot be ordered"

@@ -10,15 +10,13 @@ valuesunstructured.go.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.values import Duration, MapList, OptionalValue, SetList, Timestamp, UInt
 
 NO_SUCH_OVERLOAD: Final = "no such overload"
-DEEPEST: Final = 400
-"""Levels of lists and maps that are compared. No value of a schema comes near."""
-
 _INT_RANGE: Final = (-(2.0**63), 2.0**63)
 _UINT_RANGE: Final = (0.0, 2.0**64)
 _NUMBERS: Final = frozenset((int, float, UInt))
@@ -31,31 +29,44 @@ _MISSING: Final[Any] = object()
 def equal(left: Any, right: Any) -> bool:
     """Whether two values are equal.
 
+    It does not recurse: values may be nested as deeply as a client likes.
+
     Raises:
         EvaluationError: They cannot be compared.
     """
-    return _equal(left, right, DEEPEST)
+    rest: list[tuple[Any, Any]] = []
+    while True:
+        kind, other = left.__class__, right.__class__
+        if kind is other and kind in _SIMPLE:
+            if left != right:
+                return False
+        elif kind in _NUMBERS:
+            if other not in _NUMBERS or not numbers_equal(left, right):
+                return False
+        elif kind in _SIMPLE:
+            return False
+        else:
+            parts = _parts(left, right)
+            if parts is None:
+                return False
+            rest += parts
+        if not rest:
+            return True
+        left, right = rest.pop()
 
 
-def _equal(left: Any, right: Any, depth: int) -> bool:
-    kind, other = left.__class__, right.__class__
-    if kind is other and kind in _SIMPLE:
-        return bool(left == right)
-    if kind in _NUMBERS:
-        return other in _NUMBERS and numbers_equal(left, right)
-    if kind in _SIMPLE:
-        return False
-    if depth == 0:
-        raise EvaluationError("value is nested too deeply")
+def _parts(left: Any, right: Any) -> Iterable[tuple[Any, Any]] | None:
+    """What has to be equal for two values to be equal; None if they are different."""
     if isinstance(left, list):
-        return _lists_equal(left, right, depth - 1)
+        return _list_parts(left, right)
+    kind, other = left.__class__, right.__class__
     if kind is dict:
-        return other is dict and len(left) == len(right) and _maps_equal(left, right, depth - 1)
+        return _map_parts(left, right) if other is dict and len(left) == len(right) else None
     if kind is OptionalValue:
         if other is not OptionalValue or left.present is not right.present:
-            return False
-        return not left.present or _equal(left.value, right.value, depth - 1)
-    return bool(left == right)
+            return None
+        return ((left.value, right.value),) if left.present else ()
+    return () if left == right else None
 
 
 def numbers_equal(left: Any, right: Any) -> bool:
@@ -67,45 +78,44 @@ def numbers_equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _lists_equal(left: list[Any], right: Any, depth: int) -> bool:
+def _list_parts(left: list[Any], right: Any) -> Iterable[tuple[Any, Any]] | None:
     if not isinstance(right, list):
         if isinstance(left, (SetList, MapList)):
             raise EvaluationError(NO_SUCH_OVERLOAD)
-        return False
+        return None
     if len(left) != len(right):
-        return False
+        return None
     if isinstance(left, SetList):
-        return _sets_equal(left, right)
+        known = left.members()
+        return () if all((each.__class__, each) in known for each in right) else None
     if isinstance(left, MapList):
-        return _keyed_equal(left, right, depth)
+        return _keyed_parts(left, right)
     if left.__class__ is list and right.__class__ is list:
         kinds = set(map(type, left))
         if len(kinds) == 1 and kinds <= _EXACT and kinds == set(map(type, right)):
-            return left == right
-    return all(_equal(a, b, depth) for a, b in zip(left, right, strict=True))
+            return () if left == right else None
+    return zip(left, right, strict=True)
 
 
-def _sets_equal(left: SetList, right: list[Any]) -> bool:
-    """Whether all elements of ``right`` are in ``left``. Sizes are equal already."""
-    known = left.members()
-    return all((each.__class__, each) in known for each in right)
-
-
-def _keyed_equal(left: MapList, right: list[Any], depth: int) -> bool:
+def _keyed_parts(left: MapList, right: list[Any]) -> list[tuple[Any, Any]] | None:
     by_key = {left.key_of(each): each for each in left}
+    parts = []
     for each in right:
         found = by_key.get(left.key_of(each), _MISSING)
-        if found is _MISSING or not _equal(found, each, depth):
-            return False
-    return True
+        if found is _MISSING:
+            return None
+        parts.append((found, each))
+    return parts
 
 
-def _maps_equal(left: dict[Any, Any], right: dict[Any, Any], depth: int) -> bool:
+def _map_parts(left: dict[Any, Any], right: dict[Any, Any]) -> list[tuple[Any, Any]] | None:
+    parts = []
     for key, value in left.items():
         found = right.get(key, _MISSING)
-        if found is _MISSING or not _equal(value, found, depth):
-            return False
-    return key_kind(left) is key_kind(right)
+        if found is _MISSING:
+            return None
+        parts.append((value, found))
+    return parts if key_kind(left) is key_kind(right) else None
 
 
 def key_kind(map_: dict[Any, Any]) -> type:
@@ -119,6 +129,9 @@ def has_key(key: Any, map_: dict[Any, Any]) -> bool:
     """Whether a map has a key of any type.
 
     Source: ``cel-go/common/types`` refValMapAccessor.Find.
+
+    Raises:
+        EvaluationError: The key is bytes.
     """
     kind = key.__class__
     if kind is str:
@@ -127,6 +140,8 @@ def has_key(key: Any, map_: dict[Any, Any]) -> bool:
         return key in map_ and key_kind(map_) is int
     if kind is bool:
         return key in map_ and key_kind(map_) is bool
+    if kind is bytes and map_:  # Go panics, and cel-go recovers
+        raise EvaluationError("internal error: runtime error: hash of unhashable type types.Bytes")
     return False
 
 
@@ -140,7 +155,7 @@ def contains(element: Any, list_: list[Any]) -> bool:
         return element in list_
     if kind in _SIMPLE:
         return any(each.__class__ is kind and each == element for each in list_)
-    return any(_equal(element, each, DEEPEST) for each in list_)
+    return any(equal(element, each) for each in list_)
 
 
 def compare(left: Any, right: Any) -> int:

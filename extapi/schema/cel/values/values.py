@@ -18,6 +18,7 @@ UInt, Duration and Timestamp are as well, so a value's type is asked for with ``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
@@ -85,9 +86,17 @@ def some(value: Any) -> OptionalValue:
 
 
 class SetList(list[Any]):
-    """A list of a schema with ``x-kubernetes-list-type: set``: equal whatever its order, and ``+`` is the union."""
+    """A list of a schema with ``x-kubernetes-list-type: set``: equal whatever its order, and ``+`` is the union.
 
-    __slots__ = ()
+    Attributes:
+        raw: The same as JSON. It is what Go looks elements up in.
+    """
+
+    __slots__ = ("raw",)
+
+    def __init__(self, items: Iterable[Any] = (), raw: list[Any] | None = None) -> None:
+        super().__init__(items)
+        self.raw = self if raw is None else raw
 
     def members(self) -> set[tuple[type, Any]]:
         """The elements, each with its type, since 1 is not true.
@@ -95,7 +104,7 @@ class SetList(list[Any]):
         Source: ``k8s.io/apiserver/pkg/cel/common`` unstructuredSetList.getSet.
         """
         try:
-            return {(each.__class__, each) for each in self}
+            return {(each.__class__, each) for each in self.raw}
         except TypeError:  # Go panics, and cel-go recovers
             raise EvaluationError("internal error: runtime error: hash of unhashable type") from None
 
@@ -117,6 +126,8 @@ class MapList(list[Any]):
         if not isinstance(element, dict):
             raise EvaluationError("unexpected data format for element of array with x-kubernetes-list-type=map")
         values = [element.get(key) for key in self.keys]
+        if any(isinstance(each, (list, dict)) for each in values):  # Go panics, and cel-go recovers
+            raise EvaluationError("internal error: runtime error: hash of unhashable type")
         return (*map(type, values), *values)
 
 

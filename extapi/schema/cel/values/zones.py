@@ -64,7 +64,10 @@ def _number(text: str) -> int:
 def _named(name: str) -> zoneinfo.ZoneInfo:
     if ".." in name or name[0] in "/\\":
         raise EvaluationError("time: invalid location name")
-    if name not in _names():
+    files, folders = _names()
+    if name in folders:
+        raise EvaluationError("is a directory")
+    if name not in files:
         raise EvaluationError(f"unknown time zone {name}")
     return _load(name)
 
@@ -79,16 +82,21 @@ def _load(name: str) -> zoneinfo.ZoneInfo:
 
 
 @cache
-def _names() -> frozenset[str]:
-    """The names of all zones. A look at the disk for each unknown name would take far longer than its cost allows."""
+def _names() -> tuple[frozenset[str], frozenset[str]]:
+    """The names of all zones, and of groups of zones.
+
+    A look at the disk for each unknown name would take far longer than its cost allows.
+    """
     found: set[str] = set()
+    folders: set[str] = set()
     for root in zoneinfo.TZPATH:
         for folder, _, files in os.walk(root):
             prefix = os.path.relpath(folder, root)
+            folders.add(prefix)
             found.update(files if prefix == "." else (f"{prefix}/{each}" for each in files))
     with suppress(ModuleNotFoundError, OSError):
         found.update(resources.files("tzdata").joinpath("zones").read_text().split())
-    return frozenset(found)
+    return frozenset(found), frozenset(folders)
 
 
 def _offset(value: Timestamp, zone: zoneinfo.ZoneInfo) -> int:

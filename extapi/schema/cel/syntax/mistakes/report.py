@@ -1,0 +1,27 @@
+"""All that is wrong with an expression."""
+
+from __future__ import annotations
+
+from extapi.schema.cel.errors import Issue
+from extapi.schema.cel.syntax.macros import Macros
+from extapi.schema.cel.syntax.mistakes.grammar import grammar
+from extapi.schema.cel.syntax.mistakes.prediction import Predictor
+from extapi.schema.cel.syntax.mistakes.recognizer import GivenUpError, Recognizer
+from extapi.schema.cel.syntax.mistakes.visitor import Visitor
+from extapi.schema.cel.syntax.source import NOWHERE
+
+
+def mistakes_in(text: str, macros: Macros) -> list[Issue]:
+    """The mistakes, in the order in which cel-go finds them; none, if it is right after all.
+
+    Source: ``cel-go/parser`` parser.parse.
+    """
+    found: list[tuple[int, str]] = []
+    states = grammar()
+    try:
+        tree = Recognizer(text, states, Predictor(states), found).read()
+        Visitor(macros, found).visit(tree)
+    except GivenUpError as error:
+        if str(error):
+            found.append((NOWHERE, str(error)))
+    return [Issue(offset, message) for offset, message in found]

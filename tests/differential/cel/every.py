@@ -16,6 +16,7 @@ from tests.differential.cel import (
     libraries,
     malformed,
     objects,
+    policies,
     writing,
 )
 from tests.differential.cel.comparison import Comparison
@@ -118,6 +119,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Judge], Comparison]]] = {
     "real-objects": real_objects,
     "malformed": malformed_rules,
     "definitions": refused_definitions,
+    "policies": policies.compared,
     "generated": generated,
 }
 """All that are there."""

@@ -87,9 +87,10 @@ def libraries_calls(judge: Judge, each: int = 12, seed: str = "1") -> Comparison
     return comparing.expressions(judge, "libraries", named)
 
 
-def extremes_of_expressions(judge: Judge) -> Comparison:
+def extremes_of_expressions(judge: Judge, *depths: int) -> Comparison:
     """Deep and long expressions."""
-    return comparing.expressions(judge, "extremes", ((name, {"text": text}) for name, text in extremes.cases()))
+    cases = extremes.cases(depths) if depths else extremes.cases()
+    return comparing.expressions(judge, "extremes", ((name, {"text": text}) for name, text in cases))
 
 
 def generated(judge: Judge, pairs: int = 600, seed: str = "1") -> Comparison:

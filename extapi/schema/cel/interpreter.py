@@ -49,7 +49,7 @@ _UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
-_PASSING: Final = frozenset({"optional.of", "value", "hasValue", "dyn"})
+_PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
 

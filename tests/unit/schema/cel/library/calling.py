@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import pytest
-
 from extapi.schema.cel import types
-from extapi.schema.cel.cost.intervals import NOTHING, UNKNOWN, Interval, fixed
+from extapi.schema.cel.cost.intervals import UNKNOWN, Interval, fixed
 from extapi.schema.cel.declarations import NOT_LITERAL, Overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, UInt
@@ -117,6 +115,3 @@ def judge(
 def untested(overloads: Sequence[Overload], cases: Sequence[tuple[Any, ...]]) -> set[str]:
     """The ids that no case has."""
     return {each.id for each in overloads} - {case[0] for case in cases}
-
-
-__all__ = ["NOTHING", "Refused", "Written", "call", "cost", "estimate", "judge", "pytest", "untested"]

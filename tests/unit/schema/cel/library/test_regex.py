@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi.schema.cel.cost.intervals import Interval
-from extapi.schema.cel.library.regex import REGEX, pattern_problem
+from extapi.schema.cel.library.regex import REGEX
 from extapi.schema.cel.types import STRING
 from tests.unit.schema.cel.library.calling import Refused, Written, call, estimate, judge, untested
 
@@ -43,17 +43,6 @@ def test_a_pattern_that_is_not_constant_fails_when_it_is_evaluated() -> None:
     text = "Illegal regex: error parsing regexp: missing closing ): `(`"
     assert call(REGEX, "string_find_string", "a", "(") == Refused(text)
     assert call(REGEX, "string_find_all_string", "a", "(") == Refused(text)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "problem"),
-    [
-        ("a+", None),
-        ("(", "program instantiation failed: error parsing regexp: missing closing ): `(`"),
-    ],
-)
-def test_a_constant_pattern_is_read_before(pattern: str, problem: str | None) -> None:
-    assert pattern_problem(pattern) == problem
 
 
 def test_an_estimate_is_the_product_of_text_and_pattern() -> None:

@@ -16,6 +16,7 @@ from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.time import parse_date, parse_date_time
+from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
 from extapi.schema.listtype import freeze
@@ -80,9 +81,7 @@ def read(declared: Declared | None, raw: Any) -> Any:
         raise EvaluationError(_NULL)
     if declared.conversion:
         return CONVERSIONS[declared.conversion](raw)
-    if declared.plain:
-        return raw
-    return Typed(declared, raw)
+    return Typed(declared, raw) if isinstance(raw, list | dict) else raw
 
 
 def native(declared: Declared | None, raw: Any) -> Any:
@@ -185,6 +184,43 @@ def equal_typed(declared: Declared, first: Any, second: Any) -> bool:
     if declared.list_type == "map":
         return _equal_map_lists(declared, element, first, second)
     return all(equal_typed(element, one, other) for one, other in zip(first, second, strict=True))
+
+
+def equal_read(first: Any, second: Any) -> bool:
+    """Whether two values are equal, each read from a schema or not.
+
+    Raises:
+        EvaluationError: Something does not fit its schema.
+    """
+    if type(first) is Typed and type(second) is Typed and first.declared is second.declared:
+        return equal_typed(first.declared, first.raw, second.raw)
+    if type(first) is Typed and second is not None and _shape(first.raw) is not _shape(second):
+        raise EvaluationError(NO_SUCH_OVERLOAD)
+    if type(second) is Typed and isinstance(first, dict) and isinstance(second.raw, dict):
+        first, second = second, first
+    if type(first) is Typed and isinstance(first.raw, dict) and isinstance(second, dict):
+        return _equal_to_map(first, second)
+    return equal(materialized(first), materialized(second))
+
+
+def _shape(value: Any) -> type | None:
+    """Whether a value is a list, a map or object, or neither."""
+    if type(value) is Typed:
+        value = value.raw
+    return list if isinstance(value, list) else dict if isinstance(value, dict) else None
+
+
+def _equal_to_map(typed: Typed, mapping: dict[Any, Any]) -> bool:
+    """Whether an object or map of a schema is equal to one without, which has its members by their own names."""
+    if len(typed.raw) != len(mapping):
+        return False
+    for key, value in mapping.items():
+        declared = typed.declared.element or typed.declared.properties.get(key)
+        if declared is None or typed.raw.get(key) is None:
+            return False
+        if not equal_read(read(declared, typed.raw[key]), value):
+            return False
+    return True
 
 
 def _equal_objects(declared: Declared, first: dict[str, Any], second: dict[str, Any]) -> bool:

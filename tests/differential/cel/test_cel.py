@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -15,10 +16,11 @@ from tests.differential.cel.manifests import real_schemas, rules
 
 pytestmark = pytest.mark.kubernetes
 
-SHORT = {
+SHORT: dict[str, Callable[[Judge], Comparison]] = {
     "real-objects": partial(every.real_objects, count=8),
     "generated": partial(every.generated, pairs=1000),
     "libraries": partial(every.libraries_calls, each=6),
+    "extremes": lambda judge: every.extremes_of_expressions(judge, 250, 251),
 }
 
 

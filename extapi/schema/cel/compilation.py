@@ -10,7 +10,7 @@ from extapi.schema.cel.cost.estimate import estimate
 from extapi.schema.cel.declared import ROOT, Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CompileError, InstantiationError, Issue
-from extapi.schema.cel.expression import Expression
+from extapi.schema.cel.expression import Expression, with_room
 from extapi.schema.cel.folding import FoldingError, fold
 from extapi.schema.cel.literalchecks import literal_issues
 from extapi.schema.cel.syntax.nodes import Node
@@ -34,6 +34,10 @@ def compile_expression(text: str, environment: Environment) -> Expression:
     """
     try:
         return _compiled(text, environment)
+    except RecursionError:
+        pass
+    try:
+        return with_room(lambda: _compiled(text, environment))
     except RecursionError as error:
         raise failure(text, [Issue(-1, "max recursion depth exceeded")]) from error
 

@@ -122,6 +122,12 @@ _LIBRARY_TYPES: Final[Mapping[str, Type]] = {
     "optional_type": opaque("optional_type"),
 }
 
+_SCHEMA_TYPES: Final[Mapping[str, Type]] = {
+    "duration": type_of(DURATION),
+    "timestamp": type_of(TIMESTAMP),
+}
+"""Names that the types of schemas add."""
+
 
 class Variable(NamedTuple):
     """A variable of an environment."""
@@ -174,6 +180,8 @@ class Environment:
         made.literal_checks = self.literal_checks
         made.keywords_as_fields = self.keywords_as_fields
         made.variables = tuple(variables)
+        if any(each.declared is not None for each in made.variables):
+            made.types = {**self.types, **_SCHEMA_TYPES}
         made._structs = None
         return made
 

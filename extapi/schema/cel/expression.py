@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
 from extapi.schema.cel.types import Type
+
+_T = TypeVar("_T")
 
 CALL_LIMIT: Final = 1_000_000
 """What one evaluation of an expression may cost."""
@@ -80,7 +83,10 @@ class Expression:
                 if cost <= limit:
                     return Evaluation(value, None, cost)
                 return Evaluation(None, CostLimitExceededError(cost), cost)
-        return self._interpret(values, limit, expired)
+        try:
+            return self._interpret(values, limit, expired)
+        except RecursionError:
+            return with_room(lambda: self._interpret(values, limit, expired))
 
     def _write(self) -> Any:
         # What this imports is not needed to check an expression.
@@ -105,6 +111,25 @@ class Expression:
         if isinstance(value, EvaluationError):
             return Evaluation(None, value, run.cost)
         return Evaluation(materialized(value), None, run.cost)
+
+
+def with_room(work: Callable[[], _T]) -> _T:
+    """Do something in a thread, whose stack is empty: an expression may nest more deeply than the caller's has room for."""
+    found: list[_T] = []
+    wrong: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again
+            wrong.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if wrong:
+        raise wrong[0]
+    return found[0]
 
 
 _FAILURES: Final = (

@@ -14,7 +14,7 @@ from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
 from extapi.schema.cel.prices import CONSTANT_PATTERNS, constant_pattern
-from extapi.schema.cel.qualification import KEYS, go_type
+from extapi.schema.cel.qualification import KEYS
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -27,6 +27,7 @@ from extapi.schema.cel.syntax.nodes import (
     StructLiteral,
 )
 from extapi.schema.cel.calling import call_dispatched
+from extapi.schema.cel.values.showing import go_type
 from extapi.schema.cel.values.values import TypeValue
 
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})

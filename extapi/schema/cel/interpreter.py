@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
-from extapi.schema.cel.qualification import ABSENT, KEYS, find, go_type, missing, qualify
-from extapi.schema.cel.reading import Typed, equal_typed, materialized, read, without_schema
+from extapi.schema.cel.qualification import ABSENT, KEYS, find, missing, qualify
+from extapi.schema.cel.reading import Typed, equal_read, materialized, read, without_schema
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -34,8 +34,7 @@ from extapi.schema.cel.syntax.nodes import (
     StructLiteral,
 )
 from extapi.schema.cel.calling import call_dispatched
-from extapi.schema.cel.values.equality import equal
-from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.showing import go_type, show
 from extapi.schema.cel.values.values import (
     NONE,
     OptionalValue,
@@ -46,11 +45,11 @@ from extapi.schema.structural import MISSING
 CHECK_FREQUENCY: Final = 100
 """After how many turns of a loop the deadline is looked at."""
 
-_UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
+_UNHASHABLE: Final = "runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
-_PASSING: Final = frozenset({"optional.of", "value", "hasValue", "dyn"})
+_PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
 
@@ -215,7 +214,7 @@ class Interpreter:
         key = self._resolve(node, []) if _is_attribute(node) else self.evaluate(node)
         if isinstance(key, EvaluationError) or type(key) in KEYS:
             return key
-        return EvaluationError(f"invalid qualifier type: {go_type(key)}")
+        return EvaluationError(f"invalid qualifier type: {go_type(key.raw if type(key) is Typed else key)}")
 
     def _call(self, node: Call) -> Any:
         function = node.function
@@ -240,7 +239,9 @@ class Interpreter:
         strict = all(overload.strict for overload in node.overloads)
         stops = strict and (len(parts) > 2 or constant_pattern(node))  # noqa: PLR2004 - cel-go's calls of one and two
         for part in parts:
-            value = self._argument(node, part)
+            value = _EVALUATE[type(part)](self, part)
+            if type(value) is Typed or type(value) is OptionalValue:
+                value = _argument(node.function, value)
             if strict and isinstance(value, EvaluationError):
                 if stops and len(values) < len(parts) - 1:
                     return value  # and costs nothing, since cel-go does not find the arguments that come after it
@@ -251,6 +252,8 @@ class Interpreter:
             self._precharge(node, values)
             try:
                 result = call_dispatched(node.overloads, values)
+            except PanicError:
+                raise
             except EvaluationError as failure:
                 result = failure
         self._charge(call_cost(node, values, result))
@@ -265,19 +268,6 @@ class Interpreter:
             return value.value if node.function == "orValue" else value
         return self.evaluate(node.args[0])
 
-    def _argument(self, node: Call, part: Node) -> Any:
-        value = self.evaluate(part)
-        if type(value) is not Typed and (type(value) is not OptionalValue or node.function in _PASSING):
-            return value
-        if node.function == "size":
-            return value.raw
-        if node.function in _PASSING:
-            return value
-        try:
-            return materialized(value)
-        except EvaluationError as error:
-            return error
-
     def _precharge(self, node: Call, values: list[Any]) -> None:
         """Refuse a call that would cost more than is left, before it does its work."""
         before = call_cost(node, values, None)
@@ -287,7 +277,7 @@ class Interpreter:
     def _logic(self, node: Call, *, absorbing: bool) -> Any:
         error: EvaluationError | None = None
         for each in node.args:
-            value = self.evaluate(each)
+            value = _EVALUATE[type(each)](self, each)
             if value is absorbing:
                 return absorbing
             if value is not (not absorbing) and error is None:
@@ -295,8 +285,9 @@ class Interpreter:
         return (not absorbing) if error is None else error
 
     def _equality(self, node: Call) -> Any:
-        first = self.evaluate(node.args[0])
-        second = self.evaluate(node.args[1])
+        one, other = node.args
+        first = _EVALUATE[type(one)](self, one)
+        second = _EVALUATE[type(other)](self, other)
         result: Any
         if isinstance(first, EvaluationError):
             result = first
@@ -304,15 +295,13 @@ class Interpreter:
             result = second
         else:
             try:
-                if type(first) is Typed and type(second) is Typed and first.declared is second.declared:
-                    same = equal_typed(first.declared, first.raw, second.raw)
-                else:
-                    same = equal(materialized(first), materialized(second))
+                same = equal_read(first, second)
                 result = same is (node.function == "_==_")
+            except PanicError:
+                raise
             except EvaluationError as error:
                 result = error
-        sizes = [each.raw if type(each) is Typed else each for each in (first, second)]
-        self._charge(call_cost(node, sizes, result))
+        self._charge(call_cost(node, [_sized(first), _sized(second)], result))
         return result
 
     def _member(self, node: Call) -> Any:
@@ -364,7 +353,7 @@ class Interpreter:
             try:
                 made[key] = materialized(value)
             except TypeError:
-                return self._constructed(MAP_COST, EvaluationError(_UNHASHABLE))
+                raise PanicError(_UNHASHABLE) from None
         return self._constructed(MAP_COST, made)
 
     def _struct(self, node: StructLiteral) -> Any:
@@ -454,6 +443,25 @@ class _Presence(_Qualifier):
     """A field whose presence is asked for."""
 
     __slots__ = ()
+
+
+def _argument(function: str, value: Any) -> Any:
+    """An argument of a function, read as far as the function needs it."""
+    if function in _PASSING:
+        return value
+    if function == "size" and type(value) is Typed:
+        return value.raw
+    try:
+        return materialized(value)
+    except EvaluationError as error:
+        return error
+
+
+def _sized(value: Any) -> Any:
+    """Something of the same size, without a schema."""
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(value.value.raw)
+    return value.raw if type(value) is Typed else value
 
 
 def _variable(declared: Any, value: Any, *, optional: bool) -> Any:

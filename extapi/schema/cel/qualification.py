@@ -10,7 +10,7 @@ from typing import Any, Final
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.reading import Typed, read
 from extapi.schema.cel.values.showing import show
-from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt, type_name
+from extapi.schema.cel.values.values import UInt, type_name
 
 
 class _Absent:
@@ -25,32 +25,6 @@ ABSENT: Final[Any] = _Absent()
 KEYS: Final = frozenset({bool, float, int, str, UInt})
 """What can be asked for by ``[]``."""
 _NUMBERS: Final = frozenset({int, UInt, float})
-
-
-_GO_TYPES: Final = {
-    bool: "types.Bool",
-    bytes: "types.Bytes",
-    float: "types.Double",
-    int: "types.Int",
-    str: "types.String",
-    type(None): "types.Null",
-    Duration: "types.Duration",
-    OptionalValue: "*types.Optional",
-    Timestamp: "types.Timestamp",
-    TypeValue: "*types.Type",
-    UInt: "types.Uint",
-}
-
-
-def go_type(value: Any) -> str:
-    """The name of a value's type in Go, which some errors show."""
-    if type(value) is Typed:
-        value = value.raw
-    if isinstance(value, list):
-        return "*types.baseList"
-    if isinstance(value, dict):
-        return "*types.baseMap"
-    return _GO_TYPES.get(type(value)) or type_name(value).replace("kubernetes.", "cel.").replace("net.", "cel.")
 
 
 def find(mapping: dict[Any, Any], key: Any) -> Any:

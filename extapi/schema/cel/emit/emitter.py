@@ -24,6 +24,9 @@ from extapi.schema.cel.syntax.nodes import (
 )
 from extapi.schema.cel.values.values import INT_MAX, INT_MIN
 
+_DEEPEST: Final = 50
+"""How deeply nodes nest at most in what code is written for."""
+
 
 class Lazy:
     """A variable of ``optMap``: where its value is kept, what it is, and what is in scope there."""
@@ -45,9 +48,10 @@ class Emitter:
         variables: The name in Python of each variable that is in scope.
     """
 
-    __slots__ = ("environment", "out", "variables")
+    __slots__ = ("_depth", "environment", "out", "variables")
 
     def __init__(self, environment: Environment) -> None:
+        self._depth = 0
         self.environment = environment
         self.out = Writer()
         self.variables: dict[str, str | Lazy] = {
@@ -62,7 +66,11 @@ class Emitter:
         Raises:
             NotWrittenError: There is no code for it.
         """
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise NotWrittenError
         text: str = _EMIT[type(node)](self, node)
+        self._depth -= 1
         return self.out.short(text)
 
     def native(self, node: Node) -> str:

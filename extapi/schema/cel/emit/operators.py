@@ -116,7 +116,7 @@ def _deep_equality(emitter: Emitter, node: Call, first: Node, second: Node) -> s
     _charge_equality(emitter, node, one, other)
     if kind(first) in {"list", "map", "struct", "dyn", "opaque"}:
         out.look_at_clock()
-    return f"equal({one}, {other})"
+    return f"{'equal_any' if kind(first) == 'dyn' else 'equal'}({one}, {other})"
 
 
 def _typed_equality(emitter: Emitter, declared: Declared, one: str, other: str) -> str:

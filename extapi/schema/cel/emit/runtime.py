@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.qualification import ABSENT, find, qualify
+from extapi.schema.cel.qualification import ABSENT, KEYS, find, qualify
 from extapi.schema.cel.reading import CONVERSIONS, equal_typed, native
 from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.equality import compare, equal
@@ -51,7 +51,7 @@ def present(obj: dict[str, Any], name: str) -> Any:
 
 def step(value: Any, key: Any) -> Any:
     """A field, key or index of a value of any type."""
-    if type(value) is OptionalValue:
+    if type(value) is OptionalValue or type(key) not in KEYS:
         fail()
     found = qualify(value, key)
     if found is ABSENT:
@@ -72,10 +72,22 @@ def optional_step(value: Any, key: Any, convert: Any, null_is_absent: bool) -> O
         if not value.present:
             return NONE
         value = value.value
+    if type(key) not in KEYS:
+        fail()
     found = qualify(value, key)
     if found is ABSENT or (found is None and null_is_absent):
         return NONE
     return some(found if convert is None else convert(found))
+
+
+def equal_any(first: Any, second: Any) -> bool:
+    """Whether two values are equal, the first of any type.
+
+    A list or map of a schema cannot be compared with anything else, and here nobody knows any more where it has come from.
+    """
+    if second is not None and isinstance(first, list | dict) and type(first) is not type(second):
+        fail()
+    return equal(first, second)
 
 
 def member(value: Any, members: list[Any]) -> bool:
@@ -137,6 +149,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "element": element,
     "enumerate": enumerate,
     "equal": equal,
+    "equal_any": equal_any,
     "equal_typed": equal_typed,
     "fail": fail,
     "float": float,

@@ -14,11 +14,13 @@ from typing import Any, Final
 
 from extapi.schema.cel.cost.intervals import LARGEST, ONE, Interval, fixed
 from extapi.schema.cel.declarations import Estimate, Operand, Overload, overload
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.library.charges import RunCost, difference, listing, listing_estimate, literal_int
 from extapi.schema.cel.library.membership import Members
 from extapi.schema.cel.library.sorting import sorted_by
+from extapi.schema.cel.values.showing import go_type
 from extapi.schema.cel.values.sizes import size_of
+from extapi.schema.cel.values.values import type_name
 
 _Estimated = tuple[Interval, Interval | None]
 
@@ -38,7 +40,19 @@ def _slice(items: list[Any], start: int, end: int) -> list[Any]:
     return list(items[start:end])
 
 
+def _flatten_to(items: list[Any], depth: int) -> list[Any]:
+    if not isinstance(items, list):
+        raise EvaluationError(_no_flattening(items, "int"))
+    return _flatten(items, depth)
+
+
+def _no_flattening(value: Any, argument: str = "") -> str:
+    return f"no such overload: {'map(dyn, dyn)' if isinstance(value, dict) else type_name(value)}.flatten({argument})"
+
+
 def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
+    if not isinstance(items, list):
+        raise EvaluationError(_no_flattening(items))
     if depth < 0:
         raise EvaluationError("level must be non-negative")
     found: list[Any] = []
@@ -79,12 +93,14 @@ def _slice_cost(arguments: Sequence[Any], _result: Any) -> int:
 
 
 _LEAST: Final = -(2.0**63)
-_PANIC: Final = "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
+_PANIC: Final = "interface conversion: *types.Err is not traits.Lister: missing method Add"
 """What cel-go says if the list to be sorted is an error: it panics while it counts the cost."""
 
 
 def _flatten_cost(arguments: Sequence[Any], _result: Any) -> int:
-    depth = arguments[1] if len(arguments) > 1 and type(arguments[1]) is int else 1
+    depth = arguments[1] if len(arguments) > 1 else 1
+    if type(depth) is not int:  # cel-go panics while it counts the cost
+        raise PanicError(f"interface conversion: ref.Val is {go_type(depth)}, not types.Int")
     factor = float(size_of(arguments[0])) * depth
     if factor < _LEAST:
         return int(-_LEAST)  # what becomes of such a number in Go
@@ -109,7 +125,7 @@ def _self_comparison(index: int) -> RunCost:
     def cost(arguments: Sequence[Any], _result: Any) -> int:
         items = arguments[index]
         if isinstance(items, EvaluationError):
-            raise EvaluationError(_PANIC)
+            raise PanicError(_PANIC)
         if not isinstance(items, list) or not items:
             return listing(2, 0)
         return listing(2.1 if isinstance(items[0], (str, bytes)) else 2, len(items) ** 2)
@@ -171,7 +187,7 @@ LISTS: Final[tuple[Overload, ...]] = (
     overload(
         "list_flatten_int",
         ".flatten(list(dyn), int) -> list(dyn)",
-        _flatten,
+        _flatten_to,
         cost=_flatten_cost,
         estimate=_flatten_estimate,
         guarded=False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final
 
+from extapi.api.quantity import Quantity as Canonical
 from extapi.schema.cel.declarations import Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.amounts import Amount, parse_amount
@@ -23,14 +24,23 @@ class Quantity:
         amount: The amount.
         computed: Whether it is a sum or difference. Go cannot compare anything with one that is, on the right side of
             ``==``.
+        text: As it was written; empty for sums and differences.
     """
 
-    __slots__ = ("amount", "computed")
+    __slots__ = ("amount", "computed", "text")
     cel_type: ClassVar[Type] = QUANTITY
 
-    def __init__(self, amount: Amount, *, computed: bool = False) -> None:
+    def __init__(self, amount: Amount, *, computed: bool = False, text: str = "") -> None:
         self.amount = amount
         self.computed = computed
+        self.text = text
+
+    def __str__(self) -> str:
+        """As Kubernetes writes the quantity, in the form that was chosen for it."""
+        try:
+            return str(Canonical.parse(self.text))
+        except ValueError:
+            return self.text
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Quantity) or other.computed:
@@ -48,7 +58,7 @@ def parse_quantity(text: str) -> Quantity:
         EvaluationError: It is none.
     """
     try:
-        return Quantity(parse_amount(text))
+        return Quantity(parse_amount(text), text=text)
     except ValueError as error:
         raise EvaluationError(str(error)) from None
 

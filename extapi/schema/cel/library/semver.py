@@ -37,6 +37,10 @@ class Semver:
         # a version without a prerelease comes after all that have one
         return self.major, self.minor, self.patch, not self.prerelease, self.prerelease
 
+    def __str__(self) -> str:
+        text = f"{self.major}.{self.minor}.{self.patch}"
+        return f"{text}-{'.'.join(part[2] or str(part[1]) for part in self.prerelease)}" if self.prerelease else text
+
     def compare(self, other: Semver) -> int:
         """-1, 0 or 1."""
         left, right = self._all(), other._all()

@@ -32,6 +32,9 @@ class URL:
     def __hash__(self) -> int:
         return hash(str(self.parts))
 
+    def __str__(self) -> str:
+        return str(self.parts)
+
 
 def make_url(text: str) -> URL:
     """Read an absolute URL or an absolute path.

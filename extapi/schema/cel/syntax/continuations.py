@@ -16,11 +16,11 @@ from extapi.schema.cel.syntax.machine import (
     SUM,
     THEN,
     Machine,
-    MistakeError,
     Open,
 )
 from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
 from extapi.schema.cel.syntax.operands import field
+from extapi.schema.cel.syntax.source import MistakeError
 
 _BINARY: Final[Mapping[str, tuple[int, str]]] = {
     "<": (RELATION, "_<_"),
@@ -114,11 +114,10 @@ def _colon(parser: Machine, node: Node) -> None:
         parser.index += 1
         return
     node = parser.reduce(node, ELSE)
-    top = parser.stack[-1]
-    if top.function != "key":
+    _, _, opened, left = parser.stack[-1]
+    if opened != "{" or len(left[0]) % 2:
         raise parser.unexpected()
-    top.left[0].append(node)
-    parser.stack[-1] = top._replace(function="value")
+    left[0].append(node)
     parser.index += 1
 
 
@@ -143,14 +142,13 @@ def _comma(parser: Machine, node: Node) -> Node | None:
 
 def _comma_in_braces(parser: Machine, node: Node) -> Node | None:
     top = parser.stack[-1]
-    if top.function == "value":
+    if top.function == "{" and len(top.left[0]) % 2:
         top.left[0].append(node)
         if parser.closes("}"):
             parser.pop()
             return _entries(top)
         parser.index += 1
         top.left[1].append(parser.marked())
-        parser.stack[-1] = top._replace(function="key")
         return None
     if top.function == "field":
         top.left[2].append(node)
@@ -206,7 +204,7 @@ def _close_square(parser: Machine, node: Node) -> Node:
 def _close_brace(parser: Machine, node: Node) -> Node:
     node = parser.reduce(node, ELSE)
     top = parser.stack[-1]
-    if top.function == "value":
+    if top.function == "{" and len(top.left[0]) % 2:
         top.left[0].append(node)
         node = _entries(top)
     elif top.function == "field":

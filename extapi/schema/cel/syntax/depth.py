@@ -13,12 +13,13 @@ RECURSION_LIMIT: Final = 250
 _UNCOUNTED: Final = frozenset({"_&&_", "_||_", "!_", "-_"})
 
 
-def depth_of(root: Node) -> int:
-    """The most selections, indices, calls on a target, and operators (but logical and prefix ones) inside one another.
+def too_deep(root: Node) -> bool:
+    """Whether there are too many levels.
+
+    Selections, indices, calls on a target, and operators other than logical and prefix ones are a level each.
 
     Source: ``cel-go/parser`` parser.Visit, checkAndIncrementRecursionDepth.
     """
-    deepest = 0
     todo = [(root, 0)]
     while todo:
         node, depth = todo.pop()
@@ -33,8 +34,9 @@ def depth_of(root: Node) -> int:
             if isinstance(node, Select) or (isinstance(node, Call) and _counts(node)):
                 depth += 1
             todo += [(child, depth) for child in children(node)]
-        deepest = max(deepest, depth)
-    return deepest
+        if depth > RECURSION_LIMIT:
+            return True
+    return False
 
 
 def _parts(loop: Comprehension) -> tuple[Node | None, ...]:

@@ -11,6 +11,8 @@ from extapi.schema.cel.values.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 _DIGITS: Final = 20
 """More digits, without leading zeros, are too large for 64 bits."""
 
+_SAFE_DIGITS: Final = 19
+"""Fewer digits fit into 64 bits."""
 _LAST_CHARACTER: Final = 0x10FFFF
 _SIMPLE: Final = {
     "a": "\a",
@@ -42,6 +44,8 @@ def read_int(text: str) -> int:
 
     Source: ``cel-go/parser`` VisitInt.
     """
+    if len(text) < _SAFE_DIGITS and text.isdecimal():
+        return int(text)
     negative = text.startswith("-")
     value = _natural(text[1:] if negative else text)
     if value is not None:

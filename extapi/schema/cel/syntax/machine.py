@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from extapi.schema.cel.errors import Issue
 from extapi.schema.cel.syntax import tokens as kind
 from extapi.schema.cel.syntax.copies import Copier, TooManyCopiesError
-from extapi.schema.cel.syntax.depth import RECURSION_LIMIT, depth_of
+from extapi.schema.cel.syntax.depth import RECURSION_LIMIT, too_deep
 from extapi.schema.cel.syntax.macros import MacroError, Macros, expanders
 from extapi.schema.cel.syntax.nodes import Call, Node
+from extapi.schema.cel.syntax.source import NOWHERE, MistakeError
 
 # How tightly what is open on the stack binds. Less than ELSE: only its closing token ends it.
 BRACKET: Final = 0
@@ -21,14 +21,6 @@ RELATION: Final = 5
 SUM: Final = 6
 PRODUCT: Final = 7
 PREFIX: Final = 8
-
-
-class MistakeError(Exception):
-    """There is a mistake; ``issue`` is the first one that the parser met, in words of its own if it is one of syntax."""
-
-    def __init__(self, offset: int, message: str) -> None:
-        super().__init__(message)
-        self.issue = Issue(offset, message)
 
 
 class Open(NamedTuple):
@@ -65,13 +57,13 @@ class Machine:
         if len(self.stack) > 1:
             raise self.unexpected()
         # As many levels as tokens at most.
-        if len(self.kinds) > RECURSION_LIMIT and depth_of(node) > RECURSION_LIMIT:
-            raise MistakeError(-1, "max recursion depth exceeded")
+        if len(self.kinds) > RECURSION_LIMIT and too_deep(node):
+            raise MistakeError(NOWHERE, "max recursion depth exceeded")
         return node
 
     def unexpected(self) -> MistakeError:
         """The error that the token cannot be there."""
-        return MistakeError(self.offsets[self.index], f"Syntax error: unexpected {self.texts[self.index]!r}")
+        return MistakeError(self.offsets[self.index], f"Syntax error: mismatched input '{self.texts[self.index]}'")
 
     def push(self, binding: int, offset: int, function: str, left: Any) -> None:
         """Leave something open."""
@@ -82,7 +74,7 @@ class Machine:
             brackets = counts[BRACKET]
             nested = max(counts[ELSE], counts[RELATION], counts[SUM] + counts[PRODUCT])
             if brackets + nested > RECURSION_LIMIT:
-                raise MistakeError(-1, f"expression recursion limit exceeded: {RECURSION_LIMIT}")
+                raise MistakeError(NOWHERE, f"expression recursion limit exceeded: {RECURSION_LIMIT}")
 
     def pop(self) -> Open:
         """Close what was opened last."""

@@ -29,6 +29,7 @@ class Node:
 
     __slots__ = ("declared", "offset", "type")
 
+    # Subclasses repeat this instead of calling it, which would take a third of the time that a node takes.
     def __init__(self, offset: int) -> None:
         self.offset = offset
         self.type: Type = ERROR
@@ -41,7 +42,9 @@ class Literal(Node):
     __slots__ = ("value",)
 
     def __init__(self, offset: int, value: Any) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.value = value
 
 
@@ -54,7 +57,9 @@ class Ident(Node):
     __slots__ = ("name", "variable")
 
     def __init__(self, offset: int, name: str) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.name = name
         self.variable = True
 
@@ -68,7 +73,9 @@ class Select(Node):
     __slots__ = ("field", "operand", "qualified", "test_only")
 
     def __init__(self, offset: int, operand: Node, field: str, *, test_only: bool = False) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.operand = operand
         self.field = field
         self.test_only = test_only
@@ -86,7 +93,9 @@ class Call(Node):
     __slots__ = ("args", "function", "overloads", "target")
 
     def __init__(self, offset: int, function: str, target: Node | None, args: list[Node]) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.function = function
         self.target = target
         self.args = args
@@ -99,7 +108,9 @@ class ListLiteral(Node):
     __slots__ = ("elements", "optionals")
 
     def __init__(self, offset: int, elements: list[Node], optionals: frozenset[int] = frozenset()) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.elements = elements
         self.optionals = optionals
 
@@ -110,7 +121,9 @@ class MapLiteral(Node):
     __slots__ = ("entries",)
 
     def __init__(self, offset: int, entries: list[tuple[Node, Node, bool]]) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.entries = entries
 
 
@@ -120,7 +133,9 @@ class StructLiteral(Node):
     __slots__ = ("fields", "name")
 
     def __init__(self, offset: int, name: str, fields: list[tuple[str, Node, bool, int]]) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.name = name
         self.fields = fields
 
@@ -167,7 +182,9 @@ class Comprehension(Node):
         filter_: Node | None = None,
         body: Node | None = None,
     ) -> None:
-        super().__init__(offset)
+        self.offset = offset
+        self.type = ERROR
+        self.declared = None
         self.range = range_
         self.variable = variable
         self.variable2 = variable2

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from extapi.schema.cel.syntax import tokens as kind
 from extapi.schema.cel.syntax.literals import LiteralError, read_bytes, read_double, read_int, read_string, read_uint
-from extapi.schema.cel.syntax.machine import BRACKET, PREFIX, Machine, MistakeError
+from extapi.schema.cel.syntax.machine import BRACKET, PREFIX, Machine
 from extapi.schema.cel.syntax.nodes import Ident, ListLiteral, Literal, MapLiteral, Node, StructLiteral
+from extapi.schema.cel.syntax.source import MistakeError
 
 RESERVED: Final = frozenset(
     [
@@ -170,7 +171,8 @@ def _map(parser: Machine) -> Node | None:
     parser.index += 1
     if parser.closes("}"):
         return MapLiteral(offset, [])
-    parser.push(BRACKET, offset, "key", ([], [parser.marked()]))
+    # Keys and values, in turn, and which entries are marked.
+    parser.push(BRACKET, offset, "{", ([], [parser.marked()]))
     return None
 
 

@@ -12,12 +12,12 @@ from typing import Final
 
 from extapi.schema.cel.errors import CompileError, Issue
 from extapi.schema.cel.syntax.continuations import AFTER
-from extapi.schema.cel.syntax.machine import Machine, MistakeError
+from extapi.schema.cel.syntax.machine import Machine
 from extapi.schema.cel.syntax.macros import ALL, Macros
 from extapi.schema.cel.syntax.nodes import Node
 from extapi.schema.cel.syntax.operands import BEFORE
-from extapi.schema.cel.syntax.source import failure
-from extapi.schema.cel.syntax.tokens import END, NotTokensError
+from extapi.schema.cel.syntax.source import NOWHERE, MistakeError, failure
+from extapi.schema.cel.syntax.tokens import END
 
 SIZE_LIMIT: Final = 100_000
 """How many code points an expression may have. Source: ``cel-go/parser`` NewParser."""
@@ -33,22 +33,28 @@ def parse(text: str, macros: Macros = ALL) -> Node:
     """
     if len(text) > SIZE_LIMIT:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {SIZE_LIMIT}"
-        raise failure(text, [Issue(-1, message)])
+        raise failure(text, [Issue(NOWHERE, message)])
     try:
         return _tree(Machine(text, macros))
-    except (MistakeError, NotTokensError) as mistake:
-        raise _explained(text, macros, mistake) from None
+    except MistakeError as mistake:
+        raise _explained(text, macros, mistake.issue) from None
 
 
-def _explained(text: str, macros: Macros, mistake: MistakeError | NotTokensError) -> CompileError:
-    """What is wrong with a text that was refused."""
+def _explained(text: str, macros: Macros, first: Issue) -> CompileError:
+    """What is wrong with a text that was refused.
+
+    Args:
+        text: The text.
+        macros: The macros that there are.
+        first: The mistake for which it was refused.
+    """
+    if first.offset == NOWHERE:
+        # Too deep, which is found before any other mistake of syntax, and after all others.
+        return failure(text, [first])
     # Only a text that is refused pays for the automaton, in time and memory.
     from extapi.schema.cel.syntax.mistakes.report import mistakes_in  # noqa: PLC0415
 
-    issues = mistakes_in(text, macros)
-    if not issues:
-        issues = [mistake.issue if isinstance(mistake, MistakeError) else Issue(0, "Syntax error")]
-    return failure(text, issues)
+    return failure(text, mistakes_in(text, macros) or [first])
 
 
 def _tree(machine: Machine) -> Node:

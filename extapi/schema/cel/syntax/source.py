@@ -19,6 +19,14 @@ _SNIPPET_LIMIT: Final = 16_384
 """How many bytes of UTF-8 a line may have to be shown. Source: ``cel-go/common`` maxSnippetLength."""
 
 
+class MistakeError(Exception):
+    """The first mistake that the parser met. One of syntax is in fewer words than cel-go's."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.issue = Issue(offset, message)
+
+
 def failure(text: str, issues: Iterable[Issue]) -> CompileError:
     """The error with these issues, of which it prints the first hundred, in the order of their places.
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from extapi.schema.cel.syntax.source import MistakeError
+
 IDENTIFIER: Final = "identifier"
 INT: Final = "int"
 UINT: Final = "uint"
@@ -52,30 +54,30 @@ _SPACE: Final = "space"
 _FIXED: Final[Mapping[str, str]] = {" ": _SPACE} | {each: each for each in OPERATORS}
 
 _ESCAPE: Final = r"""\\(?:[abfnrtv"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"""
-# A piece is a space, a token, or one character that begins none. Possessive and atomic: nothing is tried twice.
+_STRING: Final = rf"""
+    [bB]?+(?:
+        "{{3}}(?>(?:[^\\"]++|{_ESCAPE}|"(?!""))*+)"{{3}} | '{{3}}(?>(?:[^\\']++|{_ESCAPE}|'(?!''))*+)'{{3}}
+      | "(?!"")(?:[^\\"\n\r]++|{_ESCAPE})*+" | '(?!'')(?:[^\\'\n\r]++|{_ESCAPE})*+'
+      | [rR](?:"{{3}}(?:[^"]++|"(?!""))*+"{{3}} | '{{3}}(?:[^']++|'(?!''))*+'{{3}}
+        | "(?!"")[^"\n\r]*+" | '(?!'')[^'\n\r]*+'))
+"""
+# A piece is a space, a token, or all that is left if there is none. Possessive and atomic: nothing is tried twice.
 _PIECES: Final = re.compile(
     rf"""
       [A-Za-z_][A-Za-z0-9_]*+(?!["'])
     | [\t\ \r\n\f]++ | //[^\n]*+
-    | [bB]?+(?:
-        "{{3}}(?>(?:[^\\"]++|{_ESCAPE}|"(?!""))*+)"{{3}} | '{{3}}(?>(?:[^\\']++|{_ESCAPE}|'(?!''))*+)'{{3}}
-        | "(?!"")(?:[^\\"\n\r]++|{_ESCAPE})*+" | '(?!'')(?:[^\\'\n\r]++|{_ESCAPE})*+'
-        | [rR](?:"{{3}}(?:[^"]++|"(?!""))*+"{{3}} | '{{3}}(?:[^']++|'(?!''))*+'{{3}}
-          | "(?!"")[^"\n\r]*+" | '(?!'')[^'\n\r]*+'))
+    | {_STRING}
     | [A-Za-z_][A-Za-z0-9_]*+
     | 0x[0-9a-fA-F]++[uU]?+
     | [0-9]++[uU]
     | (?:[0-9]++\.[0-9]++|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+
     | [0-9]++(?:[eE][+-]?+[0-9]++)?+
-    | [=!<>]= | && | \|\|
-    | .
+    | [=!<>]= | && | \|\| | [\[\]{{}}().,\-!?:+*/%<>]
+    | .++
     """,
     re.VERBOSE | re.DOTALL,
 )
-
-
-class NotTokensError(Exception):
-    """A text with something in it that is no token."""
+_WHOLE_STRING: Final = re.compile(_STRING, re.VERBOSE)
 
 
 class Tokens(NamedTuple):
@@ -93,7 +95,7 @@ def tokenize(text: str) -> Tokens:
     """The tokens of a text.
 
     Raises:
-        NotTokensError: Something in it is no token.
+        MistakeError: Something in it is no token.
 
     Source: ``cel-go/parser/gen`` CEL.g4, lexer rules.
     """
@@ -104,28 +106,35 @@ def tokenize(text: str) -> Tokens:
     for piece in _PIECES.findall(text):
         kind = _FIXED.get(piece)
         if kind is None:
-            kind = IDENTIFIER if piece.isidentifier() and piece.isascii() else _classify(piece)
+            kind = IDENTIFIER if piece.isidentifier() and piece.isascii() else _classify(piece, offset)
         if kind is not _SPACE:
             kinds.append(kind)
             texts.append(piece)
             offsets.append(offset)
         offset += len(piece)
+    if kinds and kinds[-1] in {STRING, BYTES} and _WHOLE_STRING.fullmatch(texts[-1]) is None:
+        # All that was left, which only begins and ends with quotes.
+        raise _no_token(texts[-1], offsets[-1])
     kinds.append(END)
     texts.append("<EOF>")
     offsets.append(offset)
     return Tokens(kinds, texts, offsets)
 
 
-def _classify(piece: str) -> str:
+def _classify(piece: str, offset: int) -> str:
     first = piece[0]
     if first in " \t\r\n\f/":
         return _SPACE
-    if piece[-1] in "\"'" and len(piece) > 1:
+    if first in "\"'bBrR" and piece[-1] in "\"'" and len(piece) > 1:
         return BYTES if first in "bB" else STRING
     if first not in ".0123456789":
-        raise NotTokensError
+        raise _no_token(piece, offset)
     if piece[-1] in "uU":
         return UINT
     if piece.startswith("0x") or piece.isdecimal():
         return INT
     return DOUBLE
+
+
+def _no_token(piece: str, offset: int) -> MistakeError:
+    return MistakeError(offset, f"Syntax error: token recognition error at: '{piece[0]}'")

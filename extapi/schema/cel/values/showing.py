@@ -11,7 +11,8 @@ from typing import Any, Final
 from extapi.errors import go_float
 from extapi.schema.cel.values.durations import show_duration
 from extapi.schema.cel.values.time import show_timestamp
-from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt, type_name
 
 LONGEST: Final = 4096
 """Characters of a value that are shown. Go shows all of them, but a message repeats what a client has sent."""
@@ -96,3 +97,28 @@ _SCALARS: Final[dict[type, Callable[[Any], str]]] = {
     Timestamp: show_timestamp,
     TypeValue: lambda value: _TYPES.get(value.name, value.name),
 }
+
+
+_GO_TYPES: Final[dict[type, str]] = {
+    bool: "types.Bool",
+    bytes: "types.Bytes",
+    EvaluationError: "*types.Err",
+    float: "types.Double",
+    int: "types.Int",
+    str: "types.String",
+    type(None): "types.Null",
+    Duration: "types.Duration",
+    OptionalValue: "*types.Optional",
+    Timestamp: "types.Timestamp",
+    TypeValue: "*types.Type",
+    UInt: "types.Uint",
+}
+
+
+def go_type(value: Any) -> str:
+    """The name of a value's type in Go, which some errors show."""
+    if isinstance(value, list):
+        return "*types.baseList"
+    if isinstance(value, dict):
+        return "*types.baseMap"
+    return _GO_TYPES.get(type(value)) or type_name(value).replace("kubernetes.", "cel.").replace("net.", "cel.")

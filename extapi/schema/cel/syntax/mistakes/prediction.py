@@ -5,7 +5,7 @@ Source: ``antlr4-go/antlr`` ParserATNSimulator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Context, Contexts
@@ -99,7 +99,7 @@ class Predictor:
         self._starts: dict[tuple[int, int], _Known] = {}
         self._known: dict[frozenset[tuple[int, int, int, bool, bool]], _Known] = {}
 
-    def predict(self, decision: State, stream: Stream, returns: Iterable[State], precedence: int) -> int:
+    def predict(self, decision: State, stream: Stream, returns: Callable[[], list[State]], precedence: int) -> int:
         """The number of the alternative, from 1.
 
         Args:
@@ -159,11 +159,11 @@ class Predictor:
             return min(done)
         raise NoViableAlternativeError(stream.token(), stream.token(ahead))
 
-    def _fully(self, decision: State, stream: Stream, returns: Iterable[State], precedence: int) -> int:
+    def _fully(self, decision: State, stream: Stream, returns: Callable[[], list[State]], precedence: int) -> int:
         """The alternative, with the rules around taken into account."""
         contexts = Contexts()
         outer = EMPTY
-        for state in returns:
+        for state in returns():
             outer = contexts.push(outer, state.number)
         configs = self._start(decision, outer, precedence, contexts)
         ahead = 1

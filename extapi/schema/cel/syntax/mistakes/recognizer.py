@@ -34,6 +34,8 @@ RECOVERY_LIMIT: Final = 30
 """How often it recovers."""
 LOOKAHEAD_LIMIT: Final = 256
 """How many tokens it may drop to recover once."""
+STEPS_LIMIT: Final = 60_000
+"""How many states it goes through, which takes a tenth of a second. About four thousand tokens take as many."""
 REPORTED_LIMIT: Final = 100
 """How many mistakes of syntax there may be."""
 
@@ -42,6 +44,10 @@ _KEYWORD_AS_NAME: Final = re.compile(r"no viable alternative at input '.(true|fa
 
 class GivenUpError(Exception):
     """A limit was reached. ``str`` is a message that is not at any place, or empty if there is none."""
+
+
+class TooLongError(Exception):
+    """The text is too long to say exactly what is wrong with it."""
 
 
 class _MismatchError(Exception):
@@ -70,7 +76,6 @@ class Recognizer:
         "_frames",
         "_grammar",
         "_looped",
-        "_lost",
         "_precedences",
         "_predictor",
         "_recovering",
@@ -107,10 +112,11 @@ class Recognizer:
 
         Raises:
             GivenUpError: There is too much of something.
+            TooLongError: The end is too far away.
         """
         root = self._enter("start", None)
         at = self._grammar.starts["start"]
-        while True:
+        for _ in range(STEPS_LIMIT):
             if at.kind == STOP:
                 call = self._exit()
                 if call is None or call.follow is None:
@@ -124,6 +130,7 @@ class Recognizer:
                 self._recover()
                 self._looped = False
                 at = self._grammar.stops[at.rule]
+        raise TooLongError
 
     def _step(self, at: State) -> State:
         """Go on by one state."""
@@ -169,8 +176,10 @@ class Recognizer:
         return way.target
 
     def _predicted(self, at: State) -> int:
-        returns = [frame.call.follow for frame in self._frames if frame.call and frame.call.follow]
-        return self._predictor.predict(at, self._tokens, returns, self._precedences[-1])
+        return self._predictor.predict(at, self._tokens, self._returns, self._precedences[-1])
+
+    def _returns(self) -> list[State]:
+        return [frame.call.follow for frame in self._frames if frame.call and frame.call.follow]
 
     def _seen(self, at: State) -> int:
         """The alternative that one token decides."""

@@ -6,13 +6,13 @@ from extapi.schema.cel.errors import Issue
 from extapi.schema.cel.syntax.macros import Macros
 from extapi.schema.cel.syntax.mistakes.grammar import grammar
 from extapi.schema.cel.syntax.mistakes.prediction import Predictor
-from extapi.schema.cel.syntax.mistakes.recognizer import GivenUpError, Recognizer
+from extapi.schema.cel.syntax.mistakes.recognizer import GivenUpError, Recognizer, TooLongError
 from extapi.schema.cel.syntax.mistakes.visitor import Visitor
-from extapi.schema.cel.syntax.source import NOWHERE
+from extapi.schema.cel.syntax.source import BEFORE, NOWHERE
 
 
 def mistakes_in(text: str, macros: Macros) -> list[Issue]:
-    """The mistakes, in the order in which cel-go finds them; none, if it is right after all.
+    """The mistakes, in the order in which cel-go finds them; none, if the expression is too long for that.
 
     Source: ``cel-go/parser`` parser.parse.
     """
@@ -24,4 +24,8 @@ def mistakes_in(text: str, macros: Macros) -> list[Issue]:
     except GivenUpError as error:
         if str(error):
             found.append((NOWHERE, str(error)))
+    except TooLongError:
+        return []
+    if not text:
+        return [Issue(BEFORE, message) for _, message in found]
     return [Issue(offset, message) for offset, message in found]

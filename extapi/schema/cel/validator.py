@@ -16,7 +16,7 @@ from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError
 from extapi.schema.cel.expression import CALL_LIMIT, Evaluation
 from extapi.schema.cel.failures import failure, made_message, rule_message
-from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules, has_rules
+from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.structural import MISSING, Structural, join, join_key, replace
 
@@ -46,7 +46,7 @@ def rule_validator(structural: Structural, *, root: bool = True, stored: bool = 
         root: Whether it is that of a whole object, which has apiVersion, kind and names.
         stored: Whether the rules are stored already, so that they may use more than new ones.
     """
-    if not has_rules(structural):
+    if not structural.has_rules:
         return None
     node = _node(structural, structural, declare(structural, root=root), stored=stored)
     return None if node is None else RuleValidator(node)

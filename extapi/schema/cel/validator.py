@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from extapi.fielderrors import FieldError
+from extapi.fielderrors import MOST_ERRORS, FieldError
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError
 from extapi.schema.cel.expression import CALL_LIMIT, Evaluation
@@ -223,7 +223,10 @@ class _Walk:
         elif node.items is not None and isinstance(value, list):
             place = _Place(up, segment, node.structural, value, old)
             nearest = place if correlated else above
+            most = self._found() + MOST_ERRORS
             for index, item in enumerate(value):
+                if self._found() >= most:
+                    break
                 before = self._correlation.old_item(node.structural, item, old)
                 correlates = correlated and before is not MISSING
                 at = f"[{index}]"
@@ -234,7 +237,10 @@ class _Walk:
     def _members(self, node: _Node, place: _Place, *, correlated: bool, above: _Place | None) -> bool:
         value, old = place.value, place.old
         if node.additional is not None:
+            most = self._found() + MOST_ERRORS
             for key, member in value.items():
+                if self._found() >= most:
+                    break
                 before = _known(old_member(old, key))
                 correlates = correlated and before is not MISSING
                 if not self.visit(
@@ -254,6 +260,9 @@ class _Walk:
             if not self.visit(sub, member, before, place, f".{key}", correlated=correlates, above=nearest):
                 return False
         return True
+
+    def _found(self) -> int:
+        return len(self.errors) + len(self.warnings)
 
     def _run(self, rules: tuple[CompiledRule, ...] | None, place: _Place, nearest: _Place | None) -> bool:
         """Run the rules of one node; False if no further rule is to be run."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
@@ -45,7 +45,7 @@ from extapi.schema.structural import MISSING
 CHECK_FREQUENCY: Final = 100
 """After how many turns of a loop the deadline is looked at."""
 
-_UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
+_UNHASHABLE: Final = "runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
@@ -252,6 +252,8 @@ class Interpreter:
             self._precharge(node, values)
             try:
                 result = call_dispatched(node.overloads, values)
+            except PanicError:
+                raise
             except EvaluationError as failure:
                 result = failure
         self._charge(call_cost(node, values, result))
@@ -295,10 +297,11 @@ class Interpreter:
             try:
                 same = equal_read(first, second)
                 result = same is (node.function == "_==_")
+            except PanicError:
+                raise
             except EvaluationError as error:
                 result = error
-        sizes = [each.raw if type(each) is Typed else each for each in (first, second)]
-        self._charge(call_cost(node, sizes, result))
+        self._charge(call_cost(node, [_sized(first), _sized(second)], result))
         return result
 
     def _member(self, node: Call) -> Any:
@@ -350,7 +353,7 @@ class Interpreter:
             try:
                 made[key] = materialized(value)
             except TypeError:
-                return self._constructed(MAP_COST, EvaluationError(_UNHASHABLE))
+                raise PanicError(_UNHASHABLE) from None
         return self._constructed(MAP_COST, made)
 
     def _struct(self, node: StructLiteral) -> Any:
@@ -452,6 +455,13 @@ def _argument(function: str, value: Any) -> Any:
         return materialized(value)
     except EvaluationError as error:
         return error
+
+
+def _sized(value: Any) -> Any:
+    """Something of the same size, without a schema."""
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(value.value.raw)
+    return value.raw if type(value) is Typed else value
 
 
 def _variable(declared: Any, value: Any, *, optional: bool) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from extapi.schema.cel.environment import COMPATIBLE, STORED, base_environment
 from extapi.schema.cel.types import format_type
-from tests.differential.cel import celspec, corpora, every, fetching
+from tests.differential.cel import celspec, corpora, every, fetching, libraries
 from tests.differential.cel.comparison import Comparison, disagreements, unlisted
 from tests.differential.cel.judge import Judge, judge as built
 from tests.differential.cel.manifests import real_schemas, rules
@@ -70,6 +70,22 @@ def test_the_judge_answers_as_was_recorded(judge: Judge) -> None:
     )
     # The others lost rules in branches, or a number's fraction, when they were written down.
     assert (len(cases), same >= 1200) == (1218, True)
+
+
+def test_each_overload_is_called_with_a_value_and_many_with_an_error(judge: Judge) -> None:
+    overloads = judge.ask([{"op": "environment"}])[0]["overloads"]
+    calls = [(name.rpartition(" ")[0], text) for name, text in libraries.calls(overloads, 6, "1")]
+    answers = judge.expressions([text for _, text in calls])
+    named = {name for name, _ in calls}
+    with_value = {name for (name, _), answer in zip(calls, answers, strict=True) if "value" in answer}
+    with_error = {
+        name
+        for (name, _), answer in zip(calls, answers, strict=True)
+        if "evaluationError" in answer or "error" in answer
+    }
+    assert named - with_value == {"int64_to_duration"}  # declared, and never a value
+    assert len(named) > 300
+    assert len(with_error) > 90
 
 
 @pytest.mark.parametrize(("stored", "version"), [(False, COMPATIBLE), (True, STORED)])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
@@ -33,7 +34,6 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.showing import go_type, show
 from extapi.schema.cel.values.values import (
     NONE,
@@ -237,7 +237,7 @@ class Interpreter:
         values: list[Any] = []
         error: EvaluationError | None = None
         strict = all(overload.strict for overload in node.overloads)
-        stops = strict and (len(parts) > 2 or constant_pattern(node))  # noqa: PLR2004 - cel-go's calls of one and two
+        stops = strict and (len(parts) > 2 or constant_pattern(node))
         for part in parts:
             value = _EVALUATE[type(part)](self, part)
             if type(value) is Typed or type(value) is OptionalValue:

@@ -15,9 +15,9 @@ from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.values.durations import parse_loose_duration
-from extapi.schema.cel.values.time import parse_date, parse_date_time
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
 from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.time import parse_date, parse_date_time
 from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
 from extapi.schema.listtype import freeze
 

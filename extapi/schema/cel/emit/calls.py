@@ -75,8 +75,7 @@ def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], argument
     overloads = node.overloads
     listed = ", ".join(arguments)
     if len(overloads) == 1 and (
-        not overloads[0].guarded
-        or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
+        not overloads[0].guarded or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
     ):
         made = f"{out.constant(overloads[0].call)}({listed})"
     else:

@@ -213,9 +213,7 @@ def _structs(declared: Declared) -> Iterator[tuple[str, Declared]]:
 def base_environment(version: Version = COMPATIBLE) -> Environment:
     """The environment of a version of Kubernetes, without variables."""
     present = [
-        each
-        for each in LIBRARIES
-        if each.introduced <= version and (each.removed is None or version < each.removed)
+        each for each in LIBRARIES if each.introduced <= version and (each.removed is None or version < each.removed)
     ]
     names = {name: _LIBRARY_TYPES[name] for each in present for name in each.names}
     return Environment(

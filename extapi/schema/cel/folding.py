@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final
 
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
@@ -26,11 +27,12 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.showing import go_type
 from extapi.schema.cel.values.values import TypeValue
 
-_CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+_CONVERSIONS: Final = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)
 
 _INDEXING: Final = frozenset({"_[_]", "_[?_]"})
 
@@ -124,11 +126,7 @@ class _Folder:
         pairs = ((key, value) for key, value, _ in node.entries)
         return _literal(
             node,
-            {
-                key.value: value.value
-                for key, value in pairs
-                if isinstance(key, Literal) and isinstance(value, Literal)
-            },
+            {key.value: value.value for key, value in pairs if isinstance(key, Literal) and isinstance(value, Literal)},
         )
 
     def _struct(self, node: StructLiteral) -> Node:

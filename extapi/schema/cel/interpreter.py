@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
@@ -33,7 +34,6 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.showing import go_type, show
 from extapi.schema.cel.values.values import (
     NONE,
@@ -45,11 +45,11 @@ from extapi.schema.structural import MISSING
 CHECK_FREQUENCY: Final = 100
 """After how many turns of a loop the deadline is looked at."""
 
-_UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
+_UNHASHABLE: Final = "runtime error: hash of unhashable type"
 _NO_OVERLOAD: Final = "no such overload"
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
-_PASSING: Final = frozenset({"optional.of", "value", "hasValue", "dyn"})
+_PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
 
@@ -237,7 +237,7 @@ class Interpreter:
         values: list[Any] = []
         error: EvaluationError | None = None
         strict = all(overload.strict for overload in node.overloads)
-        stops = strict and (len(parts) > 2 or constant_pattern(node))  # noqa: PLR2004 - cel-go's calls of one and two
+        stops = strict and (len(parts) > 2 or constant_pattern(node))
         for part in parts:
             value = _EVALUATE[type(part)](self, part)
             if type(value) is Typed or type(value) is OptionalValue:
@@ -252,6 +252,8 @@ class Interpreter:
             self._precharge(node, values)
             try:
                 result = call_dispatched(node.overloads, values)
+            except PanicError:
+                raise
             except EvaluationError as failure:
                 result = failure
         self._charge(call_cost(node, values, result))
@@ -295,10 +297,11 @@ class Interpreter:
             try:
                 same = equal_read(first, second)
                 result = same is (node.function == "_==_")
+            except PanicError:
+                raise
             except EvaluationError as error:
                 result = error
-        sizes = [each.raw if type(each) is Typed else each for each in (first, second)]
-        self._charge(call_cost(node, sizes, result))
+        self._charge(call_cost(node, [_sized(first), _sized(second)], result))
         return result
 
     def _member(self, node: Call) -> Any:
@@ -350,7 +353,7 @@ class Interpreter:
             try:
                 made[key] = materialized(value)
             except TypeError:
-                return self._constructed(MAP_COST, EvaluationError(_UNHASHABLE))
+                raise PanicError(_UNHASHABLE) from None
         return self._constructed(MAP_COST, made)
 
     def _struct(self, node: StructLiteral) -> Any:
@@ -452,6 +455,13 @@ def _argument(function: str, value: Any) -> Any:
         return materialized(value)
     except EvaluationError as error:
         return error
+
+
+def _sized(value: Any) -> Any:
+    """Something of the same size, without a schema."""
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(value.value.raw)
+    return value.raw if type(value) is Typed else value
 
 
 def _variable(declared: Any, value: Any, *, optional: bool) -> Any:

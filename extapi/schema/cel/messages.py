@@ -119,9 +119,7 @@ def _wrapped(name: str, value: Any) -> Any:
     if name in _RANGES:
         least, most, words = _RANGES[name]
         if not least <= value <= most:
-            raise EvaluationError(
-                f"field type conversion error for {_PREFIX}{name}.value value type: {words} overflow"
-            )
+            raise EvaluationError(f"field type conversion error for {_PREFIX}{name}.value value type: {words} overflow")
     if name == "FloatValue":
         return binary.unpack("<f", binary.pack("<f", value))[0]
     return value

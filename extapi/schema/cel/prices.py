@@ -12,20 +12,109 @@ from extapi.schema.cel.syntax.nodes import Call, Literal
 from extapi.schema.cel.values.values import UInt
 
 PRICED_BY_NAME: Final = frozenset(
-    "check serviceAccount path group resource subresource namespace name allowed reason error errored fieldSelector "
-    "labelSelector isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join "
-    "find findAll cidr isIP isCIDR ip ip.isCanonical masked prefixLength family isUnspecified isLoopback "
-    "isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast containsIP containsCIDR quantity isQuantity semver isSemver "
-    "validate format.named sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major "
-    "minor patch getScheme getHostname getHost getPort getEscapedPath getQuery _==_ _!=_".split()
+    [
+        "check",
+        "serviceAccount",
+        "path",
+        "group",
+        "resource",
+        "subresource",
+        "namespace",
+        "name",
+        "allowed",
+        "reason",
+        "error",
+        "errored",
+        "fieldSelector",
+        "labelSelector",
+        "isSorted",
+        "sum",
+        "max",
+        "min",
+        "indexOf",
+        "lastIndexOf",
+        "url",
+        "lowerAscii",
+        "upperAscii",
+        "substring",
+        "trim",
+        "replace",
+        "split",
+        "join",
+        "find",
+        "findAll",
+        "cidr",
+        "isIP",
+        "isCIDR",
+        "ip",
+        "ip.isCanonical",
+        "masked",
+        "prefixLength",
+        "family",
+        "isUnspecified",
+        "isLoopback",
+        "isLinkLocalMulticast",
+        "isLinkLocalUnicast",
+        "isGlobalUnicast",
+        "containsIP",
+        "containsCIDR",
+        "quantity",
+        "isQuantity",
+        "semver",
+        "isSemver",
+        "validate",
+        "format.named",
+        "sign",
+        "asInteger",
+        "isInteger",
+        "asApproximateFloat",
+        "isGreaterThan",
+        "isLessThan",
+        "compareTo",
+        "add",
+        "sub",
+        "major",
+        "minor",
+        "patch",
+        "getScheme",
+        "getHostname",
+        "getHost",
+        "getPort",
+        "getEscapedPath",
+        "getQuery",
+        "_==_",
+        "_!=_",
+    ]
 )
 """Functions that have a price even if it is not known before which overload is called."""
 
 PRICED_BY_RESULT: Final = frozenset({"join"})
 """Functions whose price depends on their result."""
 UNDERPRICED: Final = frozenset(
-    "isSorted sum max min indexOf lastIndexOf contains distinct sort flatten slice reverse sets.contains sets.intersects "
-    "sets.equivalent lists.range @sortByAssociatedKeys join split replace findAll format".split()
+    [
+        "isSorted",
+        "sum",
+        "max",
+        "min",
+        "indexOf",
+        "lastIndexOf",
+        "contains",
+        "distinct",
+        "sort",
+        "flatten",
+        "slice",
+        "reverse",
+        "sets.contains",
+        "sets.intersects",
+        "sets.equivalent",
+        "lists.range",
+        "@sortByAssociatedKeys",
+        "join",
+        "split",
+        "replace",
+        "findAll",
+        "format",
+    ]
 )
 """Functions that can take longer than their price says: the clock is looked at after each call."""
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from extapi.errors import go_float
+from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.durations import show_duration
 from extapi.schema.cel.values.time import show_timestamp
-from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt, type_name
 
 LONGEST: Final = 4096

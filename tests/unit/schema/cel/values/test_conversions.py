@@ -72,7 +72,23 @@ def test_what_is_no_double(text: str) -> None:
         to.string_to_double(text)
 
 
-@pytest.mark.parametrize("text", ["", "1.0", "0x1", "1_000", "9223372036854775808", "\u0661", " 1", "--1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1.0",
+        "0x1",
+        "1_000",
+        "9223372036854775808",
+        "\u0661",
+        " 1",
+        "--1",
+        "-",
+        "+",
+        "1" * 1_000_000,
+        "-9223372036854775809",
+    ],
+)
 def test_what_is_no_int(text: str) -> None:
     with pytest.raises(EvaluationError, match=r"^type conversion error from 'string' to 'int'$"):
         to.string_to_int(text)
@@ -160,3 +176,10 @@ def test_printed_doubles(value: float, text: str) -> None:
 
 def test_a_long_number_takes_linear_time() -> None:
     assert to.string_to_double("1" * 1_000_000 + "e-1000000") == pytest.approx(0.1111111)
+
+
+def test_zeros_may_lead() -> None:
+    assert to.string_to_int("-" + "0" * 1_000_000 + "7") == -7
+    assert to.string_to_uint("0" * 1_000_000 + "18446744073709551615") == 2**64 - 1
+    assert to.string_to_int("-9223372036854775808") == INT_MIN
+    assert to.string_to_int("+0") == 0

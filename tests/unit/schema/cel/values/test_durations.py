@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from extapi.schema.cel.values.durations import (
@@ -91,3 +93,24 @@ def test_bad_durations_of_schemas(text: str, error: str) -> None:
 def test_printed(value: int, printed: str, shown: str) -> None:
     assert format_duration(value) == printed
     assert show_duration(value) == shown
+
+
+def test_long_durations() -> None:
+    assert parse_duration("1s" * 100) == 100 * SECOND
+    assert parse_duration("-" + "0.5m" * 40) == -20 * 60 * SECOND
+    assert parse_loose_duration("1 sec, " * 100) == 100 * SECOND
+    assert parse_loose_duration("1s" * 100) == 100 * SECOND
+    with pytest.raises(ValueError, match="time: invalid duration"):
+        parse_duration("1s" * 100 + "x")
+    with pytest.raises(ValueError, match="time: invalid duration"):
+        parse_duration("9223372036s" * 100)
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 1_000_000, "1 " * 500_000, " " * 1_000_000, "x" * 1_000_000, "1" * 999_999 + "d"]
+)
+def test_a_long_text_is_read_once(text: str) -> None:
+    before = time.process_time()
+    with pytest.raises(ValueError, match=r"duration|strconv"):
+        parse_loose_duration(text)
+    assert time.process_time() - before < 2

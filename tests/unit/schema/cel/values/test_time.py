@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 
 import pytest
 
@@ -152,3 +153,15 @@ def test_days_are_those_of_the_calendar() -> None:
 def test_the_year_zero_is_a_leap_year() -> None:
     assert civil(days_until(0, 2, 29)) == (0, 2, 29, 60)
     assert civil(days_until(0, 1, 1) - 1) == (-1, 12, 31, 365)
+
+
+@pytest.mark.parametrize("text", ["\u00e9" * 500_000, "2023-07-14T10:30:45." + "1" * 1_000_000, "1" * 1_000_000])
+def test_a_long_text_is_read_once(text: str) -> None:
+    before = time.process_time()
+    with pytest.raises(ValueError, match="parsing time"):
+        parse_timestamp(text)
+    assert time.process_time() - before < 2
+
+
+def test_a_fraction_may_be_long() -> None:
+    assert parse_timestamp("1970-01-01T00:00:00." + "1" * 1_000_000 + "Z") == 111_111_111

@@ -119,10 +119,10 @@ class _Checker:
 
     def _lookup(self, name: str) -> tuple[Type, Declared | None, bool] | None:
         """Type and schema of a name, and whether it is a variable; otherwise it is the name of a type."""
+        name = name.removeprefix(".")
         for scope in reversed(self._scopes):
             if name in scope:
                 return (*scope[name], True)
-        name = name.removeprefix(".")
         found = self._variables.get(name)
         if found is not None:
             self.found.used.add(name)
@@ -140,13 +140,14 @@ class _Checker:
         if found is None:
             self._undeclared(node, node.name)
             return
+        node.name = node.name.removeprefix(".")
         node.type, node.declared, node.variable = found
 
     def _select(self, node: Select) -> None:
         name = _qualified(node)
         found = self._lookup(name) if name else None
         if found is not None:
-            node.type, node.declared, _ = found
+            node.type, node.declared, node.variable = found
             node.qualified = name.removeprefix(".")
             return
         type_, declared = self._field(node, node.operand, node.field, optional=False)

@@ -73,6 +73,10 @@ class _Folder:
         return node if node.variable else _named(node, node.name.removeprefix("."))
 
     def _select(self, node: Select) -> Node:
+        if node.qualified and node.variable:
+            made = Ident(node.offset, node.qualified)
+            made.type, made.declared = node.type, node.declared
+            return made
         if node.qualified:
             return _named(node, node.qualified)
         node.operand = self.fold(node.operand)

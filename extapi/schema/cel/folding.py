@@ -8,7 +8,7 @@ Source: ``cel-go/interpreter`` planner.go and decorators.go (decOptimize).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.errors import EvaluationError
@@ -73,6 +73,10 @@ class _Folder:
         return node if node.variable else _named(node, node.name.removeprefix("."))
 
     def _select(self, node: Select) -> Node:
+        if node.qualified and node.variable:
+            made = Ident(node.offset, node.qualified)
+            made.type, made.declared = node.type, node.declared
+            return made
         if node.qualified:
             return _named(node, node.qualified)
         node.operand = self.fold(node.operand)
@@ -152,6 +156,21 @@ class _Folder:
         self._bodies[node] = found = self.fold(node)
         return found
 
+    by_node: ClassVar[dict[type[Node], Any]] = {
+        Call: _call,
+        Comprehension: _comprehension,
+        Ident: _ident,
+        ListLiteral: _list,
+        Literal: _keep,
+        MapLiteral: _map,
+        Select: _select,
+        StructLiteral: _struct,
+    }
+    """How each kind of node is done."""
+
+
+_FOLDS: Final = _Folder.by_node
+
 
 def _check_pattern(node: Call) -> None:
     """Compile the literal pattern of a call, if it has one.
@@ -181,15 +200,3 @@ def _named(node: Node, name: str) -> Node:
     if name in NOT_VALUES:
         raise FoldingError(f"reference to undefined type: {name}")
     return _literal(node, TypeValue(name))
-
-
-_FOLDS: Final[dict[type[Node], Any]] = {
-    Call: _Folder._call,
-    Comprehension: _Folder._comprehension,
-    Ident: _Folder._ident,
-    ListLiteral: _Folder._list,
-    Literal: _Folder._keep,
-    MapLiteral: _Folder._map,
-    Select: _Folder._select,
-    StructLiteral: _Folder._struct,
-}

@@ -128,7 +128,8 @@ def call_cost(node: Call, arguments: Sequence[Any], result: Any) -> int:
     overloads = node.overloads
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         return 1
-    cost = overloads[0].cost
+    # Where several may be meant, the last one has the price of the function: reading text is charged for others only.
+    cost = overloads[-1].cost
     return cost if isinstance(cost, int) else cost(arguments, result)
 
 
@@ -151,4 +152,4 @@ def constant_pattern(node: Call) -> bool:
     if node.function not in CONSTANT_PATTERNS:
         return False
     pattern = node.args[0] if node.target is not None else node.args[1]
-    return isinstance(pattern, Literal)
+    return isinstance(pattern, Literal) and type(pattern.value) is str

@@ -84,6 +84,14 @@ def read(declared: Declared | None, raw: Any) -> Any:
     return Typed(declared, raw) if isinstance(raw, list | dict) else raw
 
 
+def read_or_error(declared: Declared | None, raw: Any) -> Any:
+    """The same, where an error is a value."""
+    try:
+        return read(declared, raw)
+    except EvaluationError as error:
+        return error
+
+
 def native(declared: Declared | None, raw: Any) -> Any:
     """A value of a schema with all that is in it, converted. Objects become maps by identifier.
 
@@ -219,9 +227,9 @@ def _object_equals_map(typed: Typed, mapping: dict[Any, Any]) -> bool:
     """Whether an object or map of a schema is equal to a map without one, which has its members by their own names."""
     if len(typed.raw) != len(mapping):
         return False
-    for key in mapping:
+    for key, value in mapping.items():
         declared = _member(typed, key)
-        if declared is None or not equal_read(read(declared, typed.raw[key]), mapping[key]):
+        if declared is None or not equal_read(read(declared, typed.raw[key]), value):
             return False
     return True
 

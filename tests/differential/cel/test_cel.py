@@ -94,7 +94,7 @@ def test_the_same_functions_and_macros_are_there(judge: Judge, *, stored: bool, 
     environment = base_environment(version)
     ours = {
         (each.id, name, each.member, tuple(map(format_type, each.arguments)), format_type(each.result))
-        for name, overloads in environment.functions.items()
+        for name, overloads in environment.language.functions.items()
         for each in overloads
     }
     expected = {

@@ -80,7 +80,7 @@ def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], argument
         made = f"{out.constant(overloads[0].call)}({listed})"
     else:
         made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
-    cost = overloads[0].cost
+    cost = overloads[-1].cost
     fixed = isinstance(cost, int) or (len(overloads) != 1 and node.function not in PRICED_BY_NAME)
     if fixed:
         charge_call(emitter, node, arguments)
@@ -111,7 +111,7 @@ def charge_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> None:
     """Charge for a call whose price does not depend on its result."""
     out = emitter.out
     overloads = node.overloads
-    cost = overloads[0].cost
+    cost = overloads[-1].cost
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         out.charge(1)
     elif isinstance(cost, int):

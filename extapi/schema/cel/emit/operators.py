@@ -84,7 +84,7 @@ def _charged_sizes(emitter: Emitter, first: Node, second: Node, one: str, other:
     """Charge for the comparison of two strings: a tenth of the shorter."""
     out = emitter.out
     if isinstance(second, Literal):
-        known, text, one = second, out.atom(one), one
+        known, text = second, out.atom(one)
         one = text
     elif isinstance(first, Literal):
         known, text = first, out.atom(other)

@@ -113,7 +113,7 @@ def _range_cost(arguments: Sequence[Any], _result: Any) -> int:
 
 
 def _reverse_cost(arguments: Sequence[Any], _result: Any) -> int:
-    return listing(1, size_of(arguments[0]))
+    return listing(1, size_of(arguments[0]) if isinstance(arguments[0], list) else 1)
 
 
 def _self_comparison(index: int) -> RunCost:

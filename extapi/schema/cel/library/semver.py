@@ -112,7 +112,7 @@ def _normalized(text: str) -> str:
 
 
 def _without_zeros(text: str) -> str:
-    if len(text) < 2:
+    if len(text.encode(errors="surrogatepass")) < 2:
         return text
     rest = text.lstrip("0")
     return rest if rest[:1] and rest[0] in digits else f"0{rest}"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Context, Contexts
-from extapi.schema.cel.syntax.mistakes.grammar import STOP, Grammar, State, Transition
 from extapi.schema.cel.syntax.mistakes.scanner import Token
+from extapi.schema.cel.syntax.mistakes.states import STOP, Grammar, State, Transition
 from extapi.schema.cel.syntax.mistakes.stream import Stream
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF
 

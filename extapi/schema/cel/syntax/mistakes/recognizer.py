@@ -11,11 +11,13 @@ from typing import Final, NamedTuple
 
 from extapi.schema.cel.syntax.depth import RECURSION_LIMIT
 from extapi.schema.cel.syntax.mistakes import vocabulary
-from extapi.schema.cel.syntax.mistakes.grammar import (
+from extapi.schema.cel.syntax.mistakes.grammar import RECURSIVE
+from extapi.schema.cel.syntax.mistakes.prediction import NoViableAlternativeError, Predictor
+from extapi.schema.cel.syntax.mistakes.scanner import Token
+from extapi.schema.cel.syntax.mistakes.states import (
     BLOCK_START,
     PLUS_BACK,
     PLUS_BLOCK_START,
-    RECURSIVE,
     STAR_BACK,
     STAR_BLOCK_START,
     STAR_ENTRY,
@@ -24,8 +26,6 @@ from extapi.schema.cel.syntax.mistakes.grammar import (
     State,
     Transition,
 )
-from extapi.schema.cel.syntax.mistakes.prediction import NoViableAlternativeError, Predictor
-from extapi.schema.cel.syntax.mistakes.scanner import Token
 from extapi.schema.cel.syntax.mistakes.stream import Stream
 from extapi.schema.cel.syntax.mistakes.tree import Tree
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF, EPSILON

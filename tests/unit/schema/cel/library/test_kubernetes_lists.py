@@ -8,6 +8,7 @@ import pytest
 
 from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.library.kubernetes_lists import KUBERNETES_LISTS
+from extapi.schema.cel.library.quantity import parse_quantity
 from extapi.schema.cel.types import INT, STRING, list_of
 from extapi.schema.cel.values.values import Duration, Timestamp, UInt
 from tests.unit.schema.cel.library.calling import Refused, Written, call, estimate, judge, untested
@@ -106,3 +107,9 @@ def test_a_list_of_any_size_is_estimated_by_its_elements() -> None:
         2,
         9223372036854776325,
     )
+
+
+def test_values_that_cannot_be_compared_are_different() -> None:
+    items = [parse_quantity("1"), parse_quantity("2")]
+    assert call(KUBERNETES_LISTS, "list_a_index_of_int", items, "1") == -1
+    assert call(KUBERNETES_LISTS, "list_a_last_index_of_int", items, parse_quantity("1")) == 0

@@ -9,13 +9,15 @@ import pytest
 
 from extapi.schema.cel.declarations import by_function, overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.library.lists import LISTS
 from extapi.schema.cel.library.optionals import OPTIONALS
+from extapi.schema.cel.library.regex import REGEX
 from extapi.schema.cel.library.standard import STANDARD_WITH_CROSS_TYPES
 from extapi.schema.cel.values.dispatch import dispatch, matches
 from extapi.schema.cel.values.time import parse_timestamp
 from extapi.schema.cel.values.values import INT_MIN, NONE, Duration, TypeValue, UInt, some
 
-FUNCTIONS = by_function((*STANDARD_WITH_CROSS_TYPES, *OPTIONALS))
+FUNCTIONS = by_function((*STANDARD_WITH_CROSS_TYPES, *OPTIONALS, *LISTS, *REGEX))
 TIME = parse_timestamp("2023-07-14T10:30:45Z")
 
 
@@ -35,6 +37,8 @@ TIME = parse_timestamp("2023-07-14T10:30:45Z")
         ("size", [{}], "size_map"),
         ("type", [None], "type"),
         ("value", [some(1)], "optional_value"),
+        ("sort", [[None]], "list_int_sort"),
+        ("find", ["a", "b"], "string_find_string"),
         ("value", [1], None),
         ("getHours", [Duration(1)], "duration_to_hours"),
         ("getHours", [TIME, "UTC"], "timestamp_to_hours_with_tz"),
@@ -88,6 +92,11 @@ def test_the_first_overload_that_fits(function: str, values: list[Any], identifi
         ("getHours", [TIME, 1], "no such overload: getHours(google.protobuf.Timestamp, int)"),
         ("value", [[1]], "no such overload: value(list)"),
         ("last", [{}], "no such overload: last(map)"),
+        ("sort", [1], "no such overload: sort"),
+        ("sort", ["a"], "no such overload"),
+        ("find", [1, "a"], "no such overload"),
+        ("findAll", ["a", "a", "b"], "no such overload"),
+        ("find", [1, 1], "no such overload: find(int, int)"),
     ],
 )
 def test_what_fits_no_overload(function: str, values: list[Any], error: str) -> None:

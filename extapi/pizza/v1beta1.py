@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from extapi import Description, ListMap, Maximum, MaxItems, MaxLength, Minimum, MinLength, Object, Struct
+from extapi import Description, ListMap, Maximum, MaxItems, MaxLength, Minimum, MinLength, Object, Rule, Struct
 from extapi.pizza.limits import MAX_QUANTITY, MAX_TOTAL
 
 
@@ -24,6 +24,10 @@ class PizzaSpec(Struct):
         list[PizzaTopping],
         ListMap("name"),
         MaxItems(MAX_TOTAL),
+        Rule(
+            f"self.map(topping, has(topping.quantity) ? topping.quantity : 1).sum() <= {MAX_TOTAL}",
+            message=f"must not be more than {MAX_TOTAL} toppings together",
+        ),
         Description("The toppings of the pizza, each name once."),
     ] = [PizzaTopping(name="tomato"), PizzaTopping(name="mozzarella"), PizzaTopping(name="salami")]
 

@@ -58,3 +58,7 @@ class Schema:
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         """The errors of ``obj``, but for its rules; with ``old``, unchanged values are not checked."""
         return self.validate_against(obj, old)
+
+    def accepts(self, obj: dict[str, Any]) -> bool:
+        """Whether a new object has no errors, by its rules neither."""
+        return not self.validate_against(obj, None) and (self.rules is None or not self.rules.validate(obj).errors)

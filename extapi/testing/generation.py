@@ -97,7 +97,7 @@ class Generation:
         def valid(value: Any) -> bool:
             obj = {"value": msgspec.to_builtins(value)}
             schema.prune_and_default(obj)
-            good = value is None or not schema.validate(obj)
+            good = value is None or schema.accepts(obj)
             self._valid[where] += good
             return good
 

@@ -82,7 +82,7 @@ def _check(converter: HubConverter, version: str, form: type[Object], same: Norm
         # As in a server, the version's schema prunes and defaults both the client's object and the converted one.
         before = {**msgspec.to_builtins(obj), **start}
         schema.prune_and_default(before)
-        hypothesis.assume(not schema.validate(before))
+        hypothesis.assume(schema.accepts(before))
         after = converter.from_hub(converter.to_hub(before, version), version)
         schema.prune_and_default(after)
         if same(after) != same(before):

@@ -62,8 +62,10 @@ class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
             self.resource.subresource,
             partial(add_audit_annotation, self.http.audit_annotations),
             self.rules,
-            self._expired,
+            partial(_expired, self.clock, self.http),  # no method: an old catalogue is let go once no request holds it
         )
 
-    def _expired(self) -> bool:
-        return self.clock.seconds() >= self.http.deadline
+
+def _expired(clock: Clock, request: Request) -> bool:
+    """Whether the time of a request is up."""
+    return clock.seconds() >= request.deadline

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import extapi
-from extapi.api import markers
+from extapi.api import markers, rule
 from extapi.dev.command import dev
 from extapi.schema.marking import _FIELDS, _PYTHON, _TYPES
 from extapi.server.options import FLAGS
@@ -44,7 +44,7 @@ def command_options(command: click.Command) -> list[str]:
 def marker_rows() -> list[str]:
     """A row a marker of the promise: its name, on what it may stand, what it becomes."""
     rows = []
-    for name, value in vars(markers).items():
+    for name, value in (vars(markers) | vars(rule)).items():
         if isinstance(value, type) and issubclass(value, markers.Marker) and name in extapi.__all__:
             types = _FIELDS[value][0] if value in _FIELDS else _TYPES.get(value, ())
             text = " ".join((value.__doc__ or "").partition("\n\n")[0].split()).replace("``", "`")

@@ -22,8 +22,9 @@ from extapi.http import messages
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
 from extapi.listener.state import Limits
 from extapi.managedfields import updater
-from extapi.registry import authorwatch, feed, feedlog, store
+from extapi.registry import authorwatch, feed, feedlog, ruling, store
 from extapi.registry.watching import MIN_SECONDS
+from extapi.schema.cel import checks, expression, failures, validator
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
 from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
@@ -77,6 +78,11 @@ BOUNDS = {
     "errors found in one list or map": count(fielderrors.MOST_ERRORS),
     "errors reported in a response": f"{size(fielderrors.MOST_TEXT)}, and the error that exceeds it",
     "path in an error": f"{count(fielderrors.LONGEST_PATH)} characters",
+    "[rules](cel.md): one evaluation; all of an object": f"a cost of {count(expression.CALL_LIMIT)}; "
+    f"{count(validator.OBJECT_BUDGET)}",
+    "rules, estimated at start: one; all of a schema": f"a cost of {count(checks.RULE_LIMIT)}; {count(checks.SCHEMA_LIMIT)}",
+    "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)}; {ruling.AT_ONCE}",
+    "message that a rule makes": size(failures.LONGEST_MESSAGE),
     "field selector that can name one object for authorization": f"{count(requestinfo.PINNING_LENGTH)} characters",
     "query parameters": count(request.PAIRS),
     "label selector, field selector": f"{size(requestselectors.LENGTH)}, "

@@ -1,6 +1,7 @@
 """Kinds with rules, for ``extapi serve tests.kubernetes.rulekinds:api``, and the same as custom resources.
 
-The first four have the patterns of immutability that Kubernetes' documentation shows; a CronTab has its examples of rules.
+The first four have the patterns of immutability that Kubernetes' documentation shows; a CronTab has its examples of rules,
+and a Banquet is a pizza.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from extapi import Api, Group, Kind, ListMap, ListSet, MaxItems, MaxLength, MaxProperties, Object, Rule, Struct, Version
+from extapi.pizza.v1beta1 import Pizza
 from extapi.schema.compile import compile_type
 
 OURS = "stable.example.com"
@@ -116,12 +118,17 @@ class CronTab(Object):
     spec: CronTabSpec
 
 
+class Banquet(Pizza):
+    """A pizza for many."""
+
+
 TYPES: tuple[type[Object], ...] = (
     ImmutableSinceFirstWrite,
     ImmutableSinceCreation,
     AppendOnlyList,
     MapAppendOnlyKeys,
     CronTab,
+    Banquet,
 )
 KINDS = [Kind(each.__name__, storage="v1", versions={"v1": Version(each)}, status=False) for each in TYPES]
 api = Api(Group(OURS, *KINDS))

@@ -62,6 +62,12 @@ ONE, TWO = (
     {"name": f"container{number}", "image": image} for number, image in ((1, "nginx/nginx"), (2, "mongodb/mongodb"))
 )
 
+
+def toppings(*quantities: int) -> dict[str, Any]:
+    """A pizza with so many of each topping."""
+    return {"spec": {"toppings": [{"name": f"t{number}", "quantity": each} for number, each in enumerate(quantities)]}}
+
+
 CONVERSATIONS: dict[str, tuple[str, list[tuple[dict[str, Any], list[str]]]]] = {
     "immutable since the first write": (
         "ImmutableSinceFirstWrite",
@@ -144,6 +150,26 @@ CONVERSATIONS: dict[str, tuple[str, list[tuple[dict[str, Any], list[str]]]]] = {
             ),
             ({"spec": {**SPEC, "level": "medium"}}, [CONFIGURED]),
             ({"spec": {**SPEC, "level": "high"}}, [CONFIGURED]),
+        ],
+    ),
+    "a pizza with too many toppings": (
+        "Banquet",
+        [
+            (
+                toppings(100, 100, 100, 100, 100, 1),
+                ["spec.toppings: Invalid value: must not be more than 500 toppings together"],
+            ),
+            (toppings(100, 100, 100, 100, 100), [CREATED]),
+            (
+                toppings(100, 100, 100, 100, 100, 101),
+                [
+                    "spec.toppings: Invalid value: must not be more than 500 toppings together",
+                    (
+                        "spec.toppings[5].quantity: Invalid value: 101: spec.toppings[5].quantity in body should be less than or "
+                        "equal to 100"
+                    ),
+                ],
+            ),
         ],
     ),
 }

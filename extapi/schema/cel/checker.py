@@ -8,13 +8,15 @@ Source: ``cel-go/checker`` checker.go and errors.go.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from extapi.schema.cel.declarations import Overload
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import Issue
+from extapi.schema.cel.inference import Inference
 from extapi.schema.cel.messages import ENUM_VALUES, MESSAGES, message_type
+from extapi.schema.cel.provenance import source_of
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -42,9 +44,8 @@ from extapi.schema.cel.types import (
     list_of,
     map_of,
     optional_of,
-    parameter,
 )
-from extapi.schema.cel.unification import Bindings, assignable, most_general, substituted
+from extapi.schema.cel.unification import substituted
 from extapi.schema.cel.values.values import UInt
 
 _LITERALS: Final[dict[type, Type]] = {
@@ -58,8 +59,6 @@ _LITERALS: Final[dict[type, Type]] = {
 }
 _LOGIC: Final = frozenset({"_&&_", "_||_"})
 _LOOSE: Final = frozenset({"dyn", "error"})
-_SAME_SOURCE: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value"})
-_EITHER_SOURCE: Final = frozenset({"or", "orValue"})
 
 _Scope = dict[str, tuple[Type, Declared | None]]
 
@@ -83,25 +82,25 @@ class Checked:
 
 def check(root: Node, environment: Environment) -> Checked:
     """Check an expression; fills in what :mod:`extapi.schema.cel.syntax.nodes` says."""
-    checker = _Checker(environment)
+    types = Inference()
+    checker = _Checker(environment, types)
     checker.check(root)
     found = checker.found
     for node in found.nodes:
         type_ = node.type
         if type_.parameters or type_.kind == "parameter":
-            node.type = substituted(checker.bindings, type_, unbound=DYN)
+            node.type = substituted(types.bindings, type_, unbound=DYN)
     return found
 
 
 class _Checker:
-    __slots__ = ("_counter", "_environment", "_scopes", "_variables", "bindings", "found")
+    __slots__ = ("_environment", "_scopes", "_types", "_variables", "found")
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, types: Inference) -> None:
         self._environment = environment
         self._variables: _Scope = {each.name: (each.type, each.declared) for each in environment.variables}
         self._scopes: list[_Scope] = []
-        self._counter = 0
-        self.bindings: Bindings = {}
+        self._types = types
         self.found = Checked()
 
     def check(self, node: Node) -> Type:
@@ -112,19 +111,6 @@ class _Checker:
     def _report(self, node: Node, message: str) -> None:
         self.found.issues.append(Issue(node.offset, message))
 
-    def _fresh(self) -> Type:
-        self._counter += 1
-        return parameter(f"_var{self._counter - 1}")
-
-    def _assignable(self, source: Type, target: Type) -> bool:
-        if source == target:
-            return True
-        bindings = self.bindings.copy()
-        if assignable(bindings, source, target):
-            self.bindings = bindings
-            return True
-        return False
-
     def _mismatch(self, node: Node, expected: Type, found: Type) -> None:
         self._report(node, f"expected type '{format_type(expected)}' but found '{format_type(found)}'")
 
@@ -133,10 +119,10 @@ class _Checker:
 
     def _lookup(self, name: str) -> tuple[Type, Declared | None, bool] | None:
         """Type and schema of a name, and whether it is a variable; otherwise it is the name of a type."""
+        name = name.removeprefix(".")
         for scope in reversed(self._scopes):
             if name in scope:
                 return (*scope[name], True)
-        name = name.removeprefix(".")
         found = self._variables.get(name)
         if found is not None:
             self.found.used.add(name)
@@ -154,24 +140,25 @@ class _Checker:
         if found is None:
             self._undeclared(node, node.name)
             return
+        node.name = node.name.removeprefix(".")
         node.type, node.declared, node.variable = found
 
     def _select(self, node: Select) -> None:
         name = _qualified(node)
         found = self._lookup(name) if name else None
         if found is not None:
-            node.type, node.declared, _ = found
+            node.type, node.declared, node.variable = found
             node.qualified = name.removeprefix(".")
             return
         type_, declared = self._field(node, node.operand, node.field, optional=False)
         if node.test_only:
             node.type = BOOL
         else:
-            node.type, node.declared = substituted(self.bindings, type_), declared
+            node.type, node.declared = self._types.known(type_), declared
 
     def _field(self, node: Node, operand: Node, field: str, *, optional: bool) -> tuple[Type, Declared | None]:
         """The type of a field, and its schema."""
-        type_ = substituted(self.bindings, self.check(operand))
+        type_ = self._types.known(self.check(operand))
         optional = optional or is_optional(type_)
         if is_optional(type_):
             type_ = type_.parameters[0]
@@ -183,7 +170,7 @@ class _Checker:
             case "struct":
                 found, declared = self._field_of(node, operand, type_, field)
             case "parameter":
-                self._assignable(DYN, type_)
+                self._types.assignable(DYN, type_)
                 found = DYN
             case _:
                 if type_.kind not in _LOOSE:
@@ -198,7 +185,7 @@ class _Checker:
         if declared is None:
             self._report(node, f"unexpected failed resolution of '{type_.name}'")
             return ERROR, None
-        found = declared.field(field) if self._environment.keywords_as_fields else declared.fields.get(field)
+        found = declared.field(field) if self._environment.language.keywords_as_fields else declared.fields.get(field)
         if found is None:
             self._report(node, f"undefined field '{field}'")
             return ERROR, None
@@ -210,7 +197,7 @@ class _Checker:
             return
         for argument in node.args:
             self.check(argument)
-        functions = self._environment.functions
+        functions = self._environment.language.functions
         if node.target is None:
             name = node.function.removeprefix(".")
             overloads = functions.get(name)
@@ -239,8 +226,8 @@ class _Checker:
             self._report(field, "unsupported optional field selection")
             return
         type_, node.declared = self._field(node, operand, field.value, optional=True)
-        node.type = substituted(self.bindings, type_)
-        node.overloads = self._environment.functions["_?._"]
+        node.type = self._types.known(type_)
+        node.overloads = self._environment.language.functions["_?._"]
         self.found.nodes.append(field)
         field.type = STRING
 
@@ -248,7 +235,7 @@ class _Checker:
         target = node.target
         arguments = node.args if target is None else [target, *node.args]
         if node.function in _LOGIC:
-            wrong = [each for each in arguments if not self._assignable(each.type, BOOL)]
+            wrong = [each for each in arguments if not self._types.assignable(each.type, BOOL)]
             for each in wrong:
                 self._mismatch(each, BOOL, each.type)
             if not wrong:
@@ -262,7 +249,7 @@ class _Checker:
         for overload in overloads:
             if overload.member is not member or len(overload.arguments) != count:
                 continue
-            found = self._fits(overload, types)
+            found = self._types.fits(overload, types)
             if found is None:
                 continue
             chosen.append(overload)
@@ -271,33 +258,13 @@ class _Checker:
             elif result.kind != "dyn" and found != result:
                 result = DYN
         if result is None:
-            shown = [format_type(substituted(self.bindings, each, unbound=DYN)) for each in types]
+            shown = [format_type(substituted(self._types.bindings, each, unbound=DYN)) for each in types]
             signature = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
             self._report(node, f"found no matching overload for '{node.function}' applied to '{signature}'")
             return
         node.type = result
         node.overloads = tuple(chosen)
-        node.declared = _source(node, arguments)
-
-    def _fits(self, overload: Overload, types: list[Type]) -> Type | None:
-        """The type of the result, if the overload fits these arguments."""
-        expected: tuple[Type, ...] = overload.arguments
-        result = overload.result
-        if overload.parameters:
-            instance = {parameter(name): self._fresh() for name in overload.parameters}
-            expected = tuple(substituted(instance, each) for each in expected)
-            result = substituted(instance, result)
-        bindings = self.bindings.copy()
-        for found, wanted in zip(types, expected, strict=True):
-            if found != wanted and not assignable(bindings, found, wanted):
-                return None
-        self.bindings = bindings
-        return substituted(bindings, result) if result.kind == "parameter" or result.parameters else result
-
-    def _join(self, before: Type | None, found: Type) -> Type:
-        if before is None:
-            return found
-        return most_general(before, found) if self._assignable(before, found) else DYN
+        node.declared = source_of(node, arguments)
 
     def _unwrapped(self, node: Node, *, optional: bool) -> Type:
         if not optional:
@@ -312,18 +279,18 @@ class _Checker:
         element: Type | None = None
         for index, each in enumerate(node.elements):
             self.check(each)
-            element = self._join(element, self._unwrapped(each, optional=index in node.optionals))
-        node.type = list_of(self._fresh() if element is None else element)
+            element = self._types.join(element, self._unwrapped(each, optional=index in node.optionals))
+        node.type = list_of(self._types.fresh() if element is None else element)
 
     def _map(self, node: MapLiteral) -> None:
         key_type: Type | None = None
         value_type: Type | None = None
         for key, value, optional in node.entries:
-            key_type = self._join(key_type, self.check(key))
+            key_type = self._types.join(key_type, self.check(key))
             self.check(value)
-            value_type = self._join(value_type, self._unwrapped(value, optional=optional))
+            value_type = self._types.join(value_type, self._unwrapped(value, optional=optional))
         if key_type is None or value_type is None:
-            key_type, value_type = self._fresh(), self._fresh()
+            key_type, value_type = self._types.fresh(), self._types.fresh()
         node.type = map_of(key_type, value_type)
 
     def _struct(self, node: StructLiteral) -> None:
@@ -345,7 +312,7 @@ class _Checker:
                 self.found.issues.append(Issue(offset, f"undefined field '{field}'"))
                 wanted = ERROR
             type_ = self._unwrapped(value, optional=optional)
-            if not self._assignable(wanted, type_):
+            if not self._types.assignable(wanted, type_):
                 self.found.issues.append(
                     Issue(
                         offset,
@@ -364,21 +331,21 @@ class _Checker:
             inner[node.variable2] = second
         self._scopes.append(inner)
         self.check(node.condition)
-        if not self._assignable(BOOL, node.condition.type):
+        if not self._types.assignable(BOOL, node.condition.type):
             self._mismatch(node.condition, BOOL, node.condition.type)
         self.check(node.step)
-        if not self._assignable(accumulated, node.step.type):
+        if not self._types.assignable(accumulated, node.step.type):
             self._mismatch(node.step, accumulated, node.step.type)
         self._scopes.pop()
         self.check(node.result)
         self._scopes.pop()
-        node.type = substituted(self.bindings, node.result.type)
+        node.type = self._types.known(node.result.type)
         if node.macro == "bind":
             node.declared = node.result.declared
 
     def _variables_of(self, node: Comprehension) -> tuple[tuple[Type, Declared | None], tuple[Type, Declared | None]]:
         """Types and schemas of the variables of a loop."""
-        type_ = substituted(self.bindings, node.range.type)
+        type_ = self._types.known(node.range.type)
         declared = node.range.declared
         element = None if declared is None else declared.element
         match type_.kind:
@@ -388,7 +355,7 @@ class _Checker:
             case "map":
                 return (type_.parameters[0], None), (type_.parameters[1], element)
             case "dyn" | "error" | "parameter":
-                self._assignable(DYN, type_)
+                self._types.assignable(DYN, type_)
                 return (DYN, None), (DYN, None)
         self._report(
             node.range,
@@ -396,17 +363,20 @@ class _Checker:
         )
         return (ERROR, None), (ERROR, None)
 
+    by_node: ClassVar[dict[type[Node], Any]] = {
+        Call: _call,
+        Comprehension: _comprehension,
+        Ident: _ident,
+        ListLiteral: _list,
+        Literal: _literal,
+        MapLiteral: _map,
+        Select: _select,
+        StructLiteral: _struct,
+    }
+    """How each kind of node is done."""
 
-_CHECKS: Final[dict[type[Node], Any]] = {
-    Call: _Checker._call,
-    Comprehension: _Checker._comprehension,
-    Ident: _Checker._ident,
-    ListLiteral: _Checker._list,
-    Literal: _Checker._literal,
-    MapLiteral: _Checker._map,
-    Select: _Checker._select,
-    StructLiteral: _Checker._struct,
-}
+
+_CHECKS: Final = _Checker.by_node
 
 
 def _qualified(node: Node) -> str:
@@ -417,22 +387,3 @@ def _qualified(node: Node) -> str:
         prefix = _qualified(node.operand)
         return f"{prefix}.{node.field}" if prefix else ""
     return ""
-
-
-def _source(node: Call, arguments: list[Node]) -> Declared | None:
-    """The schema from which the value of a call comes, where the call passes it on."""
-    match node.function:
-        case "_[_]" | "_[?_]":
-            declared = arguments[0].declared
-            return None if declared is None else declared.element
-        case "_?_:_":
-            return _common(arguments[1], arguments[2])
-        case name if name in _SAME_SOURCE:
-            return arguments[0].declared
-        case name if name in _EITHER_SOURCE:
-            return _common(arguments[0], arguments[1])
-    return None
-
-
-def _common(first: Node, second: Node) -> Declared | None:
-    return first.declared if first.declared is second.declared else None

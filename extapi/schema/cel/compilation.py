@@ -60,9 +60,9 @@ def _sizes(environment: Environment) -> Declared | None:
 
 
 def _checked(text: str, environment: Environment) -> tuple[Node, frozenset[str]]:
-    root = parse(text, environment.macros)
+    root = parse(text, environment.language.macros)
     found = check(root, environment)
-    if not found.issues and environment.literal_checks:
+    if not found.issues and environment.language.literal_checks:
         found.issues.extend(literal_issues(found.nodes))
     if found.issues:
         raise failure(text, [_relative(issue, environment) for issue in found.issues])

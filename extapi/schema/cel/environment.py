@@ -28,7 +28,6 @@ from extapi.schema.cel.library import (
     semver,
     sets,
     standard,
-    standard_comparisons,
     strings,
     urls,
 )
@@ -75,12 +74,12 @@ class Library(NamedTuple):
 _ALWAYS: Final[Version] = (1, 0)
 
 LIBRARIES: Final = (
-    Library(_ALWAYS, standard.STANDARD),
+    Library(_ALWAYS, standard.STANDARD, removed=(1, 28)),
+    Library((1, 28), standard.STANDARD_WITH_CROSS_TYPES),
     Library(_ALWAYS, urls.URLS),
     Library(_ALWAYS, regex.REGEX),
     Library(_ALWAYS, kubernetes_lists.KUBERNETES_LISTS),
     Library((1, 27), authorization.AUTHORIZATION),
-    Library((1, 28), standard_comparisons.CROSS_TYPE_COMPARISONS),
     Library((1, 28), optionals.OPTIONALS, names=("optional_type",)),
     Library((1, 28), quantity.QUANTITY_FUNCTIONS),
     Library(_ALWAYS, strings.STRINGS_V0, removed=(1, 29)),
@@ -122,6 +121,12 @@ _LIBRARY_TYPES: Final[Mapping[str, Type]] = {
     "optional_type": opaque("optional_type"),
 }
 
+_SCHEMA_TYPES: Final[Mapping[str, Type]] = {
+    "duration": type_of(DURATION),
+    "timestamp": type_of(TIMESTAMP),
+}
+"""Names that the types of schemas add."""
+
 
 class Variable(NamedTuple):
     """A variable of an environment."""
@@ -134,48 +139,41 @@ class Variable(NamedTuple):
     """Whether the value may be missing: the expression gets an optional."""
 
 
+class Language(NamedTuple):
+    """What a version of Kubernetes has, whatever the variables."""
+
+    functions: Mapping[str, tuple[Overload, ...]]
+    """The overloads of each function."""
+    macros: Macros
+    types: Mapping[str, Type]
+    """The types that can be named."""
+    literal_checks: bool
+    """Whether literals are checked when an expression is compiled."""
+    keywords_as_fields: bool
+    """Whether ``self.namespace`` may be written beside ``self.__namespace__``."""
+
+
 class Environment:
-    """Variables, functions, macros and the names of types. Immutable, but for what it finds out about types on demand.
+    """What an expression may use. Immutable, but for what it finds out about types on demand.
 
     Attributes:
-        functions: The overloads of each function.
-        keywords_as_fields: Whether ``self.namespace`` may be written beside ``self.__namespace__``.
-        literal_checks: Whether literals are checked when an expression is compiled.
-        macros: The macros that are there.
+        language: Functions, macros, and the names of types.
         types: The types that can be named.
         variables: The variables, in the order in which their values are passed.
     """
 
-    __slots__ = ("_structs", "functions", "keywords_as_fields", "literal_checks", "macros", "types", "variables")
+    __slots__ = ("_structs", "language", "types", "variables")
 
-    def __init__(
-        self,
-        *,
-        functions: Mapping[str, tuple[Overload, ...]],
-        macros: Macros,
-        types: Mapping[str, Type],
-        version: Version,
-        variables: tuple[Variable, ...] = (),
-    ) -> None:
-        self.functions = functions
-        self.macros = macros
-        self.types = types
-        self.variables = variables
-        self.literal_checks = version >= _LITERAL_CHECKS
-        self.keywords_as_fields = version >= _KEYWORDS_AS_FIELDS
+    def __init__(self, language: Language, variables: Iterable[Variable] = ()) -> None:
+        self.language = language
+        self.variables = tuple(variables)
+        schemas = any(each.declared is not None for each in self.variables)
+        self.types = {**language.types, **_SCHEMA_TYPES} if schemas else language.types
         self._structs: dict[str, Declared] | None = None
 
     def with_variables(self, variables: Iterable[Variable]) -> Environment:
         """This environment with these variables."""
-        made = Environment.__new__(Environment)
-        made.functions = self.functions
-        made.macros = self.macros
-        made.types = self.types
-        made.literal_checks = self.literal_checks
-        made.keywords_as_fields = self.keywords_as_fields
-        made.variables = tuple(variables)
-        made._structs = None
-        return made
+        return Environment(self.language, variables)
 
     @property
     def root_name(self) -> str:
@@ -205,18 +203,19 @@ def _structs(declared: Declared) -> Iterator[tuple[str, Declared]]:
 def base_environment(version: Version = COMPATIBLE) -> Environment:
     """The environment of a version of Kubernetes, without variables."""
     present = [
-        each
-        for each in LIBRARIES
-        if each.introduced <= version and (each.removed is None or version < each.removed)
+        each for each in LIBRARIES if each.introduced <= version and (each.removed is None or version < each.removed)
     ]
     names = {name: _LIBRARY_TYPES[name] for each in present for name in each.names}
     return Environment(
-        functions=by_function(overload for each in present for overload in each.overloads),
-        macros=Macros(
-            optional=version >= _OPTIONALS, two_variables=version >= _TWO_VARIABLES, sort_by=version >= _SORT_BY
-        ),
-        types={name: type_of(type_) for name, type_ in (*_TYPE_NAMES.items(), *names.items())},
-        version=version,
+        Language(
+            functions=by_function(overload for each in present for overload in each.overloads),
+            macros=Macros(
+                optional=version >= _OPTIONALS, two_variables=version >= _TWO_VARIABLES, sort_by=version >= _SORT_BY
+            ),
+            types={name: type_of(type_) for name, type_ in (*_TYPE_NAMES.items(), *names.items())},
+            literal_checks=version >= _LITERAL_CHECKS,
+            keywords_as_fields=version >= _KEYWORDS_AS_FIELDS,
+        )
     )
 
 

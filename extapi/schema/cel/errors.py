@@ -45,6 +45,13 @@ class EvaluationError(Exception):
     """An expression that has no value for this input: a missing key, a division by zero. ``str`` is cel-go's text."""
 
 
+class PanicError(EvaluationError):
+    """What cel-go does not expect: it ends the whole evaluation, whatever stands around."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"internal error: {text}")
+
+
 class CostLimitExceededError(Exception):
     """An expression that cost more than its limit allows.
 

@@ -5,7 +5,6 @@ Source: ``apiextensions-apiserver/pkg/apiserver/schema/cel`` ValidFieldPath.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -22,7 +21,6 @@ _ESCAPES: Final = {
     "'": "'",
     "\\": "\\",
 }
-_ESCAPE: Final = re.compile(r"\\(.)")
 _DELIMITERS: Final = ".[]"
 
 
@@ -83,12 +81,15 @@ def _unquoted(token: str) -> str | None:
     """The contents of a quoted string; None if it is none, or has an unknown escape."""
     if len(token) < 2 or token[0] != "'" or token[-1] != "'":
         return None
-    unknown = False
-
-    def replaced(found: re.Match[str]) -> str:
-        nonlocal unknown
-        unknown = unknown or found[1] not in _ESCAPES
-        return _ESCAPES.get(found[1], "")
-
-    text = _ESCAPE.sub(replaced, token[1:-1])
-    return None if unknown else text
+    text = ""
+    characters = iter(token[1:-1])
+    for char in characters:
+        # A backslash before a line break, or at the end, stands for itself.
+        following = next(characters, "") if char == "\\" else ""
+        if char != "\\" or following in ("", "\n"):
+            text += char + following
+        elif following in _ESCAPES:
+            text += _ESCAPES[following]
+        else:
+            return None
+    return text

@@ -8,8 +8,9 @@ Source: ``cel-go/interpreter`` planner.go and decorators.go (decOptimize).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
@@ -26,11 +27,12 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.values.showing import go_type
 from extapi.schema.cel.values.values import TypeValue
 
-_CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+_CONVERSIONS: Final = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)
 
 _INDEXING: Final = frozenset({"_[_]", "_[?_]"})
 
@@ -71,6 +73,10 @@ class _Folder:
         return node if node.variable else _named(node, node.name.removeprefix("."))
 
     def _select(self, node: Select) -> Node:
+        if node.qualified and node.variable:
+            made = Ident(node.offset, node.qualified)
+            made.type, made.declared = node.type, node.declared
+            return made
         if node.qualified:
             return _named(node, node.qualified)
         node.operand = self.fold(node.operand)
@@ -124,11 +130,7 @@ class _Folder:
         pairs = ((key, value) for key, value, _ in node.entries)
         return _literal(
             node,
-            {
-                key.value: value.value
-                for key, value in pairs
-                if isinstance(key, Literal) and isinstance(value, Literal)
-            },
+            {key.value: value.value for key, value in pairs if isinstance(key, Literal) and isinstance(value, Literal)},
         )
 
     def _struct(self, node: StructLiteral) -> Node:
@@ -153,6 +155,21 @@ class _Folder:
     def _part(self, node: Node) -> Node:
         self._bodies[node] = found = self.fold(node)
         return found
+
+    by_node: ClassVar[dict[type[Node], Any]] = {
+        Call: _call,
+        Comprehension: _comprehension,
+        Ident: _ident,
+        ListLiteral: _list,
+        Literal: _keep,
+        MapLiteral: _map,
+        Select: _select,
+        StructLiteral: _struct,
+    }
+    """How each kind of node is done."""
+
+
+_FOLDS: Final = _Folder.by_node
 
 
 def _check_pattern(node: Call) -> None:
@@ -183,15 +200,3 @@ def _named(node: Node, name: str) -> Node:
     if name in NOT_VALUES:
         raise FoldingError(f"reference to undefined type: {name}")
     return _literal(node, TypeValue(name))
-
-
-_FOLDS: Final[dict[type[Node], Any]] = {
-    Call: _Folder._call,
-    Comprehension: _Folder._comprehension,
-    Ident: _Folder._ident,
-    ListLiteral: _Folder._list,
-    Literal: _Folder._keep,
-    MapLiteral: _Folder._map,
-    Select: _Folder._select,
-    StructLiteral: _Folder._struct,
-}

@@ -11,17 +11,20 @@ Source: ``cel-go/interpreter`` interpretable.go, attributes.go and runtimecost.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
 
+from extapi.schema.cel.attributes import CHOICE, INDEXING
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
-from extapi.schema.cel.escaping import escape
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
+from extapi.schema.cel.iteration import turns
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
-from extapi.schema.cel.qualification import ABSENT, KEYS, find, missing, qualify
-from extapi.schema.cel.reading import Typed, equal_read, materialized, read, without_schema
+from extapi.schema.cel.qualification import find
+from extapi.schema.cel.reading import Typed, equal_read, materialized
+from extapi.schema.cel.resolver import NO_OVERLOAD, Lazy, Resolver
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -33,10 +36,8 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.calling import call_dispatched
-from extapi.schema.cel.values.showing import go_type, show
+from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.values import (
-    NONE,
     OptionalValue,
     some,
 )
@@ -45,44 +46,23 @@ from extapi.schema.structural import MISSING
 CHECK_FREQUENCY: Final = 100
 """After how many turns of a loop the deadline is looked at."""
 
-_UNHASHABLE: Final = "internal error: runtime error: hash of unhashable type"
-_NO_OVERLOAD: Final = "no such overload"
-_INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
-_OPTIONAL: Final = frozenset({"_[?_]", "_?._"})
-_PASSING: Final = frozenset({"optional.of", "value", "hasValue", "dyn"})
+_UNHASHABLE: Final = "runtime error: hash of unhashable type"
+_PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
 
 
-class _Lazy:
-    """A variable of ``optMap``, evaluated when it is first asked for."""
+class Interpreter(Resolver):
+    """One evaluation."""
 
-    __slots__ = ("node", "value")
-
-    def __init__(self, node: Node) -> None:
-        self.node: Node | None = node
-        self.value: Any = None
-
-
-class Interpreter:
-    """One evaluation.
-
-    Attributes:
-        cost: What it has cost so far.
-    """
-
-    __slots__ = ("_expired", "_limit", "_turns", "_variables", "cost")
+    __slots__ = ("_expired", "_turns")
 
     def __init__(
         self, environment: Environment, values: Sequence[Any], *, limit: int, expired: Callable[[], bool] | None = None
     ) -> None:
-        self.cost = 0
-        self._limit = limit
+        super().__init__(environment, values, limit=limit)
         self._expired = expired
         self._turns = 0
-        self._variables: dict[str, Any] = {}
-        for variable, value in zip(environment.variables, values, strict=True):
-            self._variables[variable.name] = _variable(variable.declared, value, optional=variable.optional)
 
     def evaluate(self, node: Node) -> Any:
         """The value of a node, or an EvaluationError.
@@ -90,145 +70,26 @@ class Interpreter:
         Raises:
             CostLimitExceededError: It costs too much.
             DeadlineExceededError: Its time is up.
+            PanicError: cel-go would panic.
         """
         return _EVALUATE[type(node)](self, node)
 
-    def _charge(self, cost: int) -> None:
-        self.cost += cost
-        if self.cost > self._limit:
-            raise CostLimitExceededError(self.cost)
-
     def _literal(self, node: Literal) -> Any:
         return node.value
-
-    def _attribute(self, node: Node) -> Any:
-        value = self._resolve(node, [])
-        if not _is_conditional(node):
-            self._charge(1)
-        return value
-
-    def _presence(self, node: Select) -> Any:
-        """``has(operand.field)``: the variable's own unit is taken back."""
-        value = self._resolve(node.operand, [_Presence(node.field)])
-        if _is_conditional(node.operand):
-            self.cost -= 1
-        if type(value) is OptionalValue:
-            return value.present
-        return value
-
-    def _select(self, node: Select) -> Any:
-        return self._presence(node) if node.test_only else self._attribute(node)
-
-    def _resolve(self, node: Node, qualifiers: list[_Qualifier]) -> Any:
-        """The value of an attribute, qualified by what follows it. Qualifiers cost a unit each, the attribute nothing."""
-        while True:
-            if isinstance(node, Select) and not node.test_only and not node.qualified:
-                qualifiers.append(_Qualifier(node.field))
-                node = node.operand
-            elif isinstance(node, Call) and node.function in _INDEXING:
-                index = node.args[1]
-                optional = node.function in _OPTIONAL
-                if isinstance(index, Literal):
-                    qualifiers.append(_Qualifier(index.value, optional=optional))
-                else:
-                    qualifiers.append(_Qualifier(optional=optional, node=index))
-                node = node.args[0]
-            else:
-                break
-        if isinstance(node, Ident):
-            return self._qualified(self._variable(node), qualifiers)
-        if isinstance(node, Call) and node.function == "_?_:_":
-            condition = self.evaluate(node.args[0])
-            if condition is True:
-                return self._branch(node.args[1], qualifiers)
-            if condition is False:
-                return self._branch(node.args[2], qualifiers)
-            return condition if isinstance(condition, EvaluationError) else EvaluationError(_NO_OVERLOAD)
-        if isinstance(node, Select) and node.test_only:
-            # In a choice, cel-go forgets that presence is asked for: what is behind an optional stays one.
-            return self._resolve(node.operand, [_Presence(node.field)])
-        return self._qualified(self.evaluate(node), qualifiers)
-
-    def _branch(self, node: Node, qualifiers: list[_Qualifier]) -> Any:
-        return self._resolve(node, qualifiers)
-
-    def _variable(self, node: Ident) -> Any:
-        name = node.name.removeprefix(".")
-        value = self._variables.get(name, MISSING)
-        if type(value) is _Lazy:
-            if value.node is not None:
-                initial, value.node = value.node, None
-                value.value = self.evaluate(initial)
-            return value.value
-        if value is MISSING:
-            return EvaluationError(f"no such attribute(s): {name}")
-        return value
-
-    def _qualified(self, value: Any, qualifiers: list[_Qualifier]) -> Any:
-        """The value after its qualifiers, which were gathered from the last to the first."""
-        if isinstance(value, EvaluationError):
-            return value
-        optional = type(value) is OptionalValue
-        if optional:
-            if not value.present:
-                return value
-            value = without_schema(value.value)
-            if isinstance(value, EvaluationError) and qualifiers:
-                return value
-        for qualifier in reversed(qualifiers):
-            optional = optional or qualifier.optional
-            key = qualifier.key if qualifier.node is None else self._index(qualifier.node)
-            if isinstance(key, EvaluationError):
-                if not optional:
-                    self._charge(1)
-                return key
-            found = _found(value, key)
-            if type(qualifier) is _Presence:
-                if isinstance(found, EvaluationError):
-                    self._charge(1)
-                    return found
-                if optional:
-                    if found is ABSENT:
-                        return NONE
-                    self._charge(1)
-                    return some(found)
-                self._charge(1)
-                return found is not ABSENT
-            if optional:
-                if isinstance(found, EvaluationError):
-                    return found
-                if found is ABSENT:
-                    return NONE
-                self._charge(1)
-            else:
-                self._charge(1)
-                if isinstance(found, EvaluationError):
-                    return found
-                if found is ABSENT:
-                    return missing(value, key)
-            value = found
-        return some(value) if optional else value
-
-    def _index(self, node: Node) -> Any:
-        """An index that is no literal: an attribute does not cost its own unit here."""
-        key = self._resolve(node, []) if _is_attribute(node) else self.evaluate(node)
-        if isinstance(key, EvaluationError) or type(key) in KEYS:
-            return key
-        return EvaluationError(f"invalid qualifier type: {go_type(key.raw if type(key) is Typed else key)}")
 
     def _call(self, node: Call) -> Any:
         function = node.function
         if function in {"_&&_", "_||_"}:
             return self._logic(node, absorbing=function == "_||_")
-        if function in _INDEXING or function == "_?_:_":
-            return self._attribute(node)
+        if function in INDEXING or function == CHOICE:
+            return self.attribute(node)
         if function in {"_==_", "_!=_"}:
             return self._equality(node)
         if function == "@in" and is_constant_set(node):
             return self._member(node)
         if function == "@not_strictly_false":
             value = self.evaluate(node.args[0])
-            self._charge(1)
+            self.charge(1)
             return value if type(value) is bool else True
         target = node.target
         if function in _ALTERNATIVES and target is not None and len(node.args) == 1:
@@ -237,7 +98,7 @@ class Interpreter:
         values: list[Any] = []
         error: EvaluationError | None = None
         strict = all(overload.strict for overload in node.overloads)
-        stops = strict and (len(parts) > 2 or constant_pattern(node))  # noqa: PLR2004 - cel-go's calls of one and two
+        stops = strict and (len(parts) > 2 or constant_pattern(node))
         for part in parts:
             value = _EVALUATE[type(part)](self, part)
             if type(value) is Typed or type(value) is OptionalValue:
@@ -252,9 +113,11 @@ class Interpreter:
             self._precharge(node, values)
             try:
                 result = call_dispatched(node.overloads, values)
+            except PanicError:
+                raise
             except EvaluationError as failure:
                 result = failure
-        self._charge(call_cost(node, values, result))
+        self.charge(call_cost(node, values, result))
         return result
 
     def _alternative(self, node: Call, target: Node) -> Any:
@@ -279,7 +142,7 @@ class Interpreter:
             if value is absorbing:
                 return absorbing
             if value is not (not absorbing) and error is None:
-                error = value if isinstance(value, EvaluationError) else EvaluationError(_NO_OVERLOAD)
+                error = value if isinstance(value, EvaluationError) else EvaluationError(NO_OVERLOAD)
         return (not absorbing) if error is None else error
 
     def _equality(self, node: Call) -> Any:
@@ -295,10 +158,11 @@ class Interpreter:
             try:
                 same = equal_read(first, second)
                 result = same is (node.function == "_==_")
+            except PanicError:
+                raise
             except EvaluationError as error:
                 result = error
-        sizes = [each.raw if type(each) is Typed else each for each in (first, second)]
-        self._charge(call_cost(node, sizes, result))
+        self.charge(call_cost(node, [_sized(first), _sized(second)], result))
         return result
 
     def _member(self, node: Call) -> Any:
@@ -350,7 +214,7 @@ class Interpreter:
             try:
                 made[key] = materialized(value)
             except TypeError:
-                return self._constructed(MAP_COST, EvaluationError(_UNHASHABLE))
+                raise PanicError(_UNHASHABLE) from None
         return self._constructed(MAP_COST, made)
 
     def _struct(self, node: StructLiteral) -> Any:
@@ -377,15 +241,15 @@ class Interpreter:
         return self._constructed(STRUCT_COST, made)
 
     def _constructed(self, cost: int, value: Any) -> Any:
-        self._charge(cost)
+        self.charge(cost)
         return value
 
     def _comprehension(self, node: Comprehension) -> Any:
         names = (node.accumulator, node.variable, node.variable2)
-        variables = self._variables
+        variables = self.variables
         if node.macro == "bind":
             before = {name: variables.get(name, MISSING) for name in names}
-            variables[node.accumulator] = _Lazy(node.initial)
+            variables[node.accumulator] = Lazy(node.initial)
             value = self.evaluate(node.result)
             self._restore(before)
             return value
@@ -393,12 +257,12 @@ class Interpreter:
         if isinstance(within, EvaluationError):
             return within
         try:
-            turns = _turns(within, two=bool(node.variable2))
+            seen = turns(within, two=bool(node.variable2))
         except EvaluationError as error:
             return error
         before = {name: variables.get(name, MISSING) for name in names}
         variables[node.accumulator] = _initial(node.initial)
-        for first, second in turns:
+        for first, second in seen:
             variables[node.variable] = first
             if node.variable2:
                 variables[node.variable2] = second
@@ -420,26 +284,24 @@ class Interpreter:
     def _restore(self, before: dict[str, Any]) -> None:
         for name, value in before.items():
             if value is MISSING:
-                self._variables.pop(name, None)
+                self.variables.pop(name, None)
             else:
-                self._variables[name] = value
+                self.variables[name] = value
+
+    by_node: ClassVar[dict[type[Node], Any]] = {
+        Call: _call,
+        Comprehension: _comprehension,
+        Ident: Resolver.attribute,
+        ListLiteral: _list,
+        Literal: _literal,
+        MapLiteral: _map,
+        Select: Resolver.select,
+        StructLiteral: _struct,
+    }
+    """How each kind of node is done."""
 
 
-class _Qualifier:
-    """A field, key or index that is asked for: ``key``, or what ``node`` evaluates to."""
-
-    __slots__ = ("key", "node", "optional")
-
-    def __init__(self, key: Any = None, *, optional: bool = False, node: Node | None = None) -> None:
-        self.key = key
-        self.optional = optional
-        self.node = node
-
-
-class _Presence(_Qualifier):
-    """A field whose presence is asked for."""
-
-    __slots__ = ()
+_EVALUATE: Final = Interpreter.by_node
 
 
 def _argument(function: str, value: Any) -> Any:
@@ -454,87 +316,14 @@ def _argument(function: str, value: Any) -> Any:
         return error
 
 
-def _variable(declared: Any, value: Any, *, optional: bool) -> Any:
-    if optional:
-        return NONE if value is MISSING or value is None else some(_read(declared, value))
-    return value if value is MISSING or declared is None else _read(declared, value)
-
-
-def _read(declared: Any, value: Any) -> Any:
-    try:
-        return read(declared, value)
-    except EvaluationError as error:
-        return error
+def _sized(value: Any) -> Any:
+    """Something of the same size, without a schema."""
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(value.value.raw)
+    return value.raw if type(value) is Typed else value
 
 
 def _initial(node: Node) -> Any:
     """What an accumulator begins with: true, false, a number, an empty list or map."""
     value = node.value if isinstance(node, Literal) else None
     return value.copy() if isinstance(value, list | dict) else value
-
-
-def _found(value: Any, key: Any) -> Any:
-    try:
-        return qualify(value, key)
-    except EvaluationError as error:
-        return error
-
-
-def _turns(within: Any, *, two: bool) -> Iterable[tuple[Any, Any]]:
-    """The variables of each turn of a loop.
-
-    Raises:
-        EvaluationError: There is nothing to loop over.
-    """
-    if type(within) is Typed:
-        return _typed_turns(within, two=two)
-    if isinstance(within, list):
-        return enumerate(list(within)) if two else ((each, None) for each in list(within))
-    if isinstance(within, dict):
-        return list(within.items())
-    if two:
-        raise EvaluationError(f"unsupported comprehension range type: {go_type(within)}")
-    raise EvaluationError(f"got '{go_type(within)}', expected iterable type")
-
-
-def _typed_turns(within: Typed, *, two: bool) -> Iterable[tuple[Any, Any]]:
-    declared, raw = within.declared, within.raw
-    if isinstance(raw, list):
-        values = [_read(declared.element, each) for each in raw]
-        return enumerate(values) if two else ((each, None) for each in values)
-    if declared.element is not None:
-        return [(key, _read(declared.element, value)) for key, value in raw.items()]
-    return [
-        (escape(key) or key, _read(declared.properties[key], value))
-        for key, value in raw.items()
-        if key in declared.properties
-    ]
-
-
-def _is_conditional(node: Node) -> bool:
-    """Whether an attribute is one of two, chosen by a condition: it then has no cost of its own."""
-    while True:
-        if isinstance(node, Select) and not node.test_only and not node.qualified:
-            node = node.operand
-        elif isinstance(node, Call) and node.function in _INDEXING:
-            node = node.args[0]
-        else:
-            return isinstance(node, Call) and node.function == "_?_:_"
-
-
-def _is_attribute(node: Node) -> bool:
-    if isinstance(node, Call):
-        return node.function in _INDEXING or node.function == "_?_:_"
-    return isinstance(node, Ident) or (isinstance(node, Select) and not node.test_only)
-
-
-_EVALUATE: Final[dict[type[Node], Any]] = {
-    Call: Interpreter._call,
-    Comprehension: Interpreter._comprehension,
-    Ident: Interpreter._attribute,
-    ListLiteral: Interpreter._list,
-    Literal: Interpreter._literal,
-    MapLiteral: Interpreter._map,
-    Select: Interpreter._select,
-    StructLiteral: Interpreter._struct,
-}

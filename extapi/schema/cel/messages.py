@@ -79,8 +79,8 @@ MESSAGES: Final[Mapping[str, Type]] = {
     f"{_PREFIX}Value": type_of(DYN),
 }
 """The names of the messages, as names of types."""
-NOT_VALUES: Final = frozenset(MESSAGES) - {f"{_PREFIX}Duration", f"{_PREFIX}Timestamp"}
-"""Messages whose names can be written, but have no value."""
+NOT_VALUES: Final = (frozenset(MESSAGES) - {f"{_PREFIX}Duration", f"{_PREFIX}Timestamp"}) | {"duration", "timestamp"}
+"""Types whose names can be written, but have no value."""
 ENUM_VALUES: Final[Mapping[str, int]] = {f"{_PREFIX}NullValue.NULL_VALUE": 0}
 """Numbers with names."""
 
@@ -119,9 +119,7 @@ def _wrapped(name: str, value: Any) -> Any:
     if name in _RANGES:
         least, most, words = _RANGES[name]
         if not least <= value <= most:
-            raise EvaluationError(
-                f"field type conversion error for {_PREFIX}{name}.value value type: {words} overflow"
-            )
+            raise EvaluationError(f"field type conversion error for {_PREFIX}{name}.value value type: {words} overflow")
     if name == "FloatValue":
         return binary.unpack("<f", binary.pack("<f", value))[0]
     return value

@@ -12,20 +12,109 @@ from extapi.schema.cel.syntax.nodes import Call, Literal
 from extapi.schema.cel.values.values import UInt
 
 PRICED_BY_NAME: Final = frozenset(
-    "check serviceAccount path group resource subresource namespace name allowed reason error errored fieldSelector "
-    "labelSelector isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join "
-    "find findAll cidr isIP isCIDR ip ip.isCanonical masked prefixLength family isUnspecified isLoopback "
-    "isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast containsIP containsCIDR quantity isQuantity semver isSemver "
-    "validate format.named sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major "
-    "minor patch getScheme getHostname getHost getPort getEscapedPath getQuery _==_ _!=_".split()
+    [
+        "check",
+        "serviceAccount",
+        "path",
+        "group",
+        "resource",
+        "subresource",
+        "namespace",
+        "name",
+        "allowed",
+        "reason",
+        "error",
+        "errored",
+        "fieldSelector",
+        "labelSelector",
+        "isSorted",
+        "sum",
+        "max",
+        "min",
+        "indexOf",
+        "lastIndexOf",
+        "url",
+        "lowerAscii",
+        "upperAscii",
+        "substring",
+        "trim",
+        "replace",
+        "split",
+        "join",
+        "find",
+        "findAll",
+        "cidr",
+        "isIP",
+        "isCIDR",
+        "ip",
+        "ip.isCanonical",
+        "masked",
+        "prefixLength",
+        "family",
+        "isUnspecified",
+        "isLoopback",
+        "isLinkLocalMulticast",
+        "isLinkLocalUnicast",
+        "isGlobalUnicast",
+        "containsIP",
+        "containsCIDR",
+        "quantity",
+        "isQuantity",
+        "semver",
+        "isSemver",
+        "validate",
+        "format.named",
+        "sign",
+        "asInteger",
+        "isInteger",
+        "asApproximateFloat",
+        "isGreaterThan",
+        "isLessThan",
+        "compareTo",
+        "add",
+        "sub",
+        "major",
+        "minor",
+        "patch",
+        "getScheme",
+        "getHostname",
+        "getHost",
+        "getPort",
+        "getEscapedPath",
+        "getQuery",
+        "_==_",
+        "_!=_",
+    ]
 )
 """Functions that have a price even if it is not known before which overload is called."""
 
 PRICED_BY_RESULT: Final = frozenset({"join"})
 """Functions whose price depends on their result."""
 UNDERPRICED: Final = frozenset(
-    "isSorted sum max min indexOf lastIndexOf contains distinct sort flatten slice reverse sets.contains sets.intersects "
-    "sets.equivalent lists.range @sortByAssociatedKeys join split replace findAll format".split()
+    [
+        "isSorted",
+        "sum",
+        "max",
+        "min",
+        "indexOf",
+        "lastIndexOf",
+        "contains",
+        "distinct",
+        "sort",
+        "flatten",
+        "slice",
+        "reverse",
+        "sets.contains",
+        "sets.intersects",
+        "sets.equivalent",
+        "lists.range",
+        "@sortByAssociatedKeys",
+        "join",
+        "split",
+        "replace",
+        "findAll",
+        "format",
+    ]
 )
 """Functions that can take longer than their price says: the clock is looked at after each call."""
 
@@ -39,7 +128,8 @@ def call_cost(node: Call, arguments: Sequence[Any], result: Any) -> int:
     overloads = node.overloads
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         return 1
-    cost = overloads[0].cost
+    # Where several may be meant, the last one has the price of the function: reading text is charged for others only.
+    cost = overloads[-1].cost
     return cost if isinstance(cost, int) else cost(arguments, result)
 
 
@@ -62,4 +152,4 @@ def constant_pattern(node: Call) -> bool:
     if node.function not in CONSTANT_PATTERNS:
         return False
     pattern = node.args[0] if node.target is not None else node.args[1]
-    return isinstance(pattern, Literal)
+    return isinstance(pattern, Literal) and type(pattern.value) is str

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from extapi.api.jsonvalue import json_equal
 from extapi.schema.cel.declared import Declared
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.values.durations import parse_loose_duration
-from extapi.schema.cel.values.time import parse_date, parse_date_time
-from extapi.schema.cel.values.equality import equal
+from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
 from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.time import parse_date, parse_date_time
 from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
 from extapi.schema.listtype import freeze
 
@@ -81,9 +81,15 @@ def read(declared: Declared | None, raw: Any) -> Any:
         raise EvaluationError(_NULL)
     if declared.conversion:
         return CONVERSIONS[declared.conversion](raw)
-    if declared.plain:
-        return raw
-    return Typed(declared, raw)
+    return Typed(declared, raw) if isinstance(raw, list | dict) else raw
+
+
+def read_or_error(declared: Declared | None, raw: Any) -> Any:
+    """The same, where an error is a value."""
+    try:
+        return read(declared, raw)
+    except EvaluationError as error:
+        return error
 
 
 def native(declared: Declared | None, raw: Any) -> Any:
@@ -196,24 +202,53 @@ def equal_read(first: Any, second: Any) -> bool:
     """
     if type(first) is Typed and type(second) is Typed and first.declared is second.declared:
         return equal_typed(first.declared, first.raw, second.raw)
+    if type(first) is Typed and second is not None and _shape(first.raw) is not _shape(second):
+        raise EvaluationError(NO_SUCH_OVERLOAD)
+    if type(first) is Typed and isinstance(second, dict):
+        return _object_equals_map(first, second)
     if type(second) is Typed and isinstance(first, dict) and isinstance(second.raw, dict):
-        first, second = second, first
-    if type(first) is Typed and isinstance(first.raw, dict) and isinstance(second, dict):
-        return _equal_to_map(first, second)
+        return _map_equals_object(first, second)
+    if type(second) is Typed and type(first) is list and isinstance(second.raw, list):
+        element = second.declared.element
+        return len(first) == len(second.raw) and all(
+            equal_read(one, read(element, other)) for one, other in zip(first, second.raw, strict=True)
+        )
     return equal(materialized(first), materialized(second))
 
 
-def _equal_to_map(typed: Typed, mapping: dict[Any, Any]) -> bool:
-    """Whether an object or map of a schema is equal to one without, which has its members by their own names."""
+def _shape(value: Any) -> type | None:
+    """Whether a value is a list, a map or object, or neither."""
+    if type(value) is Typed:
+        value = value.raw
+    return list if isinstance(value, list) else dict if isinstance(value, dict) else None
+
+
+def _object_equals_map(typed: Typed, mapping: dict[Any, Any]) -> bool:
+    """Whether an object or map of a schema is equal to a map without one, which has its members by their own names."""
     if len(typed.raw) != len(mapping):
         return False
     for key, value in mapping.items():
-        declared = typed.declared.element or typed.declared.properties.get(key)
-        if declared is None or typed.raw.get(key) is None:
-            return False
-        if not equal_read(read(declared, typed.raw[key]), value):
+        declared = _member(typed, key)
+        if declared is None or not equal_read(read(declared, typed.raw[key]), value):
             return False
     return True
+
+
+def _map_equals_object(mapping: dict[Any, Any], typed: Typed) -> bool:
+    if len(typed.raw) != len(mapping):
+        return False
+    for key, value in mapping.items():
+        declared = _member(typed, key)
+        if declared is None or not equal_read(value, read(declared, typed.raw[key])):
+            return False
+    return True
+
+
+def _member(typed: Typed, key: Any) -> Declared | None:
+    """The schema of a member that is there."""
+    if typed.raw.get(key) is None:
+        return None
+    return typed.declared.element or typed.declared.properties.get(key)
 
 
 def _equal_objects(declared: Declared, first: dict[str, Any], second: dict[str, Any]) -> bool:
@@ -236,6 +271,8 @@ def _equal_sets(element: Declared, first: list[Any], second: list[Any]) -> bool:
 
     So a set of dates is equal to none, and one of numbers only to one without whole numbers.
     """
+    if element.conversion == "bytes" and second:
+        raise PanicError("runtime error: hash of unhashable type []uint8")
     members = {(type(each), freeze(each)) for each in first}
     for each in second:
         value = native(element, each)

@@ -140,8 +140,6 @@ def _compiled(
         if error.type != BOOL:
             return CompiledRule(rule, error=_NO_BOOL)
         return CompiledRule(rule, error=f"program instantiation failed: {error}")
-    except InstantiationError as error:
-        return CompiledRule(rule, error=f"program instantiation failed: {error}")
     if expression.type != BOOL:
         return CompiledRule(rule, error=_NO_BOOL)
     compiled = CompiledRule(
@@ -168,8 +166,6 @@ def _with_message(compiled: CompiledRule, environment: Environment) -> CompiledR
     except InstantiationError as error:
         if error.type != STRING:
             return compiled._replace(message_error=_NO_STRING)
-        return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
-    except InstantiationError as error:
         return compiled._replace(message_error=f"messageExpression instantiation failed: {error}")
     if message.type != STRING:
         return compiled._replace(message_error=_NO_STRING)

@@ -26,11 +26,11 @@ def expression(request: dict[str, Any]) -> Answer:
     variables = [_variable(each) for each in request.get("variables", ())]
     if variables:
         environment = environment.with_variables(variables)
-    answer, compiled = _compiled(request["text"], environment)
-    if compiled is None or request.get("compileOnly"):
+    answer, made = compiled(request["text"], environment)
+    if made is None or request.get("compileOnly"):
         return answer
     values = [each.get("value") for each in request.get("variables", ())]
-    found = compiled.evaluate(values, limit=request.get("limit", CALL_LIMIT))
+    found = made.evaluate(values, limit=request.get("limit", CALL_LIMIT))
     answer["cost"] = found.cost
     if found.error is None:
         answer["value"] = shown(found.value)
@@ -48,15 +48,16 @@ def _variable(given: dict[str, Any]) -> Variable:
     return Variable(given["name"], optional_of(type_) if optional else type_, declared, optional=optional)
 
 
-def _compiled(text: str, environment: Environment) -> tuple[Answer, Any]:
+def compiled(text: str, environment: Environment) -> tuple[Answer, Any]:
+    """The answer so far, and the expression, if it compiles."""
     answer: Answer = {"cost": 0, "min": 0, "max": 0}
     try:
-        compiled = compile_expression(text, environment)
+        made = compile_expression(text, environment)
     except CompileError as error:
         return {**answer, "error": str(error)}, None
     except InstantiationError as error:
         return {**answer, "error": f"program instantiation failed: {error}"}, None
-    return {**answer, "type": format_type(compiled.type), "min": compiled.cost.min, "max": compiled.cost.max}, compiled
+    return {**answer, "type": format_type(made.type), "min": made.cost.min, "max": made.cost.max}, made
 
 
 def shown(value: Any) -> Any:

@@ -16,6 +16,7 @@ from tests.differential.cel import (
     libraries,
     malformed,
     objects,
+    policies,
     writing,
 )
 from tests.differential.cel.comparison import Comparison
@@ -86,9 +87,10 @@ def libraries_calls(judge: Judge, each: int = 12, seed: str = "1") -> Comparison
     return comparing.expressions(judge, "libraries", named)
 
 
-def extremes_of_expressions(judge: Judge) -> Comparison:
+def extremes_of_expressions(judge: Judge, *depths: int) -> Comparison:
     """Deep and long expressions."""
-    return comparing.expressions(judge, "extremes", ((name, {"text": text}) for name, text in extremes.cases()))
+    cases = extremes.cases(depths) if depths else extremes.cases()
+    return comparing.expressions(judge, "extremes", ((name, {"text": text}) for name, text in cases))
 
 
 def generated(judge: Judge, pairs: int = 600, seed: str = "1") -> Comparison:
@@ -118,6 +120,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Judge], Comparison]]] = {
     "real-objects": real_objects,
     "malformed": malformed_rules,
     "definitions": refused_definitions,
+    "policies": policies.compared,
     "generated": generated,
 }
 """All that are there."""

@@ -81,9 +81,9 @@ def loops(depth: int) -> str:
     return text
 
 
-def cases() -> Iterator[tuple[str, str]]:
+def cases(depths: tuple[int, ...] = (10, 100, 240, 249, 250, 251, 252, 300, 1000)) -> Iterator[tuple[str, str]]:
     """Those that are compared with the original, by name."""
-    for depth in (10, 100, 240, 249, 250, 251, 252, 300, 1000):
+    for depth in depths:
         for name, text in nested(depth):
             yield f"{name} {depth}", text
     for depth in (5, 8, 15, 20):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from extapi.schema.cel.rules import CompiledRule, compile_rules
-from extapi.schema.cel.validator import OBJECT_BUDGET, rule_validator
-
 from extapi.fielderrors import FieldError
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.expression import CALL_LIMIT
+from extapi.schema.cel.rules import CompiledRule, compile_rules
+from extapi.schema.cel.validator import OBJECT_BUDGET, rule_validator
 from extapi.schema.check import check
 from extapi.schema.structural import MISSING, Structural, from_openapi, replace
 

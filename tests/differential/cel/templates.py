@@ -115,6 +115,14 @@ timestamp: timestamp({0}) | int
 duration: duration({0}) | string
 bool: type({0}) == type({1}) | T; U
 dyn: dyn({0}) | T
+T: dyn({0}) | T
+T: dyn({0}) | U
+T: [{0}, dyn({1})][0] | T; U
+T: {{'a': dyn({0}), 'b': dyn({1})}}.a | T; U
+T: dyn({{'a': {0}}}).a | T
+bool: has(dyn({{'a': {0}}}).a) | T
+bool: {0} == {1} | T; U
+bool: dyn({0}) in dyn({1}) | T; list(U)
 bool: {0} == {1} | dyn; T
 int: {0}.getFullYear() | timestamp
 int: {0}.getMonth() | timestamp

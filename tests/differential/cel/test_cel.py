@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from extapi.schema.cel.environment import COMPATIBLE, STORED, base_environment
 from extapi.schema.cel.types import format_type
-from tests.differential.cel import celspec, corpora, every, fetching
+from tests.differential.cel import celspec, corpora, every, fetching, libraries
 from tests.differential.cel.comparison import Comparison, disagreements, unlisted
 from tests.differential.cel.judge import Judge, judge as built
 from tests.differential.cel.manifests import real_schemas, rules
 
 pytestmark = pytest.mark.kubernetes
 
-SHORT = {
+SHORT: dict[str, Callable[[Judge], Comparison]] = {
     "real-objects": partial(every.real_objects, count=8),
     "generated": partial(every.generated, pairs=1000),
     "libraries": partial(every.libraries_calls, each=6),
+    "extremes": lambda judge: every.extremes_of_expressions(judge, 250, 251),
 }
 
 
@@ -70,13 +72,29 @@ def test_the_judge_answers_as_was_recorded(judge: Judge) -> None:
     assert (len(cases), same >= 1200) == (1218, True)
 
 
+def test_each_overload_is_called_with_a_value_and_many_with_an_error(judge: Judge) -> None:
+    overloads = judge.ask([{"op": "environment"}])[0]["overloads"]
+    calls = [(name.rpartition(" ")[0], text) for name, text in libraries.calls(overloads, 6, "1")]
+    answers = judge.expressions([text for _, text in calls])
+    named = {name for name, _ in calls}
+    with_value = {name for (name, _), answer in zip(calls, answers, strict=True) if "value" in answer}
+    with_error = {
+        name
+        for (name, _), answer in zip(calls, answers, strict=True)
+        if "evaluationError" in answer or "error" in answer
+    }
+    assert named - with_value == {"int64_to_duration"}  # declared, and never a value
+    assert len(named) > 300
+    assert len(with_error) > 90
+
+
 @pytest.mark.parametrize(("stored", "version"), [(False, COMPATIBLE), (True, STORED)])
 def test_the_same_functions_and_macros_are_there(judge: Judge, *, stored: bool, version: tuple[int, int]) -> None:
     theirs = judge.ask([{"op": "environment", "stored": stored}])[0]
     environment = base_environment(version)
     ours = {
         (each.id, name, each.member, tuple(map(format_type, each.arguments)), format_type(each.result))
-        for name, overloads in environment.functions.items()
+        for name, overloads in environment.language.functions.items()
         for each in overloads
     }
     expected = {

@@ -40,3 +40,12 @@ def test_one_schema_serves_many_objects_without_mixing_them() -> None:
     first["spec"]["n"] = 5
     assert second == {"spec": {"n": 1}}
     assert SCHEMA.validate(second) == []
+
+
+def test_an_object_is_accepted_if_it_breaks_neither_schema_nor_rule() -> None:
+    rules = [{"rule": "self.n % 2 == 0"}]
+    node = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}}, "x-kubernetes-validations": rules}
+    schema = Schema(from_openapi({"type": "object", "properties": {"spec": node}}))
+    assert [schema.accepts({"spec": {"n": n}}) for n in (4, 5, 6)] == [True, False, False]
+    assert schema.validate({"spec": {"n": 3}}) == []
+    assert (SCHEMA.accepts({}), SCHEMA.rules) == (True, None)

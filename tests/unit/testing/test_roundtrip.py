@@ -30,6 +30,7 @@ from extapi.api.markers import (
     Pattern,
     PreserveUnknown,
 )
+from extapi.api.rule import Rule
 from extapi.api.types import Object, Struct
 from extapi.schema.compile import compile_type
 from extapi.schema.schema import Schema
@@ -107,6 +108,25 @@ def test_what_may_differ_is_left_to_normal() -> None:
     with pytest.raises(AssertionError):
         check_round_trip(kind)
     check_round_trip(kind, normal=lambda obj: {**obj, "names": sorted(obj.get("names", []))}, examples=30)
+
+
+@Rule("self.low + self.high < 10")
+class Bounds(Object):
+    low: Annotated[int, Minimum(0), Maximum(9), Rule("self != 3")] = 0
+    high: Annotated[int, Minimum(0), Maximum(9)] = 0
+
+
+def test_objects_that_break_a_rule_are_not_converted() -> None:
+    seen: list[Bounds] = []
+
+    def looks(hub: Bounds) -> Bounds:
+        seen.append(hub)
+        return hub
+
+    versions = {"v1": Version(Bounds, to_hub=looks, from_hub=looks)}
+    check_round_trip(Kind("Bounds", storage="v1", hub=Bounds, versions=versions), examples=50)
+    assert len(seen) > 50
+    assert all(each.low + each.high < 10 and each.low != 3 for each in seen)
 
 
 def test_versions_without_types_are_passed_over() -> None:

@@ -8,7 +8,7 @@ Source: ``cel-go/checker`` cost.go, ``apiextensions-apiserver/pkg/apiserver/sche
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from extapi.schema.cel.cost.intervals import LARGEST, NOTHING, ONE, UNKNOWN, Interval, fixed
 from extapi.schema.cel.declarations import NOT_LITERAL, Operand, Overload
@@ -314,6 +314,21 @@ class _Estimator:
         if entries is not None:
             self._entries[node] = entries
 
+    by_node: ClassVar[dict[type[Node], Any]] = {
+        Call: _call,
+        Comprehension: _comprehension,
+        Ident: _ident,
+        ListLiteral: _list,
+        Literal: _literal,
+        MapLiteral: _map,
+        Select: _select,
+        StructLiteral: _struct,
+    }
+    """How each kind of node is done."""
+
+
+_COSTS: Final = _Estimator.by_node
+
 
 class _Node:
     """An argument, to the estimate of an overload."""
@@ -368,15 +383,3 @@ def _is_scalar(type_: Type) -> bool:
     if is_optional(type_):
         return _is_scalar(type_.parameters[0])
     return type_.kind in _SCALARS
-
-
-_COSTS: Final[dict[type[Node], Any]] = {
-    Call: _Estimator._call,
-    Comprehension: _Estimator._comprehension,
-    Ident: _Estimator._ident,
-    ListLiteral: _Estimator._list,
-    Literal: _Estimator._literal,
-    MapLiteral: _Estimator._map,
-    Select: _Estimator._select,
-    StructLiteral: _Estimator._struct,
-}

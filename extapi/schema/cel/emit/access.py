@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from extapi.schema.cel.attributes import INDEXING, is_attribute, is_choice
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.syntax.nodes import Call, Ident, Literal, Node, Select
@@ -13,13 +14,12 @@ if TYPE_CHECKING:
     from extapi.schema.cel.emit.emitter import Emitter, Lazy
 
 _SCALARS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
-INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
 
 def attribute(emitter: Emitter, node: Node) -> str:
     """An attribute, with its own unit."""
     text = resolve(emitter, node)
-    if not is_conditional(node):
+    if not is_choice(node):
         emitter.out.charge(1)
     return text
 
@@ -48,25 +48,7 @@ def resolve(emitter: Emitter, node: Node) -> str:
     return emitter.raw(node)
 
 
-def is_conditional(node: Node) -> bool:
-    """Whether an attribute begins with a choice, which has no unit of its own."""
-    while True:
-        if isinstance(node, Select) and not node.test_only and not node.qualified:
-            node = node.operand
-        elif isinstance(node, Call) and node.function in INDEXING:
-            node = node.args[0]
-        else:
-            return isinstance(node, Call) and node.function == "_?_:_"
-
-
-def is_attribute(node: Node) -> bool:
-    """Whether a node is a variable, or a step from something."""
-    if isinstance(node, Call):
-        return node.function in INDEXING or node.function == "_?_:_"
-    return isinstance(node, Ident) or (isinstance(node, Select) and not node.test_only)
-
-
-def read_scalar(emitter: Emitter, declared: Declared | None, text: str) -> str:
+def read_scalar(declared: Declared | None, text: str) -> str:
     """A value of a schema, converted if it is a scalar that needs it."""
     if declared is None or not declared.conversion:
         return text
@@ -120,11 +102,11 @@ def _field(emitter: Emitter, node: Node, operand: Node, field: str, *, optional:
         name, declared = _key(emitter, operand, type_, field)
         key = out.constant(name)
         if declared is not None and declared.nullable:
-            return read_scalar(emitter, declared, f"present({value}, {key})")
-        return read_scalar(emitter, declared, f"{value}[{key}]")
+            return read_scalar(declared, f"present({value}, {key})")
+        return read_scalar(declared, f"{value}[{key}]")
     key = out.constant(field)
     if type_.kind == "map":
-        return read_scalar(emitter, node.declared, f"{value}[{key}]")
+        return read_scalar(node.declared, f"{value}[{key}]")
     return f"step({value}, {key})"
 
 
@@ -161,10 +143,7 @@ def _index(emitter: Emitter, node: Call) -> str:
     out = emitter.out
     operand, index = node.args
     value = resolve(emitter, operand)
-    if is_attribute(index):
-        at = emitter.converted(index, resolve(emitter, index))
-    else:
-        at = emitter.native(index)
+    at = emitter.converted(index, resolve(emitter, index)) if is_attribute(index) else emitter.native(index)
     type_ = operand.type
     if is_optional(type_) and not _is_optional_chain(operand):
         raise NotWrittenError
@@ -174,9 +153,9 @@ def _index(emitter: Emitter, node: Call) -> str:
     if type_.kind == "list" and index.type.kind == "int":
         literal: Any = index.value if isinstance(index, Literal) else -1
         found = f"{value}[{at}]" if literal >= 0 else f"element({value}, {at})"
-        return read_scalar(emitter, node.declared, found)
+        return read_scalar(node.declared, found)
     if type_.kind == "map" and index.type.kind == "string":
-        return read_scalar(emitter, node.declared, f"{value}[{at}]")
+        return read_scalar(node.declared, f"{value}[{at}]")
     if operand.declared is not None and not operand.declared.plain:
         raise NotWrittenError
     return f"step({value}, {at})"
@@ -204,9 +183,9 @@ def _conditional(emitter: Emitter, node: Call) -> str:
         raise NotWrittenError
     condition, first, second = node.args
     for branch in (first, second):
-        if isinstance(branch, Select) and branch.test_only:
-            if is_optional(branch.operand.type) or is_conditional(branch.operand):
-                raise NotWrittenError
+        asked = branch.operand if isinstance(branch, Select) and branch.test_only else None
+        if asked is not None and (is_optional(asked.type) or is_choice(asked)):
+            raise NotWrittenError
     test = emitter.boolean(condition)
     name = out.name()
     same = first.declared is second.declared
@@ -234,9 +213,9 @@ def presence(emitter: Emitter, node: Select) -> str:
         out.line(f"{name} = optional_step({value}, {key}, None, False)")
         # The step is charged if it leads somewhere; the attribute's unit and what presence takes back are even.
         out.charge_text(f"{name}.present")
-        out.charge(-1 if is_conditional(operand) else 0)
+        out.charge(-1 if is_choice(operand) else 0)
         return f"{name}.present"
-    out.charge(0 if is_conditional(operand) else 1)
+    out.charge(0 if is_choice(operand) else 1)
     if type_.kind == "struct":
         name, _ = _key(emitter, operand, type_, field)
         return f"({value}.get({out.constant(name)}) is not None)"

@@ -45,6 +45,8 @@ def call(emitter: Emitter, node: Call) -> str:
             return _size(emitter, node)
         case "@not_strictly_false":
             raise NotWrittenError
+        case "optional.ofNonZeroValue" if operators.kind(node.args[0]) in {"dyn", "list", "map", "struct"}:
+            raise NotWrittenError  # a container of a schema is never zero, and nothing tells it from others here
     if len(node.overloads) == 1:
         identifier = node.overloads[0].id
         if identifier in _STRINGS:
@@ -61,7 +63,8 @@ def plain_call(emitter: Emitter, node: Call, parts: Sequence[Node]) -> str:
     out = emitter.out
     arguments = []
     for part in parts:
-        text = emitter.native(part)
+        # What passes a value of a schema on gets it as it is.
+        text = emitter.native(part) if node.declared is None else emitter.raw(part)
         arguments.append(out.atom(text))
     return _finished_call(emitter, node, parts, arguments)
 
@@ -72,13 +75,12 @@ def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], argument
     overloads = node.overloads
     listed = ", ".join(arguments)
     if len(overloads) == 1 and (
-        not overloads[0].guarded
-        or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
+        not overloads[0].guarded or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
     ):
         made = f"{out.constant(overloads[0].call)}({listed})"
     else:
         made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
-    cost = overloads[0].cost
+    cost = overloads[-1].cost
     fixed = isinstance(cost, int) or (len(overloads) != 1 and node.function not in PRICED_BY_NAME)
     if fixed:
         charge_call(emitter, node, arguments)
@@ -109,7 +111,7 @@ def charge_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> None:
     """Charge for a call whose price does not depend on its result."""
     out = emitter.out
     overloads = node.overloads
-    cost = overloads[0].cost
+    cost = overloads[-1].cost
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         out.charge(1)
     elif isinstance(cost, int):

@@ -6,7 +6,7 @@ converted when they are reached. :meth:`Emitter.native` gives a value for those 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from extapi.schema.cel.emit import access, calls, loops, operators
 from extapi.schema.cel.emit.writer import NotWrittenError, Writer
@@ -55,9 +55,7 @@ class Emitter:
         self.environment = environment
         self.out = Writer()
         self.variables: dict[str, str | Lazy] = {
-            # An optional is converted before it becomes one.
-            each.name: f"v{index}" if each.optional else access.read_scalar(self, each.declared, f"v{index}")
-            for index, each in enumerate(environment.variables)
+            each.name: f"v{index}" for index, each in enumerate(environment.variables)
         }
 
     def raw(self, node: Node) -> str:
@@ -103,14 +101,17 @@ class Emitter:
     def _struct(self, _: StructLiteral) -> str:
         raise NotWrittenError
 
+    by_node: ClassVar[dict[type[Node], Any]] = {
+        Call: calls.call,
+        Comprehension: loops.comprehension,
+        Ident: access.attribute,
+        ListLiteral: calls.list_literal,
+        Literal: _literal,
+        MapLiteral: calls.map_literal,
+        Select: access.select,
+        StructLiteral: _struct,
+    }
+    """How each kind of node is done."""
 
-_EMIT: Final[dict[type[Node], Any]] = {
-    Call: calls.call,
-    Comprehension: loops.comprehension,
-    Ident: access.attribute,
-    ListLiteral: calls.list_literal,
-    Literal: Emitter._literal,
-    MapLiteral: calls.map_literal,
-    Select: access.select,
-    StructLiteral: Emitter._struct,
-}
+
+_EMIT: Final = Emitter.by_node

@@ -69,7 +69,7 @@ def _head(emitter: Emitter, node: Comprehension) -> tuple[str, list[str], dict[s
     if not node.variable2:
         prelude: list[str] = []
         if kind == "list":
-            prelude = _reading(emitter, element, first)
+            prelude = _reading(element, first)
             head = f"for {first} in {text}:"
         elif kind == "map":
             head = f"for {first} in {text}:"
@@ -87,13 +87,13 @@ def _head(emitter: Emitter, node: Comprehension) -> tuple[str, list[str], dict[s
         head = f"for {first}, {second} in pairs({text}):"
     else:
         raise NotWrittenError
-    return head, _reading(emitter, element, second), {node.variable: first, node.variable2: second}
+    return head, _reading(element, second), {node.variable: first, node.variable2: second}
 
 
-def _reading(emitter: Emitter, element: Declared | None, name: str) -> list[str]:
+def _reading(element: Declared | None, name: str) -> list[str]:
     if element is None or not element.conversion:
         return [f"if {name} is None: fail()"] if element is not None and element.nullable else []
-    return [f"{name} = {access.read_scalar(emitter, element, name)}"]
+    return [f"{name} = {access.read_scalar(element, name)}"]
 
 
 def _begin(emitter: Emitter, prelude: list[str], names: dict[str, str]) -> None:

@@ -84,7 +84,7 @@ def _charged_sizes(emitter: Emitter, first: Node, second: Node, one: str, other:
     """Charge for the comparison of two strings: a tenth of the shorter."""
     out = emitter.out
     if isinstance(second, Literal):
-        known, text, one = second, out.atom(one), one
+        known, text = second, out.atom(one)
         one = text
     elif isinstance(first, Literal):
         known, text = first, out.atom(other)
@@ -116,7 +116,7 @@ def _deep_equality(emitter: Emitter, node: Call, first: Node, second: Node) -> s
     _charge_equality(emitter, node, one, other)
     if kind(first) in {"list", "map", "struct", "dyn", "opaque"}:
         out.look_at_clock()
-    return f"equal({one}, {other})"
+    return f"{'equal_any' if kind(first) == 'dyn' else 'equal'}({one}, {other})"
 
 
 def _typed_equality(emitter: Emitter, declared: Declared, one: str, other: str) -> str:

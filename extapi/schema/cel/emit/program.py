@@ -26,7 +26,7 @@ def write(node: Node, environment: Environment, used: frozenset[str]) -> Program
     for index, variable in enumerate(environment.variables):
         declared = variable.declared
         if declared is not None and declared.conversion and not variable.optional and variable.name in used:
-            out.line(f"v{index} = {read_scalar(emitter, declared, f'v{index}')}")
+            out.line(f"v{index} = {read_scalar(declared, f'v{index}')}")
     try:
         value = emitter.native(node)
     except NotWrittenError:

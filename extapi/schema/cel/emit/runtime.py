@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
+from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.qualification import ABSENT, KEYS, find, qualify
 from extapi.schema.cel.reading import CONVERSIONS, equal_typed, native
-from extapi.schema.cel.calling import call_dispatched
-from extapi.schema.cel.values.equality import compare, equal
-from extapi.schema.cel.values.equality import contains as _contains
+from extapi.schema.cel.values.equality import compare, contains as _contains, equal
 from extapi.schema.cel.values.values import NONE, OptionalValue, some
 
 UNSET: Final = object()
@@ -66,7 +65,7 @@ def has_step(value: Any, key: Any) -> bool:
     return qualify(value, key) is not ABSENT
 
 
-def optional_step(value: Any, key: Any, convert: Any, null_is_absent: bool) -> OptionalValue:  # noqa: FBT001 - generated
+def optional_step(value: Any, key: Any, convert: Any, null_is_absent: bool) -> OptionalValue:
     """A field, key or index of a value that may be absent."""
     if type(value) is OptionalValue:
         if not value.present:
@@ -78,6 +77,16 @@ def optional_step(value: Any, key: Any, convert: Any, null_is_absent: bool) -> O
     if found is ABSENT or (found is None and null_is_absent):
         return NONE
     return some(found if convert is None else convert(found))
+
+
+def equal_any(first: Any, second: Any) -> bool:
+    """Whether two values are equal, the first of any type.
+
+    A list or map of a schema cannot be compared with anything else, and here nobody knows any more where it has come from.
+    """
+    if second is not None and isinstance(first, list | dict) and type(first) is not type(second):
+        fail()
+    return equal(first, second)
 
 
 def member(value: Any, members: list[Any]) -> bool:
@@ -139,6 +148,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "element": element,
     "enumerate": enumerate,
     "equal": equal,
+    "equal_any": equal_any,
     "equal_typed": equal_typed,
     "fail": fail,
     "float": float,

@@ -122,7 +122,5 @@ class Writer:
         """The code with its constants in place."""
         constants = self._constants
         return code.replace(
-            co_consts=tuple(
-                constants[int(each.imag) - 1] if type(each) is complex else each for each in code.co_consts
-            )
+            co_consts=tuple(constants[int(each.imag) - 1] if type(each) is complex else each for each in code.co_consts)
         )

@@ -8,12 +8,14 @@ Source: ``net/netip`` ParseAddr and Addr.String.
 
 from __future__ import annotations
 
+import re
 from string import hexdigits
 from typing import Final
 
 from extapi.errors import go_quote
 
 _HEX: Final = frozenset(hexdigits)
+_FIRST: Final = re.compile("[.:%]")
 _DIGITS: Final = frozenset("0123456789")
 
 
@@ -30,15 +32,15 @@ def parse_address(text: str) -> tuple[int, int, str]:
     Raises:
         AddressError: It is no address.
     """
-    for char in text:
-        if char == ".":
-            return _ipv4(text, text), 32, ""
-        if char == ":":
-            number, zone = _ipv6(text)
-            return number, 128, zone
-        if char == "%":
-            raise AddressError(text, "missing IPv6 address")
-    raise AddressError(text, "unable to parse IP")
+    char = _FIRST.search(text)
+    if char is None:
+        raise AddressError(text, "unable to parse IP")
+    if char[0] == ".":
+        return _ipv4(text, text), 32, ""
+    if char[0] == ":":
+        number, zone = _ipv6(text)
+        return number, 128, zone
+    raise AddressError(text, "missing IPv6 address")
 
 
 def _ipv4(whole: str, text: str) -> int:

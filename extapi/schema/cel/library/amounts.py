@@ -26,6 +26,7 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _NANO: Final = -9
 _INT64_DIGITS: Final = 18
+_DIGITS_PER_BIT: Final = 0.30103
 _MOST_DIGITS: Final = 4000
 """Digits of a number, and zeros that are written out."""
 
@@ -79,20 +80,29 @@ class Amount:
             return sign if left > right else -sign
         # as many digits before the point: the exponents are no further apart than the mantissas are long
         shift = self.exponent - other.exponent
-        first = self.mantissa * 10 ** max(shift, 0)
-        second = other.mantissa * 10 ** max(-shift, 0)
+        first: int = self.mantissa * 10 ** max(shift, 0)
+        second: int = other.mantissa * 10 ** max(-shift, 0)
         return (first > second) - (first < second)
 
     def _magnitude(self) -> int:
-        return len(str(abs(self.mantissa))) + self.exponent
+        """How many digits are before the point; below 0, how many zeros follow it."""
+        number = abs(self.mantissa)
+        digits = max(int((number.bit_length() - 1) * _DIGITS_PER_BIT) - 1, 0)
+        while number >= 10**digits:
+            digits += 1
+        return digits + self.exponent
 
     def normalized(self) -> tuple[int, int]:
         """The same for equal amounts."""
         if not self.mantissa:
             return 0, 0
-        digits = str(self.mantissa)
-        short = digits.rstrip("0")
-        return int(short), self.exponent + len(digits) - len(short)
+        number, exponent = self.mantissa, self.exponent
+        for zeros in (1024, 128, 16, 1):
+            power = 10**zeros
+            while number % power == 0:
+                number //= power
+                exponent += zeros
+        return number, exponent
 
     def plus(self, other: Amount) -> Amount:
         """The sum.

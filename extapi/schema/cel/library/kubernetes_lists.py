@@ -83,16 +83,23 @@ def _sum_doubles(items: list[Any]) -> float:
     return found
 
 
+def _are_equal(left: Any, right: Any) -> bool:
+    try:
+        return equal(left, right)
+    except EvaluationError:  # values that cannot be compared, which Go ignores
+        return False
+
+
 def _index_of(items: list[Any], item: Any) -> int:
     for index, each in enumerate(items):
-        if equal(each, item):
+        if _are_equal(each, item):
             return index
     return -1
 
 
 def _last_index_of(items: list[Any], item: Any) -> int:
     for index in range(len(items) - 1, -1, -1):
-        if equal(items[index], item):
+        if _are_equal(items[index], item):
             return index
     return -1
 

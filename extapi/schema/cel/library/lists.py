@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from extapi.schema.cel.cost.intervals import LARGEST, ONE, Interval, fixed
 from extapi.schema.cel.declarations import Estimate, Operand, Overload, overload
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.library.charges import RunCost, difference, listing, listing_estimate, literal_int
 from extapi.schema.cel.library.membership import Members
 from extapi.schema.cel.library.sorting import sorted_by
@@ -93,14 +93,14 @@ def _slice_cost(arguments: Sequence[Any], _result: Any) -> int:
 
 
 _LEAST: Final = -(2.0**63)
-_PANIC: Final = "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
+_PANIC: Final = "interface conversion: *types.Err is not traits.Lister: missing method Add"
 """What cel-go says if the list to be sorted is an error: it panics while it counts the cost."""
 
 
 def _flatten_cost(arguments: Sequence[Any], _result: Any) -> int:
     depth = arguments[1] if len(arguments) > 1 else 1
     if type(depth) is not int:  # cel-go panics while it counts the cost
-        raise EvaluationError(f"internal error: interface conversion: ref.Val is {go_type(depth)}, not types.Int")
+        raise PanicError(f"interface conversion: ref.Val is {go_type(depth)}, not types.Int")
     factor = float(size_of(arguments[0])) * depth
     if factor < _LEAST:
         return int(-_LEAST)  # what becomes of such a number in Go
@@ -113,7 +113,7 @@ def _range_cost(arguments: Sequence[Any], _result: Any) -> int:
 
 
 def _reverse_cost(arguments: Sequence[Any], _result: Any) -> int:
-    return listing(1, size_of(arguments[0]))
+    return listing(1, size_of(arguments[0]) if isinstance(arguments[0], list) else 1)
 
 
 def _self_comparison(index: int) -> RunCost:
@@ -125,7 +125,7 @@ def _self_comparison(index: int) -> RunCost:
     def cost(arguments: Sequence[Any], _result: Any) -> int:
         items = arguments[index]
         if isinstance(items, EvaluationError):
-            raise EvaluationError(_PANIC)
+            raise PanicError(_PANIC)
         if not isinstance(items, list) or not items:
             return listing(2, 0)
         return listing(2.1 if isinstance(items[0], (str, bytes)) else 2, len(items) ** 2)

@@ -8,49 +8,106 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
+from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.values.concatenation import ConcatList
 from extapi.schema.cel.values.equality import equal
 from extapi.schema.cel.values.values import OptionalValue, UInt
 
 _NUMBERS: Final = frozenset((int, float, UInt))
-_DEEPEST: Final = 8
+_DEEPEST: Final = 64
 """Levels of lists and maps that a fingerprint looks into."""
 
 
 class Members:
-    """The values that have been added."""
+    """The values that have been added.
 
-    __slots__ = ("_found",)
+    Lists that are sets or maps by their schema are equal to other lists in any order. They are kept apart, with
+    fingerprints that know no order, so that the order may tell all others apart.
+    """
+
+    __slots__ = ("_plain", "_special", "_unordered")
 
     def __init__(self, items: Iterable[Any] = ()) -> None:
-        self._found: dict[Hashable, list[Any]] = {}
+        self._plain: dict[Hashable, list[Any]] = {}
+        self._special: dict[Hashable, list[Any]] = {}
+        self._unordered: dict[Hashable, list[Any]] | None = None
         for each in items:
             self.add(each)
 
     def add(self, value: Any) -> bool:
         """Add a value unless an equal one is there. Returns whether it has been added."""
-        same = self._found.setdefault(_fingerprint(value, _DEEPEST), [])
-        if any(equal(value, each) for each in same):
+        if value in self:
             return False
-        same.append(value)
+        key = _ordered(value)
+        if key is None:
+            self._special.setdefault(_fingerprint(value, _DEEPEST, ordered=False), []).append(value)
+        else:
+            self._plain.setdefault(key, []).append(value)
+            if self._unordered is not None:
+                self._unordered.setdefault(_fingerprint(value, _DEEPEST, ordered=False), []).append(value)
         return True
 
     def __contains__(self, value: Any) -> bool:
-        same = self._found.get(_fingerprint(value, _DEEPEST))
-        return same is not None and any(equal(value, each) for each in same)
+        key = _ordered(value)
+        if key is not None and _is_among(value, self._plain.get(key)):
+            return True
+        if key is not None and not self._special:
+            return False
+        unordered = _fingerprint(value, _DEEPEST, ordered=False)
+        return _is_among(value, self._special.get(unordered)) or (
+            key is None and _is_among(value, self._by_content().get(unordered))
+        )
+
+    def _by_content(self) -> dict[Hashable, list[Any]]:
+        """The plain values by fingerprints without order, made when they are first needed."""
+        if self._unordered is None:
+            self._unordered = {}
+            for several in self._plain.values():
+                for each in several:
+                    self._unordered.setdefault(_fingerprint(each, _DEEPEST, ordered=False), []).append(each)
+        return self._unordered
 
 
-def _fingerprint(value: Any, depth: int) -> Hashable:
+class _UnorderedError(Exception):
+    """A list whose order does not count is part of the value."""
+
+
+def _is_among(value: Any, several: list[Any] | None) -> bool:
+    return several is not None and any(_are_equal(value, each) for each in several)
+
+
+def _are_equal(left: Any, right: Any) -> bool:
+    try:
+        return equal(left, right)
+    except EvaluationError:  # values that cannot be compared, which Go ignores
+        return False
+
+
+def _ordered(value: Any) -> Hashable | None:
+    """The fingerprint in which order counts; None if it may not."""
+    try:
+        return _fingerprint(value, _DEEPEST, ordered=True)
+    except _UnorderedError:
+        return None
+
+
+def _fingerprint(value: Any, depth: int, *, ordered: bool) -> Hashable:
     kind = type(value)
     if isinstance(value, (str, bytes)):
         return value
     if kind in _NUMBERS:  # numbers of different types may be equal: a large int to the double that is next to it
         return ("number", float(value))
     if isinstance(value, list):
-        # Lists that are sets or maps by their schema are equal in any order, to other lists as well.
-        return ("list", len(value), frozenset(_fingerprint(each, depth - 1) for each in value) if depth else None)
+        if ordered and kind is not list and kind is not ConcatList:
+            raise _UnorderedError
+        parts = (_fingerprint(each, depth - 1, ordered=ordered) for each in value) if depth else ()
+        return ("list", len(value), tuple(parts) if ordered else frozenset(parts))
     if kind is dict:
-        entries = frozenset((key, _fingerprint(each, depth - 1)) for key, each in value.items()) if depth else None
-        return ("map", len(value), entries)
+        entries = (
+            ((key, _fingerprint(each, depth - 1, ordered=ordered)) for key, each in value.items()) if depth else ()
+        )
+        return ("map", len(value), frozenset(entries))
     if kind is OptionalValue:
-        return ("optional", _fingerprint(value.value, depth - 1) if depth and value.present else None)
+        inner = _fingerprint(value.value, depth - 1, ordered=ordered) if depth and value.present else None
+        return ("optional", value.present, inner)
     return (kind, value)

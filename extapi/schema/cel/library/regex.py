@@ -59,16 +59,3 @@ REGEX: Final[tuple[Overload, ...]] = (
         estimate=_estimate,
     ),
 )
-
-
-def pattern_problem(pattern: str) -> str | None:
-    """What is wrong with the literal pattern of a call of ``find`` or ``findAll``.
-
-    cel-go compiles such patterns when it plans a program. So a wrong one is an error of compilation, with the text
-    ``program instantiation failed: error parsing regexp: ...``.
-    """
-    try:
-        compiled(pattern)
-    except ValueError as error:
-        return f"program instantiation failed: {error}"
-    return None

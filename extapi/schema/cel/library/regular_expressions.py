@@ -33,14 +33,21 @@ class Pattern:
 
     def matches(self, text: str) -> bool:
         """Whether it matches anywhere in the text."""
-        data = _encoded(text)
-        return bool(self._regexp.Match(self._anchor, data, 0, len(data))[0][0] >= 0)
+        return self._first(_encoded(text), 0)[0] >= 0
 
     def find(self, text: str) -> str:
         """The first match; nothing if there is none."""
         data = _encoded(text)
-        start, end = self._regexp.Match(self._anchor, data, 0, len(data))[0]
+        start, end = self._first(data, 0)
         return data[start:end].decode() if start >= 0 else ""
+
+    def _first(self, data: bytes, position: int) -> tuple[int, int]:
+        """Where the first match from a position on begins and ends; -1 if there is none."""
+        while True:
+            start, end = self._regexp.Match(self._anchor, data, position, len(data))[0]
+            if start != end or start < 0 or not _is_inside_character(data, start):
+                return start, end
+            position = start + 1  # RE2's \B, unlike Go's, also matches inside a character
 
     def find_all(self, text: str, limit: int = -1) -> list[str]:
         """All matches that do not overlap, or as many as ``limit`` says if it is not negative.
@@ -53,7 +60,7 @@ class Pattern:
         found: list[str] = []
         position, previous = 0, -1
         while len(found) < most and position <= length:
-            start, end = self._regexp.Match(self._anchor, data, position, length)[0]
+            start, end = self._first(data, position)
             if start < 0:
                 break
             if end != position or start != previous:  # no empty match right after a match
@@ -70,6 +77,10 @@ def _encoded(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:  # lone surrogates, which Go's decoder replaces by U+FFFD
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _is_inside_character(data: bytes, position: int) -> bool:
+    return position < len(data) and 0x80 <= data[position] < 0xC0
 
 
 def _width(data: bytes, position: int) -> int:

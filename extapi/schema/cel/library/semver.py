@@ -39,7 +39,7 @@ class Semver:
 
     def __str__(self) -> str:
         text = f"{self.major}.{self.minor}.{self.patch}"
-        return f"{text}-{'.'.join(str(part[-1]) for part in self.prerelease)}" if self.prerelease else text
+        return f"{text}-{'.'.join(part[2] or str(part[1]) for part in self.prerelease)}" if self.prerelease else text
 
     def compare(self, other: Semver) -> int:
         """-1, 0 or 1."""
@@ -112,7 +112,7 @@ def _normalized(text: str) -> str:
 
 
 def _without_zeros(text: str) -> str:
-    if len(text) < 2:
+    if len(text.encode(errors="surrogatepass")) < 2:
         return text
     rest = text.lstrip("0")
     return rest if rest[:1] and rest[0] in digits else f"0{rest}"

@@ -26,6 +26,7 @@ from extapi.schema.cel.values.values import INT_MAX, Duration, Timestamp, TypeVa
 
 _LONGEST: Final = 1 << 25
 """How long the result can be, in code points."""
+_DEEPEST: Final = 400
 _DEFAULT_PRECISION: Final = 6
 _TEXTS: Final = {
     "b": "only integers and bools can be formatted as binary",
@@ -171,8 +172,7 @@ def _clause(text: str, at: int) -> tuple[str, int, int]:
     """The verb of a clause, its precision, and where the next part begins."""
     precision = _DEFAULT_PRECISION
     if text[at] == ".":
-        rest = text[at + 1 :] if len(text) - at < 32 else text[at + 1 : at + 32]
-        end = at + 1 + len(rest) - len(rest.lstrip("0123456789"))
+        end = at + 1
         while end < len(text) and text[end] in "0123456789":
             end += 1
         if end == len(text):
@@ -275,22 +275,24 @@ def _string(value: Any) -> str | None:
     if not isinstance(value, (list, dict)):
         return None
     parts: list[str] = []
-    _write(value, parts, _LONGEST)
+    _write(value, parts, _LONGEST, _DEEPEST)
     return "".join(parts)
 
 
-def _write(value: Any, parts: list[str], room: int) -> int:
+def _write(value: Any, parts: list[str], room: int, depth: int) -> int:
     """Add a value inside a list or map; what is left of the room."""
     scalar = _INNER.get(type(value))
     if scalar is not None:
         parts.append(scalar(value))
         return room - len(parts[-1])
+    if depth == 0:
+        raise EvaluationError("value is nested too deeply")
     if isinstance(value, list):
         parts.append("[")
         for index, each in enumerate(value):
             if index:
                 parts.append(", ")
-            room = _write(each, parts, room - 2)
+            room = _write(each, parts, room - 2, depth - 1)
             if room < 0:
                 raise EvaluationError("format: the result is too long")
         parts.append("]")
@@ -304,7 +306,7 @@ def _write(value: Any, parts: list[str], room: int) -> int:
                 f"error during formatting: no formatting function for map key of type {type_name(key)}"
             )
         entry: list[str] = []
-        room = _write(each, entry, room - 3)
+        room = _write(each, entry, room - 3, depth - 1)
         entries.append((_INNER[type(key)](key), "".join(entry)))
     entries.sort(key=lambda entry: entry[0])
     shown = ", ".join(f"{key}:{each}" for key, each in entries)

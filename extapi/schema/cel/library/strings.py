@@ -137,9 +137,13 @@ def _join(parts: list[Any], separator: str = "") -> str:
     return separator.join(parts)
 
 
-def _join_cost(arguments: Sequence[Any], _result: Any) -> int:
+def _join_cost(arguments: Sequence[Any], result: Any) -> int:
     parts = arguments[0]
-    if not isinstance(parts, list) or not all(type(each) is str for each in parts):
+    if (
+        isinstance(result, EvaluationError)
+        or not isinstance(parts, list)
+        or not all(type(each) is str for each in parts)
+    ):
         return 1
     separator = arguments[1] if len(arguments) > 1 else ""
     between = len(separator) * (len(parts) - 1) if isinstance(separator, str) and parts else 0

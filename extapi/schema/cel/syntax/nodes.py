@@ -67,10 +67,11 @@ class Ident(Node):
 class Select(Node):
     """``operand.field``; with ``test_only``, ``has(operand.field)``.
 
-    ``qualified`` is filled in by the checker: the name, if the whole is a name with dots, such as that of a type.
+    ``qualified`` is filled in by the checker: the name, if the whole is a name with dots; ``variable``, whether that is the
+    name of a variable, and not of a type.
     """
 
-    __slots__ = ("field", "operand", "qualified", "test_only")
+    __slots__ = ("field", "operand", "qualified", "test_only", "variable")
 
     def __init__(self, offset: int, operand: Node, field: str, *, test_only: bool = False) -> None:
         self.offset = offset
@@ -80,6 +81,7 @@ class Select(Node):
         self.field = field
         self.test_only = test_only
         self.qualified = ""
+        self.variable = False
 
 
 class Call(Node):

@@ -9,22 +9,25 @@ import math
 import re
 from typing import Any, Final
 
-from extapi.api.strconv import parse_int, parse_uint
 from extapi.errors import go_float
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.arithmetic import TIMESTAMP_MAX, TIMESTAMP_MIN
 from extapi.schema.cel.values.durations import format_duration, parse_duration
 from extapi.schema.cel.values.time import NANOSECONDS, format_timestamp, parse_timestamp
-from extapi.schema.cel.values.values import INT_MAX, Duration, Timestamp, UInt
+from extapi.schema.cel.values.values import INT_MAX, UINT_MAX, Duration, Timestamp, UInt
 
+_DIGITS: Final = 20
+"""Digits of the longest number."""
+_SIGNS: Final = frozenset("+-")
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 _DECIMAL: Final = re.compile(
-    r"[-+]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][-+]?[0-9](?:_?[0-9])*)?"
+    r"[-+]?(?:[0-9]++(?:_[0-9]++)*+\.?(?:[0-9]++(?:_[0-9]++)*+)?|\.[0-9]++(?:_[0-9]++)*+)"
+    r"(?:[eE][-+]?[0-9]++(?:_[0-9]++)*+)?"
 )
 _HEXADECIMAL: Final = re.compile(
-    r"[-+]?0[xX](?=[0-9a-fA-F_]|\.[0-9a-fA-F])(?:(?:_?[0-9a-fA-F])*)\.?(?:[0-9a-fA-F](?:_?[0-9a-fA-F])*)?"
-    r"[pP][-+]?[0-9](?:_?[0-9])*"
+    r"[-+]?0[xX](?=[0-9a-fA-F_]|\.[0-9a-fA-F])(?:_?[0-9a-fA-F]++)*+\.?(?:[0-9a-fA-F]++(?:_[0-9a-fA-F]++)*+)?"
+    r"[pP][-+]?[0-9]++(?:_[0-9]++)*+"
 )
 _SPECIAL: Final = frozenset(("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan"))
 
@@ -35,11 +38,24 @@ def identity(value: Any) -> Any:
 
 
 def string_to_int(text: str) -> int:
-    """An int from decimal digits."""
-    try:
-        return parse_int(text)
-    except ValueError:
-        raise _cannot("string", "int") from None
+    """An int from decimal digits.
+
+    Source: ``strconv.ParseInt``.
+    """
+    signed = text[:1] in _SIGNS
+    number = _natural(text[1:] if signed else text)
+    if number is None or number > INT_MAX + (text[:1] == "-"):
+        raise _cannot("string", "int")
+    return -number if text[:1] == "-" else number
+
+
+def _natural(digits: str) -> int | None:
+    """A number from decimal digits alone; None if it is none, or has far more than 64 bits."""
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    if len(digits) > _DIGITS:
+        digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) <= _DIGITS else None
 
 
 def uint_to_int(value: int) -> int:
@@ -67,11 +83,14 @@ def duration_to_int(value: int) -> int:
 
 
 def string_to_uint(text: str) -> UInt:
-    """A uint from decimal digits."""
-    try:
-        return UInt(parse_uint(text))
-    except ValueError:
-        raise _cannot("string", "uint") from None
+    """A uint from decimal digits.
+
+    Source: ``strconv.ParseUint``.
+    """
+    number = _natural(text)
+    if number is None or number > UINT_MAX:
+        raise _cannot("string", "uint")
+    return UInt(number)
 
 
 def int_to_uint(value: int) -> UInt:

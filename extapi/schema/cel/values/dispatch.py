@@ -35,10 +35,15 @@ _TRAITS: Final[Mapping[str, frozenset[str]]] = {
     "_<=_": _COMPARE,
     "_>_": _COMPARE,
     "_>=_": _COMPARE,
+    "sort": frozenset(("list",)),
+    "@sortByAssociatedKeys": frozenset(("list",)),
     "size": frozenset(("bytes", "list", "map", "string")),
     "matches": frozenset(("string",)),
 }
 """Functions that cel-go asks of the first argument's type: what types have an answer."""
+_PATTERNS: Final = frozenset(("matches", "find", "findAll"))
+_SINGLETONS: Final = frozenset(("sort", "@sortByAssociatedKeys"))
+"""Functions whose overloads all do the same, so that cel-go asks only whether the first argument is a list."""
 _ORDERING: Final = frozenset(("_<_", "_<=_", "_>_", "_>=_"))
 _RECEIVERS: Final = frozenset(("google.protobuf.Duration", "google.protobuf.Timestamp", "string"))
 """Types that cel-go asks in another way then, so that the error says less."""
@@ -85,6 +90,8 @@ def dispatch(candidates: Sequence[Overload], values: Sequence[Any]) -> Overload:
     Raises:
         EvaluationError: None fits.
     """
+    if candidates[0].function in _SINGLETONS and isinstance(values[0], list):
+        return candidates[0]
     for candidate in candidates:
         if matches(candidate, values):
             return candidate
@@ -96,7 +103,7 @@ def dispatch(candidates: Sequence[Overload], values: Sequence[Any]) -> Overload:
 
 
 def _no_such_overload(function: str, values: Sequence[Any]) -> str:
-    if function in _UNGUARDED or (function == "matches" and type(values[1]) is str):
+    if function in _UNGUARDED or (function in _PATTERNS and type(values[1]) is str):
         # A pattern that is a constant, as nearly all are, has been compiled, and asks nobody's type.
         return "no such overload"
     if function in _ORDERING and type(values[0]) is float and math.isnan(values[0]):

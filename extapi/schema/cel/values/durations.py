@@ -5,11 +5,13 @@ Source: ``time.Duration``, ``k8s.io/kube-openapi/pkg/validation/strfmt`` ParseDu
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from decimal import Decimal
-from string import ascii_letters, digits
+from functools import lru_cache
 from typing import Final
 
-from extapi.api.duration import parse_duration as parse_go_duration, run
+from extapi.api.duration import BadDuration, parse_duration as parse_go_duration
 from extapi.api.strconv import parse_int
 from extapi.schema.cel.values.values import Duration
 
@@ -25,9 +27,12 @@ _UNITS: Final = (
     (("w", "wk", "week"), 7 * 24 * 3600 * _SECOND),
 )
 """Names of each unit; the last one is the beginning of longer names."""
-_DIGITS: Final = frozenset(digits)
-_LETTERS: Final = frozenset(f"{ascii_letters}\u00b5")
-_SPACES: Final = frozenset(" \t\n\f\r")
+_UNIT: Final = 8
+"""Characters of a unit that count: no name is longer."""
+_LONG: Final = 64
+"""Characters from which a duration is looked over before it is read: a client may send a million, for one unit of cost."""
+_WRITTEN: Final = re.compile(r"[-+]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))++|[-+]?0")
+_LOOSE: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\f\r]*+([A-Za-z\u00b5]++)")
 _WRAP: Final = 2**64
 
 
@@ -37,9 +42,13 @@ def parse_duration(text: str) -> Duration:
     Source: ``time.ParseDuration``.
 
     Raises:
-        ValueError: It is none; the message is Go's.
+        ValueError: It is none; the message is Go's, but for what is wrong with a long one.
     """
-    return Duration(parse_go_duration(text))
+    if len(text) < _LONG:
+        return Duration(parse_go_duration(text))
+    if not _WRITTEN.fullmatch(text):
+        raise BadDuration(text)
+    return _parse_long(text, parse_go_duration)
 
 
 def parse_loose_duration(text: str) -> Duration:
@@ -49,27 +58,28 @@ def parse_loose_duration(text: str) -> Duration:
         ValueError: It is none; the message is Go's.
     """
     try:
-        return Duration(parse_go_duration(text))
-    except ValueError:
-        pass
-    total, known, at, end = 0, False, 0, len(text)
-    while at < end:
-        number, at = run(text, at, _DIGITS)
-        if not number:
-            at += 1
-            continue
-        _, at = run(text, at, _SPACES)
-        unit, at = run(text, at, _LETTERS)
-        if not unit:
-            continue
+        return parse_duration(text)
+    except BadDuration:
+        return Duration(_sum(text)) if len(text) < _LONG else _parse_long(text, _sum)
+
+
+@lru_cache(maxsize=16)
+def _parse_long(text: str, parse: Callable[[str], int]) -> Duration:
+    """A rule may ask for the same long text again and again, and each time costs one unit."""
+    return Duration(parse(text))
+
+
+def _sum(text: str) -> int:
+    total, known = 0, False
+    for number, unit in _LOOSE.findall(text):
         factor = _factor(number)
-        for multiplier in _multipliers(unit.lower()):
+        for multiplier in _multipliers(unit[:_UNIT].lower()):
             known = True
             total += factor * multiplier
     if not known:
         raise ValueError(f"unable to parse {text} as duration")
     # Go lets the sum overflow.
-    return Duration((total + _WRAP // 2) % _WRAP - _WRAP // 2)
+    return (total + _WRAP // 2) % _WRAP - _WRAP // 2
 
 
 def _factor(number: str) -> int:
@@ -79,14 +89,15 @@ def _factor(number: str) -> int:
         raise ValueError(str(error).replace("strconv.ParseInt", "strconv.Atoi", 1)) from None
 
 
-def _multipliers(unit: str) -> list[int]:
+@lru_cache(maxsize=256)
+def _multipliers(unit: str) -> tuple[int, ...]:
     """What the unit counts, once per name that fits, as in Go: ``sec`` is a second."""
-    return [
+    return tuple(
         multiplier
         for names, multiplier in _UNITS
         for name in names
         if unit == name or (name == names[-1] and unit.startswith(name))
-    ]
+    )
 
 
 def format_duration(value: int) -> str:

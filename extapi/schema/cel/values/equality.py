@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.values.values import Duration, MapList, OptionalValue, SetList, Timestamp, UInt
 
 NO_SUCH_OVERLOAD: Final = "no such overload"
@@ -141,7 +141,7 @@ def has_key(key: Any, map_: dict[Any, Any]) -> bool:
     if kind is bool:
         return key in map_ and key_kind(map_) is bool
     if kind is bytes and map_:  # Go panics, and cel-go recovers
-        raise EvaluationError("internal error: runtime error: hash of unhashable type types.Bytes")
+        raise PanicError("runtime error: hash of unhashable type types.Bytes")
     return False
 
 

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from extapi.errors import go_float
+from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.durations import show_duration
 from extapi.schema.cel.values.time import show_timestamp
-from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt, type_name
 
 LONGEST: Final = 4096
 """Characters of a value that are shown. Go shows all of them, but a message repeats what a client has sent."""
 _DEEPEST: Final = 32
+_TYPES: Final = {"list": "list(dyn)", "map": "map(dyn, dyn)"}
 
 
 def show(value: Any) -> str:
@@ -94,7 +95,7 @@ _SCALARS: Final[dict[type, Callable[[Any], str]]] = {
     type(None): lambda _: "0",  # Go's null is a number of an enumeration
     Duration: show_duration,
     Timestamp: show_timestamp,
-    TypeValue: lambda value: str(value.name),
+    TypeValue: lambda value: _TYPES.get(value.name, value.name),
 }
 
 

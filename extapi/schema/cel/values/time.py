@@ -26,7 +26,7 @@ _LOCAL: Final[_Layout] = (*_DATE, (b"T", "15"), (b":", "04"), (b":", "05"))
 _ZONED: Final[_Layout] = (*_LOCAL, (b"", "Z07:00"))
 
 _COMMON: Final = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9})[0-9]*)?(?:Z|([-+])([0-9]{2}):([0-9]{2}))"
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}+)[0-9]*+)?(?:Z|([-+])([0-9]{2}):([0-9]{2}))"
 )
 """What nearly every time looks like; all others take the long way."""
 _USUAL: Final = len("2006-01-02T15:04:05Z")
@@ -202,11 +202,11 @@ def _parse(text: str, layout: _Layout) -> Timestamp:
         except _Bad:
             raise _cannot(whole, layout, hold, element) from None
         if out_of_range:
-            raise ValueError(f"parsing time {_quote(whole)}: {out_of_range} out of range")
+            raise _TimeError(whole, f": {out_of_range} out of range")
     if rest:
-        raise ValueError(f"parsing time {_quote(whole)}: extra text: {_quote(rest)}")
+        raise _TimeError(whole, ": extra text: ", rest)
     if not 1 <= found["02"] <= _days_in(found["01"], found["2006"]):
-        raise ValueError(f"parsing time {_quote(whole)}: day out of range")
+        raise _TimeError(whole, ": day out of range")
     return _timestamp(
         found["2006"], found["01"], found["02"], found["15"], found["04"], found["05"], nanosecond, offset
     )
@@ -272,21 +272,31 @@ def _zone(rest: bytes) -> tuple[int, bytes, str]:
     return -offset if rest[:1] == b"-" else offset, rest[6:], out_of_range
 
 
+class _TimeError(ValueError):
+    """A text that is no time. The message is built only when it is read: that takes longer than the check."""
+
+    def __init__(self, whole: bytes, before: str, part: bytes | None = None, after: str = "") -> None:
+        super().__init__()
+        self._parts = whole, before, part, after
+
+    def __str__(self) -> str:
+        """Go's text."""
+        whole, before, part, after = self._parts
+        return f"parsing time {_quote(whole)}{before}{'' if part is None else _quote(part)}{after}"
+
+
 def _cannot(whole: bytes, layout: _Layout, rest: bytes, element: str) -> ValueError:
     written = "".join(before.decode() + each for before, each in layout)
-    return ValueError(
-        f'parsing time {_quote(whole)} as "{written}": cannot parse {_quote(rest)} as {_quote(element.encode())}'
-    )
+    return _TimeError(whole, f' as "{written}": cannot parse ', rest, f' as "{element}"')
+
+
+_QUOTED: Final = {
+    **{byte: f"\\x{byte:02x}" for byte in (*range(0x20), *range(0x80, 0x100))},
+    ord('"'): '\\"',
+    ord("\\"): "\\\\",
+}
 
 
 def _quote(text: bytes) -> str:
     r"""Go's ``time.quote``: quotes and backslashes escaped, what is not ASCII as ``\xNN``."""
-    out = []
-    for byte in text:
-        if byte in b'"\\':
-            out.append("\\" + chr(byte))
-        elif 0x20 <= byte < 0x80:
-            out.append(chr(byte))
-        else:
-            out.append(f"\\x{byte:02x}")
-    return f'"{"".join(out)}"'
+    return f'"{text.decode("latin-1").translate(_QUOTED)}"'

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.values.concatenation import ConcatList
 
 INT_MIN: Final = -(2**63)
@@ -105,8 +105,8 @@ class SetList(list[Any]):
         """
         try:
             return {(each.__class__, each) for each in self.raw}
-        except TypeError:  # Go panics, and cel-go recovers
-            raise EvaluationError("internal error: runtime error: hash of unhashable type") from None
+        except TypeError:
+            raise PanicError("runtime error: hash of unhashable type") from None
 
 
 class MapList(list[Any]):
@@ -127,7 +127,7 @@ class MapList(list[Any]):
             raise EvaluationError("unexpected data format for element of array with x-kubernetes-list-type=map")
         values = [element.get(key) for key in self.keys]
         if any(isinstance(each, (list, dict)) for each in values):  # Go panics, and cel-go recovers
-            raise EvaluationError("internal error: runtime error: hash of unhashable type")
+            raise PanicError("runtime error: hash of unhashable type")
         return (*map(type, values), *values)
 
 

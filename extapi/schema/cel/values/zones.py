@@ -76,8 +76,9 @@ def _named(name: str) -> zoneinfo.ZoneInfo:
 def _load(name: str) -> zoneinfo.ZoneInfo:
     try:
         return zoneinfo.ZoneInfo(name)
-    except (OSError, ValueError):
-        # No file of the database, though beside it.
+    except ValueError:  # a file beside the zones
+        raise EvaluationError("malformed time zone information") from None
+    except OSError:
         raise EvaluationError(f"unknown time zone {name}") from None
 
 

@@ -7,6 +7,7 @@ in the environment of Kubernetes 1.36. ``standard_signatures.txt`` has the decla
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ SIGNATURES = HERE.with_name("standard_signatures.txt").read_text().splitlines()
 ALL = (*STANDARD_WITH_CROSS_TYPES, *OPTIONALS, *TWO_VARIABLE)
 BY_ID = {each.id: each for each in ALL}
 
-READ = {
+READ: dict[str, Callable[[str], Any]] = {
     "int": int,
     "uint": lambda text: UInt(int(text)),
     "double": float,
@@ -71,7 +72,7 @@ def shown(value: Any) -> str:
         return f"[{', '.join(map(shown, value))}]"
     if isinstance(value, OptionalValue):
         return f"optional({shown(value.value)})" if value.present else "optional.none"
-    texts = {
+    texts: dict[type, Callable[[], str]] = {
         bool: lambda: "true" if value else "false",
         float: lambda: go_float(value),
         Duration: lambda: show_duration(value),

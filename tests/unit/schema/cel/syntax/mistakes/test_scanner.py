@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extapi.schema.cel.syntax.mistakes.scanner import scan
+from extapi.schema.cel.syntax.mistakes.scanner import _Strings, scan
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF, TYPES
 from extapi.schema.cel.syntax.tokens import END, tokenize
 
@@ -73,3 +73,13 @@ def test_a_string_that_does_not_end_is_looked_at_once() -> None:
     tokens, dropped = read('"""\n\\' * 20_000)
     assert tokens == ['""'] * 20_000
     assert dropped[:2] == [(2, '"\n'), (4, "\\")]
+
+
+def test_where_no_end_was_found_none_is_looked_for_again() -> None:
+    strings = _Strings('"""a')
+    assert strings.match(0) == (TYPES["STRING"], 2)
+    assert strings.dead == {'"""': 4}
+    strings = _Strings('"""a"""')
+    strings.dead['"""'] = 7
+    assert strings.match(0) == (TYPES["STRING"], 2)
+    assert _Strings('"""a"""').match(0) == (TYPES["STRING"], 7)

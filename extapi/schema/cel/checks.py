@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from extapi.fielderrors import FieldError, FieldErrorType
-from extapi.schema.cel.cost.intervals import LARGEST
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.fieldpath import normalize_field_path
+from extapi.schema.cel.intervals import LARGEST
 from extapi.schema.cel.rules import MEMBERS, SPACE, CompiledRule, ValidationRule, compile_rules
 from extapi.schema.cel.validator import OBJECT_BUDGET, rule_validator
 from extapi.schema.structural import MISSING, Structural, join, replace

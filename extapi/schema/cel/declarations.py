@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from extapi.schema.cel.cost.intervals import Interval
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.types import NAMES, Type, list_of, map_of, optional_of, parameter, type_of
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
-from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.types import Type
-
-_T = TypeVar("_T")
 
 CALL_LIMIT: Final = 1_000_000
 """What one evaluation of an expression may cost."""
@@ -83,15 +80,12 @@ class Expression:
                 if cost <= limit:
                     return Evaluation(value, None, cost)
                 return Evaluation(None, CostLimitExceededError(cost), cost)
-        try:
-            return self._interpret(values, limit, expired)
-        except RecursionError:
-            return with_room(lambda: self._interpret(values, limit, expired))
+        return self._interpret(values, limit, expired)
 
     def _write(self) -> Any:
         # What this imports is not needed to check an expression.
-        from extapi.schema.cel.compilation import folded  # noqa: PLC0415
         from extapi.schema.cel.emit.program import write  # noqa: PLC0415
+        from extapi.schema.cel.tree import folded  # noqa: PLC0415
 
         program = write(folded(self.text, self.environment), self.environment, self._used)
         if any(variable.optional for variable in self.environment.variables if self.uses(variable.name)):
@@ -99,37 +93,20 @@ class Expression:
         return program
 
     def _interpret(self, values: Sequence[Any], limit: int, expired: Callable[[], bool] | None) -> Evaluation:
-        from extapi.schema.cel.compilation import interpretable  # noqa: PLC0415
-        from extapi.schema.cel.interpreter import Interpreter  # noqa: PLC0415
-        from extapi.schema.cel.reading import materialized  # noqa: PLC0415
+        from extapi.schema.cel.evaluation.interpreter import Interpreter  # noqa: PLC0415
+        from extapi.schema.cel.evaluation.reading import materialized  # noqa: PLC0415
+        from extapi.schema.cel.tree import interpretable  # noqa: PLC0415
 
         run = Interpreter(self.environment, values, limit=limit, expired=expired)
         try:
             value = run.evaluate(interpretable(self.text, self.environment))
         except (CostLimitExceededError, DeadlineExceededError, EvaluationError) as error:
             return Evaluation(None, error, run.cost)
+        except RecursionError:  # the caller's stack is nearly full
+            return Evaluation(None, PanicError("the expression nests too deeply"), run.cost)
         if isinstance(value, EvaluationError):
             return Evaluation(None, value, run.cost)
         return Evaluation(materialized(value), None, run.cost)
-
-
-def with_room(work: Callable[[], _T]) -> _T:
-    """Do something in a thread, whose stack is empty: an expression may nest more deeply than the caller's has room for."""
-    found: list[_T] = []
-    wrong: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised again
-            wrong.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if wrong:
-        raise wrong[0]
-    return found[0]
 
 
 _FAILURES: Final = (
@@ -169,7 +146,7 @@ def _with_optionals(program: Any, environment: Environment) -> Any:
     """The program with the values of optional variables wrapped, as the expression expects them."""
     if program is None:
         return None
-    from extapi.schema.cel.reading import CONVERSIONS  # noqa: PLC0415
+    from extapi.schema.cel.evaluation.reading import CONVERSIONS  # noqa: PLC0415
     from extapi.schema.cel.values.values import NONE, some  # noqa: PLC0415
     from extapi.schema.structural import MISSING  # noqa: PLC0415
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from extapi.schema.cel.attributes import INDEXING, is_attribute, is_choice
 from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.emit.emission import Emission, Lazy
 from extapi.schema.cel.emit.writer import NotWrittenError
+from extapi.schema.cel.evaluation.attributes import INDEXING, is_attribute, is_choice
 from extapi.schema.cel.syntax.nodes import Call, Ident, Literal, Node, Select
 from extapi.schema.cel.types import Type, is_optional
-
-if TYPE_CHECKING:
-    from extapi.schema.cel.emit.emitter import Emitter, Lazy
 
 _SCALARS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 
 
-def attribute(emitter: Emitter, node: Node) -> str:
+def attribute(emitter: Emission, node: Node) -> str:
     """An attribute, with its own unit."""
     text = resolve(emitter, node)
     if not is_choice(node):
@@ -24,12 +22,12 @@ def attribute(emitter: Emitter, node: Node) -> str:
     return text
 
 
-def select(emitter: Emitter, node: Select) -> str:
+def select(emitter: Emission, node: Select) -> str:
     """A field, or whether it is there."""
     return presence(emitter, node) if node.test_only else attribute(emitter, node)
 
 
-def resolve(emitter: Emitter, node: Node) -> str:
+def resolve(emitter: Emission, node: Node) -> str:
     """An attribute without its own unit, as where it is an index or a branch of a condition."""
     if isinstance(node, Ident):
         return _variable(emitter, node)
@@ -57,7 +55,7 @@ def read_scalar(declared: Declared | None, text: str) -> str:
     return f"read_{declared.conversion}({text})"
 
 
-def _variable(emitter: Emitter, node: Ident) -> str:
+def _variable(emitter: Emission, node: Ident) -> str:
     found = emitter.variables.get(node.name.removeprefix("."))
     if found is None or not _keeps_schema(node):
         raise NotWrittenError
@@ -76,7 +74,7 @@ def _keeps_schema(node: Node) -> bool:
     return inner.kind in {"list", "map", "struct"} and node.declared is not None and node.declared.plain
 
 
-def _lazy(emitter: Emitter, found: Lazy) -> str:
+def _lazy(emitter: Emission, found: Lazy) -> str:
     out = emitter.out
     if found.name not in out.initialized:
         with out.block(f"if {found.name} is UNSET:"):
@@ -87,7 +85,7 @@ def _lazy(emitter: Emitter, found: Lazy) -> str:
     return found.name
 
 
-def _field(emitter: Emitter, node: Node, operand: Node, field: str, *, optional: bool) -> str:
+def _field(emitter: Emission, node: Node, operand: Node, field: str, *, optional: bool) -> str:
     out = emitter.out
     value = resolve(emitter, operand)
     type_ = operand.type
@@ -110,7 +108,7 @@ def _field(emitter: Emitter, node: Node, operand: Node, field: str, *, optional:
     return f"step({value}, {key})"
 
 
-def _key(emitter: Emitter, operand: Node, type_: Type, field: str) -> tuple[str, Declared | None]:
+def _key(emitter: Emission, operand: Node, type_: Type, field: str) -> tuple[str, Declared | None]:
     """How a field is named in the value, and its schema, if the value is JSON of one."""
     if type_.kind != "struct":
         return field, None
@@ -126,7 +124,7 @@ def _key(emitter: Emitter, operand: Node, type_: Type, field: str) -> tuple[str,
     return identifier, None
 
 
-def _optional_step(emitter: Emitter, node: Node, operand: Node, value: str, key: str) -> str:
+def _optional_step(emitter: Emission, node: Node, operand: Node, value: str, key: str) -> str:
     """A step that may lead nowhere, which is then free."""
     out = emitter.out
     name = out.name()
@@ -139,7 +137,7 @@ def _optional_step(emitter: Emitter, node: Node, operand: Node, value: str, key:
     return name
 
 
-def _index(emitter: Emitter, node: Call) -> str:
+def _index(emitter: Emission, node: Call) -> str:
     out = emitter.out
     operand, index = node.args
     value = resolve(emitter, operand)
@@ -177,7 +175,7 @@ def _is_optional_chain(node: Node) -> bool:
             return is_optional(node.type)
 
 
-def _conditional(emitter: Emitter, node: Call) -> str:
+def _conditional(emitter: Emission, node: Call) -> str:
     out = emitter.out
     if not _keeps_schema(node):
         raise NotWrittenError
@@ -198,7 +196,7 @@ def _conditional(emitter: Emitter, node: Call) -> str:
     return name
 
 
-def presence(emitter: Emitter, node: Select) -> str:
+def presence(emitter: Emission, node: Select) -> str:
     """``has(operand.field)``: one unit per step; the variable's own is taken back."""
     out = emitter.out
     operand, field = node.operand, node.field

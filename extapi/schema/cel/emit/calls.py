@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST
-from extapi.schema.cel.emit import access, operators
+from extapi.schema.cel.emit import access, operators, plaincalls
+from extapi.schema.cel.emit.emission import Emission, kind
 from extapi.schema.cel.emit.writer import NotWrittenError
+from extapi.schema.cel.estimate import LIST_COST, MAP_COST
 from extapi.schema.cel.library.patterns import searcher
-from extapi.schema.cel.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, is_constant_set
-from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
-from extapi.schema.cel.types import Type
-
-if TYPE_CHECKING:
-    from extapi.schema.cel.emit.emitter import Emitter
-
-__all__ = ["call", "charge_call", "is_constant_set", "list_literal", "map_literal", "plain_call"]
+from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral
 
 _STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
 
 
-def call(emitter: Emitter, node: Call) -> str:
+def call(emitter: Emission, node: Call) -> str:
     """Any call or operator."""
     function = node.function
     match function:
@@ -45,7 +38,7 @@ def call(emitter: Emitter, node: Call) -> str:
             return _size(emitter, node)
         case "@not_strictly_false":
             raise NotWrittenError
-        case "optional.ofNonZeroValue" if operators.kind(node.args[0]) in {"dyn", "list", "map", "struct"}:
+        case "optional.ofNonZeroValue" if kind(node.args[0]) in {"dyn", "list", "map", "struct"}:
             raise NotWrittenError  # a container of a schema is never zero, and nothing tells it from others here
     if len(node.overloads) == 1:
         identifier = node.overloads[0].id
@@ -55,82 +48,20 @@ def call(emitter: Emitter, node: Call) -> str:
             pattern = node.args[0]
             if isinstance(pattern, Literal):
                 return _matches(emitter, node, pattern.value)
-    return plain_call(emitter, node, node.args if node.target is None else [node.target, *node.args])
+    return plaincalls.plain_call(emitter, node, node.args if node.target is None else [node.target, *node.args])
 
 
-def plain_call(emitter: Emitter, node: Call, parts: Sequence[Node]) -> str:
-    """A call without anything special."""
-    out = emitter.out
-    arguments = []
-    for part in parts:
-        # What passes a value of a schema on gets it as it is.
-        text = emitter.native(part) if node.declared is None else emitter.raw(part)
-        arguments.append(out.atom(text))
-    return _finished_call(emitter, node, parts, arguments)
-
-
-def _finished_call(emitter: Emitter, node: Call, parts: Sequence[Node], arguments: Sequence[str]) -> str:
-    """Charge and call, given the arguments."""
-    out = emitter.out
-    overloads = node.overloads
-    listed = ", ".join(arguments)
-    if len(overloads) == 1 and (
-        not overloads[0].guarded or all(map(_is_certain, (part.type for part in parts), overloads[0].arguments))
-    ):
-        made = f"{out.constant(overloads[0].call)}({listed})"
-    else:
-        made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
-    cost = overloads[-1].cost
-    fixed = isinstance(cost, int) or (len(overloads) != 1 and node.function not in PRICED_BY_NAME)
-    if fixed:
-        charge_call(emitter, node, arguments)
-    elif node.function in PRICED_BY_RESULT:
-        name = out.atom(made)
-        out.charge_text(f"{out.constant(cost)}(({listed},), {name})")
-        out.check_limit()
-        return name
-    else:
-        charge_call(emitter, node, arguments)
-        out.check_limit()
-    name = out.atom(made)
-    if node.function in UNDERPRICED:
-        out.look_at_clock()
-    return name
-
-
-def _is_certain(found: Type, wanted: Type) -> bool:
-    """Whether values of a type need no look before a call."""
-    if wanted.kind in {"dyn", "parameter"}:
-        return True
-    if found.kind == "dyn" or found.name == "wrapper":
-        return False
-    return all(map(_is_certain, found.parameters, wanted.parameters))
-
-
-def charge_call(emitter: Emitter, node: Call, arguments: Sequence[str]) -> None:
-    """Charge for a call whose price does not depend on its result."""
-    out = emitter.out
-    overloads = node.overloads
-    cost = overloads[-1].cost
-    if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
-        out.charge(1)
-    elif isinstance(cost, int):
-        out.charge(cost)
-    else:
-        out.charge_text(f"{out.constant(cost)}(({', '.join(arguments)},), None)")
-
-
-def _size(emitter: Emitter, node: Call) -> str:
+def _size(emitter: Emission, node: Call) -> str:
     part = node.args[0] if node.target is None else node.target
-    kind = operators.kind(part)
-    if kind not in {"string", "bytes", "list", "map"} or len(node.overloads) != 1:
-        return plain_call(emitter, node, [part])
+    form = kind(part)
+    if form not in {"string", "bytes", "list", "map"} or len(node.overloads) != 1:
+        return plaincalls.plain_call(emitter, node, [part])
     text = emitter.raw(part)
     emitter.out.charge(1)
     return f"len({text})"
 
 
-def _affix(emitter: Emitter, node: Call, method: str) -> str:
+def _affix(emitter: Emission, node: Call, method: str) -> str:
     out = emitter.out
     if node.target is None:
         raise NotWrittenError
@@ -140,7 +71,7 @@ def _affix(emitter: Emitter, node: Call, method: str) -> str:
     return f"{text}.{method}({part})"
 
 
-def _matches(emitter: Emitter, node: Call, pattern: str) -> str:
+def _matches(emitter: Emission, node: Call, pattern: str) -> str:
     out = emitter.out
     if node.target is None:
         raise NotWrittenError
@@ -154,11 +85,11 @@ def _ceiling(number: float) -> int:
     return int(-(-number // 1))
 
 
-def _alternative(emitter: Emitter, node: Call) -> str:
+def _alternative(emitter: Emission, node: Call) -> str:
     """``or`` and ``orValue``, which are free and look at their argument only if they need it."""
     out = emitter.out
     target, other = node.target, node.args[0]
-    if target is None or operators.kind(target) != "opaque":
+    if target is None or kind(target) != "opaque":
         raise NotWrittenError
     same = target.declared is other.declared and node.declared is target.declared
     value = out.atom(emitter.raw(target))
@@ -177,7 +108,7 @@ def _alternative(emitter: Emitter, node: Call) -> str:
     return name
 
 
-def list_literal(emitter: Emitter, node: ListLiteral) -> str:
+def list_literal(emitter: Emission, node: ListLiteral) -> str:
     """``[a, b]``."""
     out = emitter.out
     items: list[str] = []
@@ -192,7 +123,7 @@ def list_literal(emitter: Emitter, node: ListLiteral) -> str:
     return f"[{', '.join(items)}]"
 
 
-def map_literal(emitter: Emitter, node: MapLiteral) -> str:
+def map_literal(emitter: Emission, node: MapLiteral) -> str:
     """``{a: b}``."""
     out = emitter.out
     pairs: list[str] = []

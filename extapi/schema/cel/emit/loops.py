@@ -5,16 +5,14 @@ Each turn pays for what the macro expands to: for its condition, and for reading
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from extapi.schema.cel.declared import Declared
-from extapi.schema.cel.emit import access, operators
+from extapi.schema.cel.emit import access
+from extapi.schema.cel.emit.emission import Emission, Lazy, kind
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.syntax.nodes import Comprehension, Literal, Node
 from extapi.schema.cel.types import is_optional
-
-if TYPE_CHECKING:
-    from extapi.schema.cel.emit.emitter import Emitter
 
 _ADDED: Final = 12
 """A turn of ``map``: the accumulator, a list of one element, and the sum."""
@@ -24,7 +22,7 @@ _KEPT: Final = 13
 """A turn of ``filter`` that keeps its element, which is read once more."""
 
 
-def comprehension(emitter: Emitter, node: Comprehension) -> str:
+def comprehension(emitter: Emission, node: Comprehension) -> str:
     """Any macro that loops, and ``optMap``, which only looks like it."""
     if node.macro == "bind":
         return _bind(emitter, node)
@@ -40,9 +38,7 @@ def comprehension(emitter: Emitter, node: Comprehension) -> str:
     return text
 
 
-def _bind(emitter: Emitter, node: Comprehension) -> str:
-    from extapi.schema.cel.emit.emitter import Lazy  # noqa: PLC0415 - it imports this module
-
+def _bind(emitter: Emission, node: Comprehension) -> str:
     out = emitter.out
     name = out.name()
     out.line(f"{name} = UNSET")
@@ -57,33 +53,33 @@ def _bind(emitter: Emitter, node: Comprehension) -> str:
     return text
 
 
-def _head(emitter: Emitter, node: Comprehension) -> tuple[str, list[str], dict[str, str]]:
+def _head(emitter: Emission, node: Comprehension) -> tuple[str, list[str], dict[str, str]]:
     """The line that begins the loop, lines that begin each turn, and the names of the variables."""
     out = emitter.out
     within = node.range
-    kind = operators.kind(within)
+    form = kind(within)
     declared = within.declared
     element = None if declared is None else declared.element
     text = emitter.raw(within)
     first = out.name()
     if not node.variable2:
         prelude: list[str] = []
-        if kind == "list":
+        if form == "list":
             prelude = _reading(element, first)
             head = f"for {first} in {text}:"
-        elif kind == "map":
+        elif form == "map":
             head = f"for {first} in {text}:"
-        elif kind == "dyn":
+        elif form == "dyn":
             head = f"for {first} in turns({text}):"
         else:
             raise NotWrittenError
         return head, prelude, {node.variable: first}
     second = out.name()
-    if kind == "list":
+    if form == "list":
         head = f"for {first}, {second} in enumerate({text}):"
-    elif kind == "map":
+    elif form == "map":
         head = f"for {first}, {second} in {text}.items():"
-    elif kind == "dyn":
+    elif form == "dyn":
         head = f"for {first}, {second} in pairs({text}):"
     else:
         raise NotWrittenError
@@ -96,14 +92,14 @@ def _reading(element: Declared | None, name: str) -> list[str]:
     return [f"{name} = {access.read_scalar(element, name)}"]
 
 
-def _begin(emitter: Emitter, prelude: list[str], names: dict[str, str]) -> None:
+def _begin(emitter: Emission, prelude: list[str], names: dict[str, str]) -> None:
     for line in prelude:
         emitter.out.line(line)
     emitter.variables.update(names)
 
 
 def _quantifier(
-    emitter: Emitter, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
+    emitter: Emission, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
 ) -> str:
     """``all`` and ``exists``: their condition is asked at the beginning of each turn, and costs even if it ends the loop."""
     out = emitter.out
@@ -121,7 +117,7 @@ def _quantifier(
 
 
 def _exists_one(
-    emitter: Emitter, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
+    emitter: Emission, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
 ) -> str:
     out = emitter.out
     out.line(f"{result} = 0")
@@ -137,7 +133,7 @@ def _exists_one(
 
 
 def _gather(
-    emitter: Emitter, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
+    emitter: Emission, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
 ) -> str:
     """``map``, ``filter`` and ``transformList``."""
     out = emitter.out
@@ -155,16 +151,16 @@ def _gather(
     return result
 
 
-def _append(emitter: Emitter, node: Comprehension, names: dict[str, str], result: str) -> None:
+def _append(emitter: Emission, node: Comprehension, names: dict[str, str], result: str) -> None:
     out = emitter.out
     if node.macro == "filter":
-        if operators.kind(node.range) == "list" and is_optional(node.range.type.parameters[0]):
+        if kind(node.range) == "list" and is_optional(node.range.type.parameters[0]):
             raise NotWrittenError  # cel-go packs the element anew
         out.charge(_KEPT)
         declared = None if node.range.declared is None else node.range.declared.element
         name = names[node.variable]
         lazily = declared is not None and not declared.plain and not declared.conversion
-        listed = operators.kind(node.range) == "list"
+        listed = kind(node.range) == "list"
         text = f"native({out.constant(declared)}, {name})" if lazily and listed else name
     else:
         body = _body(node)
@@ -174,7 +170,7 @@ def _append(emitter: Emitter, node: Comprehension, names: dict[str, str], result
 
 
 def _gather_map(
-    emitter: Emitter, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
+    emitter: Emission, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
 ) -> str:
     """``transformMap`` and ``transformMapEntry``."""
     out = emitter.out
@@ -192,7 +188,7 @@ def _gather_map(
     return result
 
 
-def _insert(emitter: Emitter, node: Comprehension, names: dict[str, str], result: str) -> None:
+def _insert(emitter: Emission, node: Comprehension, names: dict[str, str], result: str) -> None:
     out = emitter.out
     text = emitter.native(_body(node))
     if node.macro == "transform_map":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from extapi.schema.cel.declared import Declared
-from extapi.schema.cel.emit import calls
+from extapi.schema.cel.emit import plaincalls
+from extapi.schema.cel.emit.emission import Emission, kind
+from extapi.schema.cel.evaluation.prices import is_constant_set
 from extapi.schema.cel.syntax.nodes import Call, Literal, Node
 from extapi.schema.cel.values.values import INT_MAX, INT_MIN
-
-if TYPE_CHECKING:
-    from extapi.schema.cel.emit.emitter import Emitter
 
 _SCALARS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 _SIZED: Final = frozenset({"string", "bytes"})
@@ -21,12 +20,7 @@ _TENTH: Final = 10
 """Up to so many characters, a walk through a string costs one unit."""
 
 
-def kind(node: Node) -> str:
-    """The kind of a node's type, where everything that may be of several kinds is "dyn"."""
-    return "dyn" if node.type.name == "wrapper" else node.type.kind
-
-
-def logic(emitter: Emitter, node: Call) -> str:
+def logic(emitter: Emission, node: Call) -> str:
     """``&&`` and ``||``: a chain of terms, each evaluated if those before it have not decided."""
     out = emitter.out
     both = node.function == "_&&_"
@@ -50,14 +44,14 @@ def _flatten(node: Node, function: str, terms: list[Node]) -> None:
             terms.append(each)
 
 
-def negation(emitter: Emitter, node: Call) -> str:
+def negation(emitter: Emission, node: Call) -> str:
     """``!``."""
     text = emitter.boolean(node.args[0])
     emitter.out.charge(1)
     return f"(not {text})"
 
 
-def equality(emitter: Emitter, node: Call) -> str:
+def equality(emitter: Emission, node: Call) -> str:
     """``==`` and ``!=``."""
     first, second = node.args
     negated = node.function == "_!=_"
@@ -68,7 +62,7 @@ def equality(emitter: Emitter, node: Call) -> str:
     return f"(not {text})" if negated else text
 
 
-def _scalar_equality(emitter: Emitter, first: Node, second: Node, kind_: str, operator: str) -> str:
+def _scalar_equality(emitter: Emission, first: Node, second: Node, kind_: str, operator: str) -> str:
     out = emitter.out
     one, other = emitter.raw(first), emitter.raw(second)
     if kind_ in _SIZED:
@@ -80,7 +74,7 @@ def _scalar_equality(emitter: Emitter, first: Node, second: Node, kind_: str, op
     return f"({one} {operator} {other})"
 
 
-def _charged_sizes(emitter: Emitter, first: Node, second: Node, one: str, other: str) -> tuple[str, str]:
+def _charged_sizes(emitter: Emission, first: Node, second: Node, one: str, other: str) -> tuple[str, str]:
     """Charge for the comparison of two strings: a tenth of the shorter."""
     out = emitter.out
     if isinstance(second, Literal):
@@ -103,7 +97,7 @@ def _charged_sizes(emitter: Emitter, first: Node, second: Node, one: str, other:
     return one, other
 
 
-def _deep_equality(emitter: Emitter, node: Call, first: Node, second: Node) -> str:
+def _deep_equality(emitter: Emission, node: Call, first: Node, second: Node) -> str:
     out = emitter.out
     declared = first.declared
     same = declared is not None and declared is second.declared and kind(first) != "opaque"
@@ -119,13 +113,13 @@ def _deep_equality(emitter: Emitter, node: Call, first: Node, second: Node) -> s
     return f"{'equal_any' if kind(first) == 'dyn' else 'equal'}({one}, {other})"
 
 
-def _typed_equality(emitter: Emitter, declared: Declared, one: str, other: str) -> str:
+def _typed_equality(emitter: Emission, declared: Declared, one: str, other: str) -> str:
     if declared.plain:
         return f"({one} == {other})"
     return f"equal_typed({emitter.out.constant(declared)}, {one}, {other})"
 
 
-def _charge_equality(emitter: Emitter, node: Call, one: str, other: str) -> None:
+def _charge_equality(emitter: Emission, node: Call, one: str, other: str) -> None:
     cost = node.overloads[0].cost
     if isinstance(cost, int):
         emitter.out.charge(cost)
@@ -133,7 +127,7 @@ def _charge_equality(emitter: Emitter, node: Call, one: str, other: str) -> None
         emitter.out.charge_text(f"{emitter.out.constant(cost)}(({one}, {other}), None)")
 
 
-def comparison(emitter: Emitter, node: Call) -> str:
+def comparison(emitter: Emission, node: Call) -> str:
     """``<`` and the like."""
     out = emitter.out
     first, second = node.args
@@ -148,7 +142,7 @@ def comparison(emitter: Emitter, node: Call) -> str:
         if isinstance(first, Literal) and isinstance(second, Literal):
             one, other = out.atom(one), out.atom(other)
         return f"({one} {operator} {other})"
-    calls.charge_call(emitter, node, [one, other])
+    plaincalls.charge_call(emitter, node, [one, other])
     return f"(compare({one}, {other}) {operator} 0)"
 
 
@@ -156,7 +150,7 @@ _INT_ARITHMETIC: Final = {"add_int64": "+", "subtract_int64": "-", "multiply_int
 _DOUBLE_ARITHMETIC: Final = {"add_double": "+", "subtract_double": "-", "multiply_double": "*"}
 
 
-def arithmetic(emitter: Emitter, node: Call) -> str:
+def arithmetic(emitter: Emission, node: Call) -> str:
     """``+``, ``-``, ``*``, ``/`` and ``%``."""
     out = emitter.out
     certain = len(node.overloads) == 1 and all(kind(each) == each.type.kind != "dyn" for each in node.args)
@@ -170,33 +164,33 @@ def arithmetic(emitter: Emitter, node: Call) -> str:
         if whole:
             out.line(f"if not {INT_MIN} <= {name} <= {INT_MAX}: fail()")
         return name
-    return calls.plain_call(emitter, node, node.args)
+    return plaincalls.plain_call(emitter, node, node.args)
 
 
-def membership(emitter: Emitter, node: Call) -> str:
+def membership(emitter: Emission, node: Call) -> str:
     """``in``."""
     out = emitter.out
     needle, within = node.args
-    if calls.is_constant_set(node) and isinstance(within, Literal):
+    if is_constant_set(node) and isinstance(within, Literal):
         value = emitter.native(needle)
         exact = {type(each) for each in within.value}
         if kind(needle) in {"string", "int"} and exact <= {str, int}:
             return f"({out.atom(value)} in {out.constant(frozenset(within.value))})"
         return f"member({value}, {out.constant(within.value)})"
+    if kind(within) not in {"list", "map"} or len(node.overloads) != 1:
+        return plaincalls.plain_call(emitter, node, node.args)
     value = out.atom(emitter.native(needle))
-    if kind(within) == "map" and len(node.overloads) == 1:
+    if kind(within) == "map":
         mapping = emitter.raw(within)
         out.charge(1)
         if kind(needle) == "string":
             return f"({value} in {mapping})"
         return f"has_key({mapping}, {value})"
-    if kind(within) == "list" and len(node.overloads) == 1:
-        declared = within.declared
-        plain = declared is None or declared.element is None or declared.element.plain
-        items = out.atom(emitter.raw(within) if plain else emitter.native(within))
-        out.charge_text(f"len({items})")
-        if kind(needle) in {"string", "int"} and within.type.parameters[0].kind == kind(needle):
-            return f"({value} in {items})"
-        out.look_at_clock()
-        return f"contains({items}, {value})"
-    return calls.plain_call(emitter, node, node.args)
+    declared = within.declared
+    plain = declared is None or declared.element is None or declared.element.plain
+    items = out.atom(emitter.raw(within) if plain else emitter.native(within))
+    out.charge_text(f"len({items})")
+    if kind(needle) in {"string", "int"} and within.type.parameters[0].kind == kind(needle):
+        return f"({value} in {items})"
+    out.look_at_clock()
+    return f"contains({items}, {value})"

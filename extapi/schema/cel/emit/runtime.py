@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
-from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.qualification import ABSENT, KEYS, find, qualify
-from extapi.schema.cel.reading import CONVERSIONS, equal_typed, native
+from extapi.schema.cel.evaluation.calling import call_dispatched
+from extapi.schema.cel.evaluation.qualification import ABSENT, KEYS, find, qualify
+from extapi.schema.cel.evaluation.reading import CONVERSIONS, equal_typed, native
 from extapi.schema.cel.values.equality import compare, contains as _contains, equal
 from extapi.schema.cel.values.values import NONE, OptionalValue, some
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Protocol
 
 from extapi.api.names import dns1123_label, dns1123_subdomain
-from extapi.schema.cel.cost.intervals import Interval, fixed
 from extapi.schema.cel.declarations import Call, Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import Interval, fixed
 from extapi.schema.cel.library.charges import LIST, STRUCT
 from extapi.schema.cel.types import AUTHORIZER, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK, Type
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD

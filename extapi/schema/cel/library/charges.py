@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from extapi.schema.cel.cost.intervals import LARGEST, ONE, Interval, fixed
 from extapi.schema.cel.declarations import NOT_LITERAL, Estimate, Operand
+from extapi.schema.cel.intervals import LARGEST, ONE, Interval, fixed
 from extapi.schema.cel.values.sizes import size_of, tenth, traversal
 
 LIST: Final = 10

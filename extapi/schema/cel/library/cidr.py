@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final
 
 from extapi.api.strconv import only_digits
 from extapi.errors import go_quote
-from extapi.schema.cel.cost.intervals import ONE, Interval
 from extapi.schema.cel.declarations import Cost, Estimate, Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import ONE, Interval
 from extapi.schema.cel.library.addresses import AddressError, parse_address, written
 from extapi.schema.cel.library.charges import walk, walk_estimate
 from extapi.schema.cel.library.ip import IP, is_mapped, parse_ip

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 from extapi.api import names
-from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.declarations import Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.charges import matching
 from extapi.schema.cel.library.neturl import uri_problem
 from extapi.schema.cel.types import NAMED_FORMAT, Type

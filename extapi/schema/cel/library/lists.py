@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from extapi.schema.cel.cost.intervals import LARGEST, ONE, Interval, fixed
 from extapi.schema.cel.declarations import Estimate, Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError, PanicError
+from extapi.schema.cel.intervals import LARGEST, ONE, Interval, fixed
 from extapi.schema.cel.library.charges import RunCost, difference, listing, listing_estimate, literal_int
 from extapi.schema.cel.library.membership import Members
 from extapi.schema.cel.library.sorting import sorted_by

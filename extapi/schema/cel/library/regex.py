@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from extapi.schema.cel.cost.intervals import ONE, Interval
 from extapi.schema.cel.declarations import Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import ONE, Interval
 from extapi.schema.cel.library.charges import matching, matching_estimate
 from extapi.schema.cel.library.regular_expressions import Pattern, compiled
 from extapi.schema.cel.values.sizes import size_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from extapi.schema.cel.cost.intervals import ONE, Interval
 from extapi.schema.cel.declarations import Cost, Estimate, Operand, Overload, overload
+from extapi.schema.cel.intervals import ONE, Interval
 from extapi.schema.cel.library.membership import Members
 from extapi.schema.cel.values.sizes import size_of
 

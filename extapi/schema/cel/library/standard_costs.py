@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from extapi.schema.cel.cost.intervals import LARGEST, ONE, UNKNOWN, Interval
 from extapi.schema.cel.declarations import Operand
+from extapi.schema.cel.intervals import LARGEST, ONE, UNKNOWN, Interval
 from extapi.schema.cel.types import (
     AUTHORIZER,
     CIDR,

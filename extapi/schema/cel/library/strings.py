@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from extapi.schema.cel.cost.intervals import LARGEST, NOTHING, Interval
 from extapi.schema.cel.declarations import Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import LARGEST, NOTHING, Interval
 from extapi.schema.cel.library.charges import deep_walk, deep_walk_estimate, walk, walk_estimate
 from extapi.schema.cel.library.string_format import formatted
 from extapi.schema.cel.values.showing import show

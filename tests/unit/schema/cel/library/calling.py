@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from extapi.schema.cel import types
-from extapi.schema.cel.cost.intervals import UNKNOWN, Interval, fixed
 from extapi.schema.cel.declarations import NOT_LITERAL, Overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import UNKNOWN, Interval, fixed
 from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, UInt
 
 _TYPES = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.authorization import (
     AUTHORIZATION,
     AUTHORIZATION_SELECTORS,

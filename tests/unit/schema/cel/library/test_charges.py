@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import LARGEST, UNKNOWN, Interval
+from extapi.schema.cel.intervals import LARGEST, UNKNOWN, Interval
 from extapi.schema.cel.library.charges import (
     deep_walk,
     deep_walk_estimate,

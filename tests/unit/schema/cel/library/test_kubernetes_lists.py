@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import Interval
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.kubernetes_lists import KUBERNETES_LISTS
 from extapi.schema.cel.library.quantity import parse_quantity
 from extapi.schema.cel.types import INT, STRING, list_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import Interval
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.lists import LISTS
 from extapi.schema.cel.types import INT, STRING, list_of
 from extapi.schema.cel.values.values import Duration, Timestamp, UInt

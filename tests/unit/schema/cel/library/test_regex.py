@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import Interval
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.regex import REGEX
 from extapi.schema.cel.types import STRING
 from tests.unit.schema.cel.library.calling import Refused, Written, call, estimate, judge, untested

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import Interval
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.sets import SETS
 from extapi.schema.cel.types import INT, list_of
 from extapi.schema.cel.values.values import UInt

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import LARGEST, ONE, UNKNOWN, Interval, fixed
 from extapi.schema.cel.declarations import NOT_LITERAL, Operand, Overload
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import LARGEST, ONE, UNKNOWN, Interval, fixed
 from extapi.schema.cel.library.standard import STANDARD_WITH_CROSS_TYPES
 from extapi.schema.cel.types import IP, NAMED_FORMAT, QUANTITY, STRING, URL, Type, list_of
 

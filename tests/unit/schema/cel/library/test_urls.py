@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from extapi.schema.cel.cost.intervals import Interval
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.urls import URLS, make_url
 from extapi.schema.cel.types import STRING
 from tests.unit.schema.cel.library.calling import Refused, Written, call, found, judge, untested

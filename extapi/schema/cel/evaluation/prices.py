@@ -12,79 +12,14 @@ from extapi.schema.cel.syntax.nodes import Call, Literal
 from extapi.schema.cel.values.values import UInt
 
 PRICED_BY_NAME: Final = frozenset(
-    [
-        "check",
-        "serviceAccount",
-        "path",
-        "group",
-        "resource",
-        "subresource",
-        "namespace",
-        "name",
-        "allowed",
-        "reason",
-        "error",
-        "errored",
-        "fieldSelector",
-        "labelSelector",
-        "isSorted",
-        "sum",
-        "max",
-        "min",
-        "indexOf",
-        "lastIndexOf",
-        "url",
-        "lowerAscii",
-        "upperAscii",
-        "substring",
-        "trim",
-        "replace",
-        "split",
-        "join",
-        "find",
-        "findAll",
-        "cidr",
-        "isIP",
-        "isCIDR",
-        "ip",
-        "ip.isCanonical",
-        "masked",
-        "prefixLength",
-        "family",
-        "isUnspecified",
-        "isLoopback",
-        "isLinkLocalMulticast",
-        "isLinkLocalUnicast",
-        "isGlobalUnicast",
-        "containsIP",
-        "containsCIDR",
-        "quantity",
-        "isQuantity",
-        "semver",
-        "isSemver",
-        "validate",
-        "format.named",
-        "sign",
-        "asInteger",
-        "isInteger",
-        "asApproximateFloat",
-        "isGreaterThan",
-        "isLessThan",
-        "compareTo",
-        "add",
-        "sub",
-        "major",
-        "minor",
-        "patch",
-        "getScheme",
-        "getHostname",
-        "getHost",
-        "getPort",
-        "getEscapedPath",
-        "getQuery",
-        "_==_",
-        "_!=_",
-    ]
+    """
+    check serviceAccount path group resource subresource namespace name allowed reason error errored fieldSelector
+    labelSelector isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join
+    find findAll cidr isIP isCIDR ip ip.isCanonical masked prefixLength family isUnspecified isLoopback
+    isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast containsIP containsCIDR quantity isQuantity semver
+    isSemver validate format.named sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add
+    sub major minor patch getScheme getHostname getHost getPort getEscapedPath getQuery _==_ _!=_
+    """.split()  # noqa: SIM905 - a list has a line per name
 )
 """Functions that have a price even if it is not known before which overload is called."""
 

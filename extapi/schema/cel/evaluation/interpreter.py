@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
-from extapi.schema.cel.attributes import CHOICE, INDEXING
-from extapi.schema.cel.calling import call_dispatched
-from extapi.schema.cel.cost.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError, PanicError
-from extapi.schema.cel.iteration import turns
+from extapi.schema.cel.estimate import LIST_COST, MAP_COST, STRUCT_COST
+from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING
+from extapi.schema.cel.evaluation.calling import call_dispatched
+from extapi.schema.cel.evaluation.iteration import turns
+from extapi.schema.cel.evaluation.prices import call_cost, constant_pattern, is_constant_set
+from extapi.schema.cel.evaluation.qualification import find
+from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized
+from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, Lazy, Resolver
 from extapi.schema.cel.messages import make_message
-from extapi.schema.cel.prices import call_cost, constant_pattern, is_constant_set
-from extapi.schema.cel.qualification import find
-from extapi.schema.cel.reading import Typed, equal_read, materialized
-from extapi.schema.cel.resolver import NO_OVERLOAD, Lazy, Resolver
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,

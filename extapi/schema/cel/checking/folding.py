@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, ClassVar, Final
 
-from extapi.schema.cel.calling import call_dispatched
 from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.evaluation.calling import call_dispatched
+from extapi.schema.cel.evaluation.prices import CONSTANT_PATTERNS, constant_pattern
+from extapi.schema.cel.evaluation.qualification import KEYS
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
-from extapi.schema.cel.prices import CONSTANT_PATTERNS, constant_pattern
-from extapi.schema.cel.qualification import KEYS
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,

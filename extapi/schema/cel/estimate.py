@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final, NamedTuple
 
-from extapi.schema.cel.cost.intervals import LARGEST, NOTHING, ONE, UNKNOWN, Interval, fixed
 from extapi.schema.cel.declarations import NOT_LITERAL, Operand, Overload
 from extapi.schema.cel.declared import Declared
+from extapi.schema.cel.intervals import LARGEST, NOTHING, ONE, UNKNOWN, Interval, fixed
 from extapi.schema.cel.syntax.nodes import (
     ACCUMULATOR,
     Call,

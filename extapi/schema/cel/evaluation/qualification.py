@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.reading import Typed, read
+from extapi.schema.cel.evaluation.reading import Typed, read
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.values import UInt, type_name
 

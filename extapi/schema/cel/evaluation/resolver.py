@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from extapi.schema.cel.attributes import CHOICE, INDEXING, OPTIONAL_STEPS, is_attribute, is_choice
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, EvaluationError
-from extapi.schema.cel.qualification import ABSENT, KEYS, missing, qualify
-from extapi.schema.cel.reading import Typed, read_or_error, without_schema
+from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING, OPTIONAL_STEPS, is_attribute, is_choice
+from extapi.schema.cel.evaluation.qualification import ABSENT, KEYS, missing, qualify
+from extapi.schema.cel.evaluation.reading import Typed, read_or_error, without_schema
 from extapi.schema.cel.syntax.nodes import Call, Ident, Literal, Node, Select
 from extapi.schema.cel.values.showing import go_type
 from extapi.schema.cel.values.values import NONE, OptionalValue, some

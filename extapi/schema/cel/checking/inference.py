@@ -5,9 +5,9 @@ Source: ``cel-go/checker`` checker.go (resolveOverload, joinTypes, isAssignable)
 
 from __future__ import annotations
 
+from extapi.schema.cel.checking.unification import Bindings, assignable, most_general, substituted
 from extapi.schema.cel.declarations import Overload
 from extapi.schema.cel.types import DYN, Type, parameter
-from extapi.schema.cel.unification import Bindings, assignable, most_general, substituted
 
 
 class Inference:

@@ -10,7 +10,7 @@ from typing import Any
 
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.escaping import escape
-from extapi.schema.cel.reading import Typed, read_or_error
+from extapi.schema.cel.evaluation.reading import Typed, read_or_error
 from extapi.schema.cel.values.showing import go_type
 
 

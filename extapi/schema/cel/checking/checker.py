@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from extapi.schema.cel.checking.inference import Inference
+from extapi.schema.cel.checking.provenance import source_of
+from extapi.schema.cel.checking.unification import substituted
 from extapi.schema.cel.declarations import Overload
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import Issue
-from extapi.schema.cel.inference import Inference
 from extapi.schema.cel.messages import ENUM_VALUES, MESSAGES, message_type
-from extapi.schema.cel.provenance import source_of
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -45,7 +46,6 @@ from extapi.schema.cel.types import (
     map_of,
     optional_of,
 )
-from extapi.schema.cel.unification import substituted
 from extapi.schema.cel.values.values import UInt
 
 _LITERALS: Final[dict[type, Type]] = {

@@ -1,1 +1,0 @@
-"""What an expression can cost at most, before it is run."""

@@ -7,13 +7,15 @@ reactor goes on, slower, since both share one interpreter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.threads import deferToThreadPool
 
 from extapi.api.types import Obj
-from extapi.schema.cel.validator import RuleValidator, Validation
+
+if TYPE_CHECKING:
+    from extapi.schema.cel.validator import RuleValidator, Validation
 
 INLINE: Final = 100_000
 """What rules may cost in the reactor's thread: about 10 ms."""

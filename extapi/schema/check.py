@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from extapi.api.jsonvalue import NotJSONError, check_json, json_copy
 from extapi.errors import FieldError
-from extapi.schema.cel.checks import DefaultRules, check_rules
 from extapi.schema.check_keywords import check_keywords
 from extapi.schema.default import defaulter, has_default
 from extapi.schema.pattern import matcher
 from extapi.schema.prune import pruner
 from extapi.schema.structural import MISSING, Structural, join
 from extapi.schema.validate import validator
+
+if TYPE_CHECKING:
+    from extapi.schema.cel.checks import DefaultRules
 
 _META = ("apiVersion", "kind", "metadata")
 _INTEGER, _STRING = Structural(type="integer"), Structural(type="string")
@@ -47,16 +49,24 @@ def check(structural: Structural, path: str = "", *, every_default: bool = False
     of_keywords = list(check_keywords(structural, path))
     sound = _Soundness([*found, *of_keywords])
     if every_default:
-        of_rules = check_rules(structural, path, sound.is_sound)
+        of_rules = _rules(structural, path, sound)
         sound = _Soundness([*found, *of_keywords, *of_rules])
         found += [*of_rules, *_Defaults(sound, filled=True).errors(structural, path)]
     elif not found:
         found += _Defaults(sound, filled=False).errors(structural, path)
         if not found:
-            found += check_rules(structural, path, sound.is_sound)
+            found += _rules(structural, path, sound)
     found += of_keywords
     # Errors are compared by their texts: values need not be hashable.
     return [error for _, error in sorted({error.text(): error for error in found}.items())]
+
+
+def _rules(structural: Structural, path: str, sound: _Soundness) -> list[FieldError]:
+    if not structural.has_rules:
+        return []
+    from extapi.schema.cel.checks import check_rules  # noqa: PLC0415 -- without rules it is not needed
+
+    return check_rules(structural, path, sound.is_sound)
 
 
 class _Soundness:
@@ -267,7 +277,7 @@ class _Defaults:
     def __init__(self, sound: _Soundness, *, filled: bool) -> None:
         self._sound = sound
         self._filled = filled
-        self._rules = DefaultRules()
+        self._rules: DefaultRules | None = None
 
     def errors(self, structural: Structural, path: str) -> Iterator[FieldError]:
         """The errors of all defaults of a whole object's schema."""
@@ -294,7 +304,16 @@ class _Defaults:
         defaulter(around)(obj)
         errors = [_moved(error, at) for error in validator(around)(obj, None)]
         default = obj["default"] if self._filled else node.default
-        yield from errors or self._rules.errors(node, default, at)
+        yield from errors or self._broken_rules(node, default, at)
+
+    def _broken_rules(self, node: Structural, default: Any, at: str) -> list[FieldError]:
+        if not node.has_rules:
+            return []
+        if self._rules is None:
+            from extapi.schema.cel.checks import DefaultRules  # noqa: PLC0415 -- without rules it is not needed
+
+            self._rules = DefaultRules()
+        return self._rules.errors(node, default, at)
 
 
 def _forbidden_defaults(node: Structural, path: str, name: str) -> Iterator[FieldError]:

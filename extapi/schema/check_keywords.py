@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from extapi.errors import FieldError
-from extapi.schema.cel.checks import check_written_rules
 from extapi.schema.check_lists import check_lists
 from extapi.schema.structural import Structural, join
 
@@ -37,7 +36,10 @@ def check_keywords(node: Structural, path: str, *, nested: bool = False) -> Iter
             text = "additionalProperties and properties are mutual exclusive"
             yield FieldError.forbidden(join(path, "additionalProperties"), text)
         yield from check_lists(node, path)
-    yield from check_written_rules(node, path)
+    if node.validations:
+        from extapi.schema.cel.checks import check_written_rules  # noqa: PLC0415 -- without rules it is not needed
+
+        yield from check_written_rules(node, path)
     for where, branch in node.branches():
         yield from check_keywords(branch, join(path, where), nested=True)
     for where, sub in node.nodes():

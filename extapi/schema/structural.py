@@ -123,6 +123,13 @@ class Structural:
         if self.items is not None:
             yield "items", self.items
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are rules anywhere in it. CRDs have none in ``allOf``, but they would be run."""
+        return bool(self.validations) or any(
+            node.has_rules for node in (*(sub for _, sub in self.nodes()), *self.all_of)
+        )
+
     def to_openapi(self) -> dict[str, Any]:
         """The schema as JSON: keywords in a fixed order, without those that say nothing."""
         out: dict[str, Any] = {}

@@ -203,7 +203,7 @@ VALUES: dict[str, list[Any]] = {
         {"apiVersion": "a/v1", "kind": "Inner", "metadata": {"namespace": "a"}},
         {"apiVersion": "a/v1", "kind": "Other"},
     ],
-    "numbers": [[1] * 99, list(range(300)), list(range(430)), list(range(900))],
+    "numbers": [[1] * 99, list(range(300)), list(range(380)), list(range(430)), list(range(900))],
 }
 FULL: dict[str, Any] = {
     "fixed": "a",

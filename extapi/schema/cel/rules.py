@@ -5,7 +5,7 @@ Source: ``apiextensions-apiserver/pkg/apiserver/schema/cel`` Compile and compile
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from extapi.fielderrors import RawValue, go_string
@@ -170,11 +170,3 @@ def _with_message(compiled: CompiledRule, environment: Environment) -> CompiledR
     if message.type != STRING:
         return compiled._replace(message_error=_NO_STRING)
     return compiled._replace(message=message, message_cost=message.cost.max)
-
-
-def has_rules(structural: Structural) -> bool:
-    """Whether a schema has rules anywhere; CRDs have none in ``allOf``, but they would be run."""
-    if structural.validations:
-        return True
-    inner: Iterable[Structural] = (*(node for _, node in structural.nodes()), *structural.all_of)
-    return any(map(has_rules, inner))

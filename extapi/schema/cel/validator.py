@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from extapi.fielderrors import FieldError
+from extapi.fielderrors import MOST_ERRORS, FieldError
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError
 from extapi.schema.cel.expression import CALL_LIMIT, Evaluation
 from extapi.schema.cel.failures import failure, made_message, rule_message
-from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules, has_rules
+from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.structural import MISSING, Structural, join, join_key, replace
 
@@ -46,7 +46,7 @@ def rule_validator(structural: Structural, *, root: bool = True, stored: bool = 
         root: Whether it is that of a whole object, which has apiVersion, kind and names.
         stored: Whether the rules are stored already, so that they may use more than new ones.
     """
-    if not has_rules(structural):
+    if not structural.has_rules:
         return None
     node = _node(structural, structural, declare(structural, root=root), stored=stored)
     return None if node is None else RuleValidator(node)
@@ -223,7 +223,10 @@ class _Walk:
         elif node.items is not None and isinstance(value, list):
             place = _Place(up, segment, node.structural, value, old)
             nearest = place if correlated else above
+            most = self._found() + MOST_ERRORS
             for index, item in enumerate(value):
+                if self._found() >= most:
+                    break
                 before = self._correlation.old_item(node.structural, item, old)
                 correlates = correlated and before is not MISSING
                 at = f"[{index}]"
@@ -234,7 +237,10 @@ class _Walk:
     def _members(self, node: _Node, place: _Place, *, correlated: bool, above: _Place | None) -> bool:
         value, old = place.value, place.old
         if node.additional is not None:
+            most = self._found() + MOST_ERRORS
             for key, member in value.items():
+                if self._found() >= most:
+                    break
                 before = _known(old_member(old, key))
                 correlates = correlated and before is not MISSING
                 if not self.visit(
@@ -254,6 +260,9 @@ class _Walk:
             if not self.visit(sub, member, before, place, f".{key}", correlated=correlates, above=nearest):
                 return False
         return True
+
+    def _found(self) -> int:
+        return len(self.errors) + len(self.warnings)
 
     def _run(self, rules: tuple[CompiledRule, ...] | None, place: _Place, nearest: _Place | None) -> bool:
         """Run the rules of one node; False if no further rule is to be run."""

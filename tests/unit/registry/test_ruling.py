@@ -12,15 +12,23 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorFromThreads
+from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 from zope.interface import implementer
 
 from extapi import Api, FieldError, Group, Kind, NotFound, Review, Scale, Strategy, Version
+from extapi.admission.chain import AdmissionChain
+from extapi.codec.options import WriteOptions
+from extapi.http.request import Peer, Request
+from extapi.listener.requestinfo import request_info
+from extapi.registry.base import RequestScope
 from extapi.registry.ruling import AT_ONCE, INLINE, RuleRunner
 from extapi.schema.cel.validator import OBJECT_BUDGET, RuleValidator, Validation, rule_validator
 from extapi.schema.structural import from_openapi
+from extapi.server.loopback import BodyBytes
 from extapi.testing import InMemoryServer, ServerResponse, serve
+from extapi.verbs.request import ResourceRequest
 
 GROUP = "oven.example.com"
 OVENS = f"/apis/{GROUP}/v1/namespaces/default/ovens"
@@ -368,6 +376,29 @@ def test_a_thread_stops_at_the_deadline() -> None:
     late[0] = True
     pool.handed[0]()
     assert [error.text() for error in results[0].errors] == [INTERRUPTED]
+
+
+def test_the_deadline_is_that_of_the_request() -> None:
+    clock = Clock()
+    http = Request(
+        method="PUT",
+        target="/",
+        info=request_info("PUT", "/", {}),
+        query={},
+        headers={},
+        body=BodyBytes(b""),
+        peer=Peer(),
+        audit_id="id-1",
+        received=0.0,
+        deadline=60.0,
+    )
+    with serving() as served:
+        resource = served.server.server._served.catalogue.endpoints[GROUP, "v1", "ovens", ""].resource
+    request = ResourceRequest(http, resource, RequestScope("v1"), "", AdmissionChain([]), clock)
+    expired = request.admission("UpdateOptions", WriteOptions()).expired
+    assert not expired()
+    clock.advance(60)
+    assert expired()
 
 
 def test_a_thread_stops_if_its_request_is_gone() -> None:

@@ -441,6 +441,19 @@ def test_rules_about_a_whole_object_see_its_name() -> None:
     assert compile_type(Named).to_openapi()[VALIDATIONS] == [{"rule": "self.metadata.name == self.name"}]
 
 
+class Short(Object):
+    metadata: Annotated[ObjectMeta, m.Property("name", m.MaxLength(20), Rule("self != 'all'", message="is a word"))] = (
+        ObjectMeta()
+    )
+
+
+def test_a_rule_about_names() -> None:
+    schema = Schema(compile_type(Short))
+    assert schema.rules is not None
+    (error,) = schema.rules.validate({"metadata": {"name": "all"}}).errors
+    assert error.text() == 'metadata.name: Invalid value: "all": is a word'
+
+
 @pytest.mark.parametrize(
     ("rule", "wanted"),
     [

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 from extapi.schema.schema import Schema
@@ -49,3 +51,18 @@ def test_an_object_is_accepted_if_it_breaks_neither_schema_nor_rule() -> None:
     assert [schema.accepts({"spec": {"n": n}}) for n in (4, 5, 6)] == [True, False, False]
     assert schema.validate({"spec": {"n": 3}}) == []
     assert (SCHEMA.accepts({}), SCHEMA.rules) == (True, None)
+
+
+def test_a_server_without_rules_imports_no_cel() -> None:
+    code = """
+import sys
+from extapi import Api, Group, Kind, Version
+from extapi.testing import serve
+schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 1}}}
+with serve(Api(Group("a.example.com", Kind("A", storage="v1", versions={"v1": Version(schema)})))) as server:
+    obj = {"apiVersion": "a.example.com/v1", "kind": "A", "metadata": {"name": "a"}}
+    assert server.request("POST", "/apis/a.example.com/v1/namespaces/default/as", body=obj).status == 201
+print([name for name in sys.modules if name.startswith("extapi.schema.cel")])
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi.schema.cel.declared import declare
-from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules, has_rules
+from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules
 from extapi.schema.structural import from_openapi
 
 
@@ -118,5 +118,5 @@ def test_rules_are_found_anywhere(where: str) -> None:
         "additionalProperties": {"additionalProperties": rules},
         "allOf": {"allOf": [rules]},
     }
-    assert has_rules(from_openapi(places[where]))
-    assert not has_rules(from_openapi({"properties": {"a": {"items": {}}}}))
+    assert from_openapi(places[where]).has_rules
+    assert not from_openapi({"properties": {"a": {"items": {}}}}).has_rules

@@ -289,6 +289,21 @@ def test_only_what_has_rules_is_read() -> None:
     assert (obj.read, spec.read) == (["spec"], ["a"])
 
 
+def test_a_list_or_map_has_a_bounded_number_of_failures() -> None:
+    """As those of the schema are bounded: kube-apiserver reports a million, if there are so many."""
+    schema = of(
+        {
+            "l": array(ruled(INTEGER, "self > 0")),
+            "m": {"type": "object", "additionalProperties": array(ruled(INTEGER, "self > 0"))},
+            "z": ruled(INTEGER, "self > 0"),
+        }
+    )
+    obj = {"l": [0] * 3000, "m": {str(key): [0] * 300 for key in range(10)}, "z": 0}
+    assert [text[0] for text in errors(schema, obj)] == ["l"] * 1000 + ["m"] * 1200 + ["z"]
+    found = validator(schema).validate(obj, obj)
+    assert (len(found.errors), len(found.warnings)) == (0, 2201)
+
+
 # -- costs
 
 

@@ -40,6 +40,8 @@ def call(emitter: Emission, node: Call) -> str:
             raise NotWrittenError
         case "optional.ofNonZeroValue" if kind(node.args[0]) in {"dyn", "list", "map", "struct"}:
             raise NotWrittenError  # a container of a schema is never zero, and nothing tells it from others here
+        case "dyn" if kind(node.args[0]) in {"list", "map", "struct"} and node.args[0].declared is not None:
+            raise NotWrittenError  # likewise: it cannot be compared with everything
     if len(node.overloads) == 1:
         identifier = node.overloads[0].id
         if identifier in _STRINGS:

@@ -7,6 +7,7 @@ from typing import Final
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.emit import plaincalls
 from extapi.schema.cel.emit.emission import Emission, kind
+from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.evaluation.prices import is_constant_set
 from extapi.schema.cel.syntax.nodes import Call, Literal, Node
 from extapi.schema.cel.values.values import INT_MAX, INT_MIN
@@ -110,7 +111,7 @@ def _deep_equality(emitter: Emission, node: Call, first: Node, second: Node) -> 
     _charge_equality(emitter, node, one, other)
     if kind(first) in {"list", "map", "struct", "dyn", "opaque"}:
         out.look_at_clock()
-    return f"{'equal_any' if kind(first) == 'dyn' else 'equal'}({one}, {other})"
+    return f"{'equal' if kind(first) == kind(second) != 'dyn' else 'equal_any'}({one}, {other})"
 
 
 def _typed_equality(emitter: Emission, declared: Declared, one: str, other: str) -> str:
@@ -192,5 +193,7 @@ def membership(emitter: Emission, node: Call) -> str:
     out.charge_text(f"len({items})")
     if kind(needle) in {"string", "int"} and within.type.parameters[0].kind == kind(needle):
         return f"({value} in {items})"
+    if kind(needle) == "dyn" and within.type.parameters[0].kind in {"list", "map", "struct"}:
+        raise NotWrittenError  # an element of a schema cannot be compared with everything
     out.look_at_clock()
     return f"contains({items}, {value})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from extapi.schema.cel.emit.emission import Emission
-from extapi.schema.cel.evaluation.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED
+from extapi.schema.cel.evaluation.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, priced
 from extapi.schema.cel.syntax.nodes import Call, Node
 from extapi.schema.cel.types import Type
 
@@ -32,7 +32,7 @@ def _finished_call(emitter: Emission, node: Call, parts: Sequence[Node], argumen
         made = f"{out.constant(overloads[0].call)}({listed})"
     else:
         made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
-    cost = overloads[-1].cost
+    cost = priced(overloads)
     fixed = isinstance(cost, int) or (len(overloads) != 1 and node.function not in PRICED_BY_NAME)
     if fixed:
         charge_call(emitter, node, arguments)
@@ -63,7 +63,7 @@ def charge_call(emitter: Emission, node: Call, arguments: Sequence[str]) -> None
     """Charge for a call whose price does not depend on its result."""
     out = emitter.out
     overloads = node.overloads
-    cost = overloads[-1].cost
+    cost = priced(overloads)
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         out.charge(1)
     elif isinstance(cost, int):

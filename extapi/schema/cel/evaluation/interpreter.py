@@ -22,7 +22,7 @@ from extapi.schema.cel.evaluation.calling import call_dispatched
 from extapi.schema.cel.evaluation.iteration import turns
 from extapi.schema.cel.evaluation.prices import call_cost, constant_pattern, is_constant_set
 from extapi.schema.cel.evaluation.qualification import find
-from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized
+from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error
 from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, Lazy, Resolver
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.syntax.nodes import (
@@ -85,8 +85,10 @@ class Interpreter(Resolver):
             return self.attribute(node)
         if function in {"_==_", "_!=_"}:
             return self._equality(node)
-        if function == "@in" and is_constant_set(node):
-            return self._member(node)
+        if function == "@in":
+            if is_constant_set(node):
+                return self._member(node)
+            return self._membership(node)
         if function == "@not_strictly_false":
             value = self.evaluate(node.args[0])
             self.charge(1)
@@ -116,7 +118,7 @@ class Interpreter(Resolver):
             except PanicError:
                 raise
             except EvaluationError as failure:
-                result = failure
+                result = _worded(node, values, failure)
         self.charge(call_cost(node, values, result))
         return result
 
@@ -172,6 +174,26 @@ class Interpreter(Resolver):
             return value
         members = node.args[1].value  # type: ignore[attr-defined] # it is a literal
         return find(dict.fromkeys(members, True), materialized(value)) is True
+
+    def _membership(self, node: Call) -> Any:
+        """``x in y``."""
+        values = [_EVALUATE[type(each)](self, each) for each in node.args]
+        result: Any = next((each for each in values if isinstance(each, EvaluationError)), None)
+        within = values[1]
+        if result is None and type(within) is Typed and isinstance(within.raw, list):
+            result = _contains(within, values[0])
+        elif result is None:
+            read = [_argument("@in", each) for each in values]
+            result = next((each for each in read if isinstance(each, EvaluationError)), None)
+            if result is None:
+                try:
+                    result = call_dispatched(node.overloads, read)
+                except PanicError:
+                    raise
+                except EvaluationError as failure:
+                    result = failure
+        self.charge(call_cost(node, [_sized(each) for each in values], result))
+        return result
 
     def _list(self, node: ListLiteral) -> Any:
         made: list[Any] = []
@@ -304,6 +326,13 @@ class Interpreter(Resolver):
 _EVALUATE: Final = Interpreter.by_node
 
 
+def _worded(node: Call, values: list[Any], failure: EvaluationError) -> EvaluationError:
+    """The error of a call. ``matches`` says more if its pattern is no literal: cel-go then calls something else."""
+    if node.function == "matches" and str(failure) == NO_OVERLOAD and not constant_pattern(node):
+        return failure if isinstance(values[0], str) else EvaluationError(f"{NO_OVERLOAD}: matches")
+    return failure
+
+
 def _argument(function: str, value: Any) -> Any:
     """An argument of a function, read as far as the function needs it."""
     if function in _PASSING:
@@ -314,6 +343,27 @@ def _argument(function: str, value: Any) -> Any:
         return materialized(value)
     except EvaluationError as error:
         return error
+
+
+def _contains(within: Typed, value: Any) -> Any:
+    """Whether a list of a schema has an element. Those that cannot be compared with the value are an error if none is it.
+
+    Source: ``k8s.io/apiserver/pkg/cel/common`` unstructuredList.Contains.
+    """
+    error: EvaluationError | None = None
+    for each in within.raw:
+        element = read_or_error(within.declared.element, each)
+        if isinstance(element, EvaluationError):
+            error = error or element
+            continue
+        try:
+            if equal_read(element, value):
+                return True
+        except PanicError:
+            raise
+        except EvaluationError as failure:
+            error = error or failure
+    return False if error is None else error
 
 
 def _sized(value: Any) -> Any:

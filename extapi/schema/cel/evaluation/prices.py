@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from extapi.schema.cel.declarations import Cost, Overload
 from extapi.schema.cel.syntax.nodes import Call, Literal
 from extapi.schema.cel.values.values import UInt
 
@@ -26,30 +27,10 @@ PRICED_BY_NAME: Final = frozenset(
 PRICED_BY_RESULT: Final = frozenset({"join"})
 """Functions whose price depends on their result."""
 UNDERPRICED: Final = frozenset(
-    [
-        "isSorted",
-        "sum",
-        "max",
-        "min",
-        "indexOf",
-        "lastIndexOf",
-        "contains",
-        "distinct",
-        "sort",
-        "flatten",
-        "slice",
-        "reverse",
-        "sets.contains",
-        "sets.intersects",
-        "sets.equivalent",
-        "lists.range",
-        "@sortByAssociatedKeys",
-        "join",
-        "split",
-        "replace",
-        "findAll",
-        "format",
-    ]
+    """
+    isSorted sum max min indexOf lastIndexOf contains distinct sort flatten slice reverse sets.contains
+    sets.intersects sets.equivalent lists.range @sortByAssociatedKeys join split replace findAll format
+    """.split()  # noqa: SIM905 - likewise
 )
 """Functions that can take longer than their price says: the clock is looked at after each call."""
 
@@ -58,13 +39,23 @@ CONSTANT_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 """Functions with a pattern, which is compiled once if it is a literal."""
 
 
+_PARTICULAR: Final = frozenset({"cidr_ip", "cidr_contains_ip_string", "cidr_contains_cidr_string"})
+"""Overloads with a price of their own, which only they have."""
+
+
+def priced(overloads: Sequence[Overload]) -> Cost:
+    """The price of a call whose overload is one of several: that of the function."""
+    if len(overloads) == 1:
+        return overloads[0].cost
+    return next((each.cost for each in overloads if each.id not in _PARTICULAR), overloads[0].cost)
+
+
 def call_cost(node: Call, arguments: Sequence[Any], result: Any) -> int:
     """The cost of a call without its arguments. With None for the result, what is known before it is made."""
     overloads = node.overloads
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         return 1
-    # Where several may be meant, the last one has the price of the function: reading text is charged for others only.
-    cost = overloads[-1].cost
+    cost = priced(overloads)
     return cost if isinstance(cost, int) else cost(arguments, result)
 
 
@@ -88,3 +79,24 @@ def constant_pattern(node: Call) -> bool:
         return False
     pattern = node.args[0] if node.target is not None else node.args[1]
     return isinstance(pattern, Literal) and type(pattern.value) is str
+
+
+_SINGLETONS: Final = frozenset(
+    """
+    _+_ _-_ _*_ _/_ _%_ -_ _<_ _<=_ _>_ _>=_ @in !_ size type dyn matches sort @sortByAssociatedKeys
+    """.split()  # noqa: SIM905 - likewise
+)
+"""Functions that are one piece of Go for all overloads."""
+_PLANNED: Final = 2
+"""Up to so many arguments, cel-go has a plan of its own for a call."""
+
+
+def stops_at_error(node: Call, count: int) -> bool:
+    """Whether the arguments after one that failed are not evaluated.
+
+    cel-go evaluates both operands of a sum, but goes through the arguments of a call one by one if there are three, if it
+    looks for the overload only then, or if it has compiled a pattern.
+    """
+    if count > _PLANNED or constant_pattern(node):
+        return True
+    return len(node.overloads) != 1 and node.function not in _SINGLETONS

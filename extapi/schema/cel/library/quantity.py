@@ -6,6 +6,7 @@ Source: ``k8s.io/apiserver/pkg/cel/library`` quantity.go.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import ClassVar, Final
 
 from extapi.api.quantity import Quantity as Canonical
@@ -24,7 +25,7 @@ class Quantity:
         amount: The amount.
         computed: Whether it is a sum or difference. Go cannot compare anything with one that is, on the right side of
             ``==``.
-        text: As it was written; empty for sums and differences.
+        text: As it was written; of a sum or difference, the first operand, whose form it takes.
     """
 
     __slots__ = ("amount", "computed", "text")
@@ -38,7 +39,10 @@ class Quantity:
     def __str__(self) -> str:
         """As Kubernetes writes the quantity, in the form that was chosen for it."""
         try:
-            return str(Canonical.parse(self.text))
+            written = Canonical.parse(self.text)
+            if self.computed:
+                return str(Canonical.of(Decimal(self.amount.mantissa).scaleb(self.amount.exponent), written.format))
+            return str(written)
         except ValueError:
             return self.text
 
@@ -103,17 +107,17 @@ def _as_integer(quantity: Quantity) -> int:
 
 
 def _add(quantity: Quantity, other: Quantity | int) -> Quantity:
-    return _computed(quantity.amount.plus, other)
+    return _computed(quantity, quantity.amount.plus, other)
 
 
 def _sub(quantity: Quantity, other: Quantity | int) -> Quantity:
-    return _computed(quantity.amount.minus, other)
+    return _computed(quantity, quantity.amount.minus, other)
 
 
-def _computed(compute: Callable[[Amount], Amount], other: Quantity | int) -> Quantity:
+def _computed(quantity: Quantity, compute: Callable[[Amount], Amount], other: Quantity | int) -> Quantity:
     amount = other.amount if isinstance(other, Quantity) else Amount(other, 0)
     try:
-        return Quantity(compute(amount), computed=True)
+        return Quantity(compute(amount), computed=True, text=quantity.text)
     except ValueError as error:
         raise EvaluationError(str(error)) from None
 

@@ -18,7 +18,7 @@ OPERATOR = re.compile(r"[^\w.]")
 
 
 def test_every_function_has_its_place() -> None:
-    known = {name for name in base_environment(COMPATIBLE).functions if not OPERATOR.search(name)}
+    known = {name for name in base_environment(COMPATIBLE).language.functions if not OPERATOR.search(name)}
     only = {overload.function for overload in (*AUTHORIZATION, *AUTHORIZATION_SELECTORS)}
     told = {name for row in rows_of(PAGE, "Functions") for name in re.findall(r"`([^`]+)`", row.split("|")[2])}
     assert told - known == set()

@@ -9,6 +9,7 @@ import pytest
 from extapi.api.behaviour import OpenAPIRules
 from extapi.api.definition import CLUSTER
 from extapi.controlplane.builtin.behaviour import BuiltInOpenAPI
+from extapi.schema.openapi import v2, v3
 from extapi.schema.openapi.document import openapi_v2, openapi_v3
 from extapi.schema.openapi.model import ResourceModel, SubresourceModel, TypeModel
 from extapi.schema.openapi.operations import operation_name
@@ -491,3 +492,18 @@ def test_articles() -> None:
     for kind, described in (("Oven", "an Oven"), ("Sauces", "Sauces"), ("Glass", "a Glass")):
         text = openapi_v3(GROUP, "v1beta1", [model(kind=kind)])["paths"][NAMESPACED]["post"]["description"]
         assert text == f"create {described}"
+
+
+@pytest.mark.parametrize("write", [v2.kind_schema, v3.kind_schema])
+def test_rules_are_published_in_both_versions(write: Any) -> None:
+    """As apiextensions' ToStructuralOpenAPIV2 and ToKubeOpenAPI leave them."""
+    rule = {"rule": "self > 0", "message": "no", "optionalOldSelf": False}
+    node = {
+        "type": "integer",
+        "nullable": True,
+        "x-kubernetes-validations": [{**rule, "reason": None, "fieldPath": ""}],
+    }
+    schema = {"type": "object", "properties": {"n": node}, "x-kubernetes-validations": [{"rule": "has(self.n)"}]}
+    made = write(from_openapi(schema), TypeModel(group="a.example.com", version="v1", kind="A"))
+    assert made["x-kubernetes-validations"] == [{"rule": "has(self.n)"}]
+    assert made["properties"]["n"]["x-kubernetes-validations"] == [rule]

@@ -9,7 +9,7 @@ import pytest
 from extapi.api.behaviour import OpenAPIRules
 from extapi.api.definition import CLUSTER
 from extapi.controlplane.builtin.behaviour import BuiltInOpenAPI
-from extapi.schema.openapi import v2, v3
+from extapi.schema.openapi import v2 as older, v3 as newer
 from extapi.schema.openapi.document import openapi_v2, openapi_v3
 from extapi.schema.openapi.model import ResourceModel, SubresourceModel, TypeModel
 from extapi.schema.openapi.operations import operation_name
@@ -494,7 +494,7 @@ def test_articles() -> None:
         assert text == f"create {described}"
 
 
-@pytest.mark.parametrize("write", [v2.kind_schema, v3.kind_schema])
+@pytest.mark.parametrize("write", [older.kind_schema, newer.kind_schema])
 def test_rules_are_published_in_both_versions(write: Any) -> None:
     """As apiextensions' ToStructuralOpenAPIV2 and ToKubeOpenAPI leave them."""
     rule = {"rule": "self > 0", "message": "no", "optionalOldSelf": False}

@@ -127,8 +127,10 @@ def test_a_wrong_type_is_the_clients_mistake(shop: Shop) -> None:
     shop.make(pizza("plain", tomato=1))
     change = '{"spec":{"toppings":[{"name":"tomato","quantity":"two"}]}}'
     assert shop.refused("patch", "pz", "plain", "--type=merge", "-p", change) == (
-        'The Pizza "plain" is invalid: spec.toppings[0].quantity: Invalid value: "string": '
+        'The Pizza "plain" is invalid: \n* spec.toppings[0].quantity: Invalid value: "string": '
         'spec.toppings[0].quantity in body must be of type integer: "string"\n'
+        "* <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the "
+        "existing errors to complete validation\n"
     )
     new = json.dumps(pizza("new") | {"spec": {"toppings": "tomato"}})
     assert "spec.toppings in body must be of type array" in shop.refused("create", "-f", "-", stdin=new)

@@ -20,7 +20,7 @@ from extapi.schema.cel.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING
 from extapi.schema.cel.evaluation.calling import call_dispatched
 from extapi.schema.cel.evaluation.iteration import turns
-from extapi.schema.cel.evaluation.prices import call_cost, constant_pattern, is_constant_set
+from extapi.schema.cel.evaluation.prices import call_cost, constant_pattern, is_constant_set, stops_at_error
 from extapi.schema.cel.evaluation.qualification import find
 from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error
 from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, Lazy, Resolver
@@ -100,7 +100,7 @@ class Interpreter(Resolver):
         values: list[Any] = []
         error: EvaluationError | None = None
         strict = all(overload.strict for overload in node.overloads)
-        stops = strict and (len(parts) > 2 or constant_pattern(node))
+        stops = strict and stops_at_error(node, len(parts))
         for part in parts:
             value = _EVALUATE[type(part)](self, part)
             if type(value) is Typed or type(value) is OptionalValue:

@@ -14,6 +14,7 @@ from extapi.api.jsonvalue import json_equal
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.errors import EvaluationError, PanicError
 from extapi.schema.cel.escaping import escape
+from extapi.schema.cel.types import DYN, Type, list_of, map_of
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
 from extapi.schema.cel.values.showing import show
@@ -57,6 +58,10 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
 """How each conversion of :class:`Declared` is done. Each may raise EvaluationError."""
 
 
+_LIST: Final = list_of(DYN)
+_MAP: Final = map_of(DYN, DYN)
+
+
 class Typed:
     """A list, map or object of a schema, not yet read."""
 
@@ -65,6 +70,11 @@ class Typed:
     def __init__(self, declared: Declared, raw: Any) -> None:
         self.declared = declared
         self.raw = raw
+
+    @property
+    def cel_type(self) -> Type:
+        """What it is to functions of any type."""
+        return _LIST if isinstance(self.raw, list) else _MAP
 
 
 def read(declared: Declared | None, raw: Any) -> Any:

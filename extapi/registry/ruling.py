@@ -1,7 +1,7 @@
 """Runs the rules of a kind on an object without holding up other requests.
 
-Most objects cost little, and their rules run at once. What costs more is begun again in a thread, where it runs to its end: the
-reactor goes on, slower, since both share one interpreter.
+Most objects cost little, and their rules run at once. What costs more or takes longer is begun again in a thread, where it
+runs to its end: the reactor goes on, slower, since both share one interpreter.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 INLINE: Final = 100_000
 """What rules may cost in the reactor's thread: about 10 ms."""
+INLINE_TIME: Final = 0.05
+"""Seconds that they may take there. Some functions take much longer than their price says."""
 AT_ONCE: Final = 2
 """Threads that run rules at a time. More would finish no sooner, and leave less for the reactor."""
 
@@ -54,8 +56,16 @@ class RuleRunner:
         """
         if self._pool is None:
             return rules.validate(obj, old, expired=expired)
-        found = rules.validate(obj, old, budget=INLINE, expired=expired)
-        if found.remaining >= 0:
+        until = self._reactor.seconds() + INLINE_TIME
+        late = False
+
+        def is_late() -> bool:
+            nonlocal late
+            late = late or self._reactor.seconds() >= until
+            return late
+
+        found = rules.validate(obj, old, budget=INLINE, expired=is_late)
+        if found.remaining >= 0 and not late:
             return found
         left = False  # whether the request has ended without waiting
         await self._turns.acquire()

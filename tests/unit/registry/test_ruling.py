@@ -23,7 +23,7 @@ from extapi.codec.options import WriteOptions
 from extapi.http.request import Peer, Request
 from extapi.listener.requestinfo import request_info
 from extapi.registry.base import RequestScope
-from extapi.registry.ruling import AT_ONCE, INLINE, RuleRunner
+from extapi.registry.ruling import AT_ONCE, INLINE, INLINE_TIME, RuleRunner
 from extapi.schema.cel.validator import OBJECT_BUDGET, RuleValidator, Validation, rule_validator
 from extapi.schema.structural import from_openapi
 from extapi.server.loopback import BodyBytes
@@ -288,8 +288,20 @@ def test_a_kind_without_storage_keeps_rules() -> None:
 
 
 @implementer(IReactorFromThreads)
-class Reactor:
-    """Takes results out of threads, here in the same one."""
+class Reactor(Clock):
+    """Takes results out of threads, here in the same one.
+
+    Args:
+        slowness: Seconds that pass whenever somebody asks for the time.
+    """
+
+    def __init__(self, slowness: float = 0) -> None:
+        super().__init__()
+        self._slowness = slowness
+
+    def seconds(self) -> float:
+        self.advance(self._slowness)
+        return float(self.rightNow)
 
     def callFromThread(self, callable: Any, *args: Any, **kwargs: Any) -> None:  # noqa: A002, N802 - Twisted's
         callable(*args, **kwargs)
@@ -350,6 +362,30 @@ def test_what_costs_much_runs_in_a_thread_and_has_the_same_result() -> None:
     assert found == whole
     assert [error.text() for error in found.errors] == ["<nil>: Invalid value: all must be positive"]
     assert OBJECT_BUDGET - found.remaining > INLINE
+
+
+def test_what_takes_long_runs_in_a_thread_whatever_it_costs() -> None:
+    """``isSorted`` costs a few units for thousands of comparisons."""
+    rules = rule_validator(
+        from_openapi(
+            {
+                "type": "object",
+                "properties": {"l": LIST},
+                "x-kubernetes-validations": [rule("self.l.exists(x, self.l.isSorted() && x < 0)", "no")],
+            }
+        )
+    )
+    assert rules is not None
+    pool = Pool()
+    results: list[Any] = []
+    runner = RuleRunner(Reactor(INLINE_TIME / 4), pool)
+    Deferred.fromCoroutine(runner.validate(rules, SHORT, None)).addBoth(results.append)
+    assert results == []
+    (run,) = pool.handed
+    run()
+    (found,) = results
+    assert found == rules.validate(SHORT)
+    assert OBJECT_BUDGET - found.remaining < INLINE
 
 
 def test_without_a_pool_all_runs_at_once() -> None:

@@ -65,7 +65,9 @@ class Emission:
         declared = node.declared
         if declared is None or declared.plain or declared.conversion or kind(node) == "opaque":
             return text
-        return f"native({self.out.constant(declared)}, {text})"
+        made = self.out.atom(f"native({self.out.constant(declared)}, {text})")
+        self.out.look_at_clock()  # conversion costs nothing, and a list may be long
+        return made
 
     def boolean(self, node: Node) -> str:
         """The value of a node that has to be a bool."""

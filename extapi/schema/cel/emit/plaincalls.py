@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from extapi.schema.cel.emit.emission import Emission
-from extapi.schema.cel.evaluation.prices import PRICED_BY_NAME, PRICED_BY_RESULT, UNDERPRICED, priced
+from extapi.schema.cel.evaluation.prices import PRICED_BY_NAME, is_underpriced, priced
 from extapi.schema.cel.syntax.nodes import Call, Node
 from extapi.schema.cel.types import Type
 
@@ -34,18 +34,11 @@ def _finished_call(emitter: Emission, node: Call, parts: Sequence[Node], argumen
         made = f"dispatch({out.constant(overloads)}, ({listed}{',' if len(arguments) == 1 else ''}))"
     cost = priced(overloads)
     fixed = isinstance(cost, int) or (len(overloads) != 1 and node.function not in PRICED_BY_NAME)
-    if fixed:
-        charge_call(emitter, node, arguments)
-    elif node.function in PRICED_BY_RESULT:
-        name = out.atom(made)
-        out.charge_text(f"{out.constant(cost)}(({listed},), {name})")
-        out.check_limit()
-        return name
-    else:
-        charge_call(emitter, node, arguments)
+    charge_call(emitter, node, arguments)
+    if not fixed:
         out.check_limit()
     name = out.atom(made)
-    if node.function in UNDERPRICED:
+    if is_underpriced(node):
         out.look_at_clock()
     return name
 
@@ -60,7 +53,7 @@ def _is_certain(found: Type, wanted: Type) -> bool:
 
 
 def charge_call(emitter: Emission, node: Call, arguments: Sequence[str]) -> None:
-    """Charge for a call whose price does not depend on its result."""
+    """Charge for a call."""
     out = emitter.out
     overloads = node.overloads
     cost = priced(overloads)

@@ -120,7 +120,15 @@ class Writer:
 
     def bound(self, code: CodeType) -> CodeType:
         """The code with its constants in place."""
-        constants = self._constants
-        return code.replace(
-            co_consts=tuple(constants[int(each.imag) - 1] if type(each) is complex else each for each in code.co_consts)
+        return code.replace(co_consts=self._in_place(code.co_consts))
+
+    def _in_place(self, constants: tuple[Any, ...]) -> tuple[Any, ...]:
+        # Python makes one constant of a tuple of constants.
+        return tuple(
+            self._constants[int(each.imag) - 1]
+            if type(each) is complex
+            else self._in_place(each)
+            if type(each) is tuple
+            else each
+            for each in constants
         )

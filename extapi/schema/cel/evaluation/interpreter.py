@@ -20,7 +20,13 @@ from extapi.schema.cel.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING
 from extapi.schema.cel.evaluation.calling import call_dispatched
 from extapi.schema.cel.evaluation.iteration import turns
-from extapi.schema.cel.evaluation.prices import call_cost, constant_pattern, is_constant_set, stops_at_error
+from extapi.schema.cel.evaluation.prices import (
+    call_cost,
+    constant_pattern,
+    is_constant_set,
+    is_underpriced,
+    stops_at_error,
+)
 from extapi.schema.cel.evaluation.qualification import find
 from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error
 from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, Lazy, Resolver
@@ -43,26 +49,24 @@ from extapi.schema.cel.values.values import (
 )
 from extapi.schema.structural import MISSING
 
-CHECK_FREQUENCY: Final = 100
-"""After how many turns of a loop the deadline is looked at."""
-
 _UNHASHABLE: Final = "runtime error: hash of unhashable type"
 _PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
+_LARGE: Final = (Typed, list, dict, OptionalValue)
+"""Values whose comparison may take long."""
 
 
 class Interpreter(Resolver):
     """One evaluation."""
 
-    __slots__ = ("_expired", "_turns")
+    __slots__ = ("_expired",)
 
     def __init__(
         self, environment: Environment, values: Sequence[Any], *, limit: int, expired: Callable[[], bool] | None = None
     ) -> None:
         super().__init__(environment, values, limit=limit)
         self._expired = expired
-        self._turns = 0
 
     def evaluate(self, node: Node) -> Any:
         """The value of a node, or an EvaluationError.
@@ -73,6 +77,11 @@ class Interpreter(Resolver):
             PanicError: cel-go would panic.
         """
         return _EVALUATE[type(node)](self, node)
+
+    def _look_at_clock(self) -> None:
+        """Stop if the time is up."""
+        if self._expired is not None and self._expired():
+            raise DeadlineExceededError
 
     def _literal(self, node: Literal) -> Any:
         return node.value
@@ -105,6 +114,7 @@ class Interpreter(Resolver):
             value = _EVALUATE[type(part)](self, part)
             if type(value) is Typed or type(value) is OptionalValue:
                 value = _argument(node.function, value)
+                self._look_at_clock()
             if strict and isinstance(value, EvaluationError):
                 if stops and len(values) < len(parts) - 1:
                     return value  # and costs nothing, since cel-go does not find the arguments that come after it
@@ -119,6 +129,8 @@ class Interpreter(Resolver):
                 raise
             except EvaluationError as failure:
                 result = _worded(node, values, failure)
+            if is_underpriced(node):
+                self._look_at_clock()
         self.charge(call_cost(node, values, result))
         return result
 
@@ -133,9 +145,9 @@ class Interpreter(Resolver):
 
     def _precharge(self, node: Call, values: list[Any]) -> None:
         """Refuse a call that would cost more than is left, before it does its work."""
-        before = call_cost(node, values, None)
-        if self.cost + before > self._limit:
-            raise CostLimitExceededError(self.cost + before)
+        after = self.cost + call_cost(node, values, None)
+        if after > self._limit:
+            raise CostLimitExceededError(after)
 
     def _logic(self, node: Call, *, absorbing: bool) -> Any:
         error: EvaluationError | None = None
@@ -164,6 +176,8 @@ class Interpreter(Resolver):
                 raise
             except EvaluationError as error:
                 result = error
+            if isinstance(first, _LARGE):
+                self._look_at_clock()
         self.charge(call_cost(node, [_sized(first), _sized(second)], result))
         return result
 
@@ -192,6 +206,7 @@ class Interpreter(Resolver):
                     raise
                 except EvaluationError as failure:
                     result = failure
+        self._look_at_clock()
         self.charge(call_cost(node, [_sized(each) for each in values], result))
         return result
 
@@ -291,9 +306,7 @@ class Interpreter(Resolver):
             if self.evaluate(node.condition) is False:
                 break
             variables[node.accumulator] = self.evaluate(node.step)
-            self._turns += 1
-            if self._expired is not None and self._turns % CHECK_FREQUENCY == 0 and self._expired():
-                raise DeadlineExceededError
+            self._look_at_clock()
         for name in names[1:]:
             if before[name] is MISSING:
                 variables.pop(name, None)

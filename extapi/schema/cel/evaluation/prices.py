@@ -24,15 +24,14 @@ PRICED_BY_NAME: Final = frozenset(
 )
 """Functions that have a price even if it is not known before which overload is called."""
 
-PRICED_BY_RESULT: Final = frozenset({"join"})
-"""Functions whose price depends on their result."""
-UNDERPRICED: Final = frozenset(
+_UNDERPRICED: Final = frozenset(
     """
     isSorted sum max min indexOf lastIndexOf contains distinct sort flatten slice reverse sets.contains
     sets.intersects sets.equivalent lists.range @sortByAssociatedKeys join split replace findAll format
     """.split()  # noqa: SIM905 - likewise
 )
-"""Functions that can take longer than their price says: the clock is looked at after each call."""
+"""Functions that can take much longer than their price says."""
+_SUMS: Final = frozenset({"add_list", "add_string", "add_bytes"})
 
 _PRIMITIVES: Final = frozenset({bool, float, int, str, UInt})
 CONSTANT_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
@@ -43,6 +42,13 @@ _PARTICULAR: Final = frozenset({"cidr_ip", "cidr_contains_ip_string", "cidr_cont
 """Overloads with a price of their own, which only they have."""
 
 
+def is_underpriced(node: Call) -> bool:
+    """Whether a call can take much longer than its price says, so that the clock is looked at after it."""
+    if node.function == "_+_":
+        return any(each.id in _SUMS for each in node.overloads)
+    return node.function in _UNDERPRICED
+
+
 def priced(overloads: Sequence[Overload]) -> Cost:
     """The price of a call whose overload is one of several: that of the function."""
     if len(overloads) == 1:
@@ -51,7 +57,7 @@ def priced(overloads: Sequence[Overload]) -> Cost:
 
 
 def call_cost(node: Call, arguments: Sequence[Any], result: Any) -> int:
-    """The cost of a call without its arguments. With None for the result, what is known before it is made."""
+    """The cost of a call without its arguments."""
     overloads = node.overloads
     if len(overloads) != 1 and node.function not in PRICED_BY_NAME:
         return 1

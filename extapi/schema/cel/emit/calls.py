@@ -9,7 +9,7 @@ from extapi.schema.cel.emit.emission import Emission, kind
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.estimate import LIST_COST, MAP_COST
 from extapi.schema.cel.library.patterns import searcher
-from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral
+from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
 
 _STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
 
@@ -110,12 +110,19 @@ def _alternative(emitter: Emission, node: Call) -> str:
     return name
 
 
+def _member(emitter: Emission, node: Node) -> str:
+    """A value in a list or map. A container of a schema cannot be compared with everything, which nobody could tell there."""
+    if node.declared is not None and kind(node) in {"list", "map", "struct"}:
+        raise NotWrittenError
+    return emitter.native(node)
+
+
 def list_literal(emitter: Emission, node: ListLiteral) -> str:
     """``[a, b]``."""
     out = emitter.out
     items: list[str] = []
     for index, each in enumerate(node.elements):
-        text = emitter.native(each)
+        text = _member(emitter, each)
         if index in node.optionals:
             if each.declared is not None and not each.declared.plain and not each.declared.conversion:
                 raise NotWrittenError
@@ -133,6 +140,6 @@ def map_literal(emitter: Emission, node: MapLiteral) -> str:
         if optional:
             raise NotWrittenError
         key_text = out.atom(emitter.native(key))
-        pairs.append(f"{key_text}: {emitter.native(value)}")
+        pairs.append(f"{key_text}: {_member(emitter, value)}")
     out.charge(MAP_COST)
     return f"{{{', '.join(pairs)}}}"

@@ -9,9 +9,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.values.concatenation import ConcatList
 from extapi.schema.cel.values.equality import equal
-from extapi.schema.cel.values.values import OptionalValue, UInt
+from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, UInt
 
 _NUMBERS: Final = frozenset((int, float, UInt))
 _DEEPEST: Final = 64
@@ -98,11 +97,11 @@ def _fingerprint(value: Any, depth: int, *, ordered: bool) -> Hashable:
     if kind in _NUMBERS:  # numbers of different types may be equal: a large int to the double that is next to it
         return ("number", float(value))
     if isinstance(value, list):
-        if ordered and kind is not list and kind is not ConcatList:
+        if ordered and isinstance(value, (SetList, MapList)):
             raise _UnorderedError
         parts = (_fingerprint(each, depth - 1, ordered=ordered) for each in value) if depth else ()
         return ("list", len(value), tuple(parts) if ordered else frozenset(parts))
-    if kind is dict:
+    if isinstance(value, dict):
         entries = (
             ((key, _fingerprint(each, depth - 1, ordered=ordered)) for key, each in value.items()) if depth else ()
         )

@@ -40,7 +40,7 @@ def call(emitter: Emission, node: Call) -> str:
             raise NotWrittenError
         case "optional.ofNonZeroValue" if kind(node.args[0]) in {"dyn", "list", "map", "struct"}:
             raise NotWrittenError  # a container of a schema is never zero, and nothing tells it from others here
-        case "dyn" if kind(node.args[0]) in {"list", "map", "struct"} and node.args[0].declared is not None:
+        case "dyn" if kind(node.args[0]) in {"list", "map", "struct"}:
             raise NotWrittenError  # likewise: it cannot be compared with everything
     if len(node.overloads) == 1:
         identifier = node.overloads[0].id
@@ -137,7 +137,7 @@ def map_literal(emitter: Emission, node: MapLiteral) -> str:
     out = emitter.out
     pairs: list[str] = []
     for key, value, optional in node.entries:
-        if optional:
+        if optional or kind(key) in {"bytes", "dyn"}:  # bytes are no key, and make Go panic
             raise NotWrittenError
         key_text = out.atom(emitter.native(key))
         pairs.append(f"{key_text}: {_member(emitter, value)}")

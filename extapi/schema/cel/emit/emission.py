@@ -10,13 +10,30 @@ from typing import Any
 
 from extapi.schema.cel.emit.writer import Writer
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.syntax.nodes import Node
+from extapi.schema.cel.syntax.nodes import Call, Ident, Node
+from extapi.schema.cel.types import Type
 from extapi.schema.cel.values.values import INT_MAX, INT_MIN
 
 
 def kind(node: Node) -> str:
     """The kind of a node's type, where everything that may be of several kinds is "dyn"."""
     return "dyn" if node.type.name == "wrapper" else node.type.kind
+
+
+def has_parameter(type_: Type) -> bool:
+    """Whether a declared type is, or is made of, any type."""
+    return type_.kind == "parameter" or any(map(has_parameter, type_.parameters))
+
+
+def _is_reliable(node: Node) -> bool:
+    """Whether a value certainly has its node's type.
+
+    A function that takes values of any type, and got one of a type that nobody knows, seems to have made whatever is asked
+    for first.
+    """
+    if isinstance(node, Call):
+        return node.declared is not None or not any(has_parameter(each.result) for each in node.overloads)
+    return node.declared is not None or not isinstance(node, Ident)
 
 
 class Lazy:
@@ -72,7 +89,7 @@ class Emission:
     def boolean(self, node: Node) -> str:
         """The value of a node that has to be a bool."""
         text = self.raw(node)
-        return text if kind(node) == "bool" else f"truth({text})"
+        return text if kind(node) == "bool" and _is_reliable(node) else f"truth({text})"
 
     def literal(self, value: Any) -> str:
         """A constant."""

@@ -76,6 +76,14 @@ class Typed:
         """What it is to functions of any type."""
         return _LIST if isinstance(self.raw, list) else _MAP
 
+    @property
+    def go_type(self) -> str:
+        """The name of its type in Go, which some errors show."""
+        if not isinstance(self.raw, list):
+            return "*common.unstructuredMap"
+        kind = {"set": "Set", "map": "Map"}.get(self.declared.list_type, "")
+        return f"*common.unstructured{kind}List"
+
 
 def read(declared: Declared | None, raw: Any) -> Any:
     """A value of a schema: a scalar, or a :class:`Typed` that says how to read on.

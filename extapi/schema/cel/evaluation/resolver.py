@@ -211,7 +211,7 @@ class Resolver:
         key = self._resolve(node, []) if is_attribute(node) else self.evaluate(node)
         if isinstance(key, EvaluationError) or type(key) in KEYS:
             return key
-        return EvaluationError(f"invalid qualifier type: {go_type(key.raw if type(key) is Typed else key)}")
+        return EvaluationError(f"invalid qualifier type: {key.go_type if type(key) is Typed else go_type(key)}")
 
 
 class _Qualifier:

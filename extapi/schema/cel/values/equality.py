@@ -127,6 +127,8 @@ def _list_parts(left: list[Any], right: Any) -> Iterable[tuple[Any, Any]] | None
         return None
     if isinstance(left, SetList):
         known = left.members()
+        if any(each.__class__ is bytes for each in right):
+            raise PanicError("runtime error: hash of unhashable type []uint8")
         return () if all((each.__class__, each) in known for each in right) else None
     if isinstance(left, MapList):
         return _keyed_parts(left, right)
@@ -168,14 +170,16 @@ def key_kind(map_: dict[Any, Any]) -> type:
 def has_key(key: Any, map_: dict[Any, Any]) -> bool:
     """Whether a map has a key of any type.
 
-    Source: ``cel-go/common/types`` refValMapAccessor.Find.
+    Source: ``cel-go/common/types`` refValMapAccessor.Find, ``k8s.io/apiserver/pkg/cel/common`` unstructuredMap.Find.
 
     Raises:
-        EvaluationError: The key is bytes.
+        EvaluationError: The key is bytes, or no string and the map one of a schema.
     """
     kind = key.__class__
     if kind is str:
         return key in map_
+    if isinstance(map_, SchemaMap):
+        raise EvaluationError(NO_SUCH_OVERLOAD)
     if kind in _NUMBERS:
         return key in map_ and key_kind(map_) is int
     if kind is bool:

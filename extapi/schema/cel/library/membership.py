@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
-from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.values.equality import equal
+from extapi.schema.cel.values.equality import certainly_equal
 from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, UInt
 
 _NUMBERS: Final = frozenset((int, float, UInt))
@@ -72,14 +71,7 @@ class _UnorderedError(Exception):
 
 
 def _is_among(value: Any, several: list[Any] | None) -> bool:
-    return several is not None and any(_are_equal(value, each) for each in several)
-
-
-def _are_equal(left: Any, right: Any) -> bool:
-    try:
-        return equal(left, right)
-    except EvaluationError:  # values that cannot be compared, which Go ignores
-        return False
+    return several is not None and any(certainly_equal(value, each) for each in several)
 
 
 def _ordered(value: Any) -> Hashable | None:

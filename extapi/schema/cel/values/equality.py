@@ -205,7 +205,7 @@ def contains(element: Any, list_: list[Any]) -> bool:
     if kind in _SIMPLE:
         return any(each.__class__ is kind and each == element for each in list_)
     if isinstance(element, _SCHEMA):
-        return any(_is_known_equal(element, each) for each in list_)
+        return any(certainly_equal(element, each) for each in list_)
     return any(equal(element, each) for each in list_)
 
 
@@ -224,8 +224,12 @@ def _schema_contains(element: Any, list_: SchemaList) -> bool:
     return False
 
 
-def _is_known_equal(left: Any, right: Any) -> bool:
-    """Whether two values can be compared and are equal."""
+def certainly_equal(left: Any, right: Any) -> bool:
+    """Whether two values can be compared and are equal.
+
+    Raises:
+        PanicError: cel-go would panic.
+    """
     try:
         return equal(left, right)
     except PanicError:

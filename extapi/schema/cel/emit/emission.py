@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi.schema.cel.emit.writer import Writer
+from extapi.schema.cel.emit.writer import FunctionWriter
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.syntax.nodes import Call, Ident, Node
 from extapi.schema.cel.types import Type
@@ -36,12 +36,12 @@ def _is_reliable(node: Node) -> bool:
     return node.declared is not None or not isinstance(node, Ident)
 
 
-class Lazy:
+class LazyVariable:
     """A variable of ``optMap``: where its value is kept, what it is, and what is in scope there."""
 
     __slots__ = ("name", "node", "scope")
 
-    def __init__(self, name: str, node: Node, scope: dict[str, str | Lazy]) -> None:
+    def __init__(self, name: str, node: Node, scope: dict[str, str | LazyVariable]) -> None:
         self.name = name
         self.node = node
         self.scope = scope
@@ -60,8 +60,8 @@ class Emission:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.out = Writer()
-        self.variables: dict[str, str | Lazy] = {
+        self.out = FunctionWriter()
+        self.variables: dict[str, str | LazyVariable] = {
             each.name: f"v{index}" for index, each in enumerate(environment.variables)
         }
 

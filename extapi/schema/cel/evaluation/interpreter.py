@@ -29,7 +29,7 @@ from extapi.schema.cel.evaluation.prices import (
 )
 from extapi.schema.cel.evaluation.qualification import find
 from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error
-from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, Lazy, Resolver
+from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, LazyValue, Resolver
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.syntax.nodes import (
     Call,
@@ -290,7 +290,7 @@ class Interpreter(Resolver):
         variables = self.variables
         if node.macro == "bind":
             before = {name: variables.get(name, MISSING) for name in names}
-            variables[node.accumulator] = Lazy(node.initial)
+            variables[node.accumulator] = LazyValue(node.initial)
             value = self.evaluate(node.result)
             self._restore(before)
             return value

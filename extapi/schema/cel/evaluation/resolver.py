@@ -23,7 +23,7 @@ UNKNOWN: Final = object()
 """The value is not known yet."""
 
 
-class Lazy:
+class LazyValue:
     """A variable of ``optMap``, evaluated when it is first asked for."""
 
     __slots__ = ("node", "value")
@@ -152,7 +152,7 @@ class Resolver:
     def _variable(self, node: Ident) -> Any:
         name = node.name.removeprefix(".")
         value = self.variables.get(name, MISSING)
-        if type(value) is Lazy:
+        if type(value) is LazyValue:
             if value.node is not None:
                 initial, value.node = value.node, None
                 value.value = self.evaluate(initial)

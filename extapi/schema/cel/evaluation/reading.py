@@ -60,6 +60,8 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 _LIST: Final = list_of(DYN)
 _MAP: Final = map_of(DYN, DYN)
+_WHOLE: Final = (SchemaList, SchemaMap)
+"""What has been read as a whole."""
 
 
 class Typed:
@@ -227,6 +229,8 @@ def equal_read(first: Any, second: Any) -> bool:
         return equal_typed(first.declared, first.raw, second.raw)
     if type(first) is Typed and second is not None and _shape(first.raw) is not _shape(second):
         raise EvaluationError(NO_SUCH_OVERLOAD)
+    if isinstance(first, _WHOLE) or isinstance(second, _WHOLE):
+        return equal(materialized(first), materialized(second))
     if type(first) is Typed and isinstance(second, dict):
         return _object_equals_map(first, second)
     if type(second) is Typed and isinstance(first, dict) and isinstance(second.raw, dict):

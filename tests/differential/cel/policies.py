@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from extapi.schema.cel.declared import declare
 from extapi.schema.cel.environment import Variable, base_environment
-from extapi.schema.cel.library.authorization import Authorizer, Decision, ResourceCheck
+from extapi.schema.cel.library.authorization import AuthorizerValue, DecisionValue, ResourceCheck
 from extapi.schema.cel.types import AUTHORIZER, DYN, RESOURCE_CHECK
 from extapi.schema.structural import from_openapi
 from tests.differential.cel import engine
@@ -158,10 +158,10 @@ class _Permits:
     def service_account(self, namespace: str, name: str) -> _Permits:
         return self
 
-    def check_path(self, path: str, verb: str) -> Decision:
-        return Decision(allowed=verb == "get", reason=f"verb {verb}" if verb == "get" else "not the verb get")
+    def check_path(self, path: str, verb: str) -> DecisionValue:
+        return DecisionValue(allowed=verb == "get", reason=f"verb {verb}" if verb == "get" else "not the verb get")
 
-    def check_resource(self, check: ResourceCheck, verb: str) -> Decision:
+    def check_resource(self, check: ResourceCheck, verb: str) -> DecisionValue:
         return self.check_path("", verb)
 
 
@@ -176,7 +176,7 @@ def _ours(text: str) -> Answer:
         Variable("namespaceObject", namespace.type, namespace): NAMESPACE,
         Variable("request", request.type, request): REQUEST,
         Variable("params", DYN): PARAMS,
-        Variable("authorizer", AUTHORIZER): Authorizer(permits),
+        Variable("authorizer", AUTHORIZER): AuthorizerValue(permits),
         Variable("authorizer.requestResource", RESOURCE_CHECK): ResourceCheck(
             permits, "apps", "deployments", "", "default", "web"
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from extapi.schema.cel.declared import Declared
-from extapi.schema.cel.emit.emission import Emission, Lazy
+from extapi.schema.cel.emit.emission import Emission, LazyVariable
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.evaluation.attributes import INDEXING, is_attribute, is_choice
 from extapi.schema.cel.syntax.nodes import Call, Ident, Literal, Node, Select
@@ -74,7 +74,7 @@ def _keeps_schema(node: Node) -> bool:
     return inner.kind in {"list", "map", "struct"} and node.declared is not None and node.declared.plain
 
 
-def _lazy(emitter: Emission, found: Lazy) -> str:
+def _lazy(emitter: Emission, found: LazyVariable) -> str:
     out = emitter.out
     if found.name not in out.initialized:
         with out.block(f"if {found.name} is UNSET:"):

@@ -9,7 +9,7 @@ from extapi.schema.cel.emit.emission import Emission, kind
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.estimate import LIST_COST, MAP_COST
 from extapi.schema.cel.library.patterns import searcher
-from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral
+from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
 
 _STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
 
@@ -40,7 +40,7 @@ def call(emitter: Emission, node: Call) -> str:
             raise NotWrittenError
         case "optional.ofNonZeroValue" if kind(node.args[0]) in {"dyn", "list", "map", "struct"}:
             raise NotWrittenError  # a container of a schema is never zero, and nothing tells it from others here
-        case "dyn" if kind(node.args[0]) in {"list", "map", "struct"} and node.args[0].declared is not None:
+        case "dyn" if kind(node.args[0]) in {"list", "map", "struct"}:
             raise NotWrittenError  # likewise: it cannot be compared with everything
     if len(node.overloads) == 1:
         identifier = node.overloads[0].id
@@ -110,12 +110,19 @@ def _alternative(emitter: Emission, node: Call) -> str:
     return name
 
 
+def _member(emitter: Emission, node: Node) -> str:
+    """A value in a list or map. A container of a schema cannot be compared with everything, which nobody could tell there."""
+    if node.declared is not None and kind(node) in {"list", "map", "struct"}:
+        raise NotWrittenError
+    return emitter.native(node)
+
+
 def list_literal(emitter: Emission, node: ListLiteral) -> str:
     """``[a, b]``."""
     out = emitter.out
     items: list[str] = []
     for index, each in enumerate(node.elements):
-        text = emitter.native(each)
+        text = _member(emitter, each)
         if index in node.optionals:
             if each.declared is not None and not each.declared.plain and not each.declared.conversion:
                 raise NotWrittenError
@@ -130,9 +137,9 @@ def map_literal(emitter: Emission, node: MapLiteral) -> str:
     out = emitter.out
     pairs: list[str] = []
     for key, value, optional in node.entries:
-        if optional:
+        if optional or kind(key) in {"bytes", "dyn"}:  # bytes are no key, and make Go panic
             raise NotWrittenError
         key_text = out.atom(emitter.native(key))
-        pairs.append(f"{key_text}: {emitter.native(value)}")
+        pairs.append(f"{key_text}: {_member(emitter, value)}")
     out.charge(MAP_COST)
     return f"{{{', '.join(pairs)}}}"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi.schema.cel.emit.writer import Writer
+from extapi.schema.cel.emit.writer import FunctionWriter
 from extapi.schema.cel.environment import Environment
-from extapi.schema.cel.syntax.nodes import Node
+from extapi.schema.cel.syntax.nodes import Call, Ident, Node
+from extapi.schema.cel.types import Type
 from extapi.schema.cel.values.values import INT_MAX, INT_MIN
 
 
@@ -19,12 +20,28 @@ def kind(node: Node) -> str:
     return "dyn" if node.type.name == "wrapper" else node.type.kind
 
 
-class Lazy:
+def has_parameter(type_: Type) -> bool:
+    """Whether a declared type is, or is made of, any type."""
+    return type_.kind == "parameter" or any(map(has_parameter, type_.parameters))
+
+
+def _is_reliable(node: Node) -> bool:
+    """Whether a value certainly has its node's type.
+
+    A function that takes values of any type, and got one of a type that nobody knows, seems to have made whatever is asked
+    for first.
+    """
+    if isinstance(node, Call):
+        return node.declared is not None or not any(has_parameter(each.result) for each in node.overloads)
+    return node.declared is not None or not isinstance(node, Ident)
+
+
+class LazyVariable:
     """A variable of ``optMap``: where its value is kept, what it is, and what is in scope there."""
 
     __slots__ = ("name", "node", "scope")
 
-    def __init__(self, name: str, node: Node, scope: dict[str, str | Lazy]) -> None:
+    def __init__(self, name: str, node: Node, scope: dict[str, str | LazyVariable]) -> None:
         self.name = name
         self.node = node
         self.scope = scope
@@ -43,8 +60,8 @@ class Emission:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.out = Writer()
-        self.variables: dict[str, str | Lazy] = {
+        self.out = FunctionWriter()
+        self.variables: dict[str, str | LazyVariable] = {
             each.name: f"v{index}" for index, each in enumerate(environment.variables)
         }
 
@@ -72,7 +89,7 @@ class Emission:
     def boolean(self, node: Node) -> str:
         """The value of a node that has to be a bool."""
         text = self.raw(node)
-        return text if kind(node) == "bool" else f"truth({text})"
+        return text if kind(node) == "bool" and _is_reliable(node) else f"truth({text})"
 
     def literal(self, value: Any) -> str:
         """A constant."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.emit import access
-from extapi.schema.cel.emit.emission import Emission, Lazy, kind
+from extapi.schema.cel.emit.emission import Emission, LazyVariable, kind
 from extapi.schema.cel.emit.writer import NotWrittenError
 from extapi.schema.cel.syntax.nodes import Comprehension, Literal, Node
 from extapi.schema.cel.types import is_optional
@@ -44,7 +44,7 @@ def _bind(emitter: Emission, node: Comprehension) -> str:
     out.line(f"{name} = UNSET")
     before = emitter.variables.get(node.accumulator)
     scope = dict(emitter.variables)
-    emitter.variables[node.accumulator] = Lazy(name, node.initial, scope)
+    emitter.variables[node.accumulator] = LazyVariable(name, node.initial, scope)
     text = out.atom(emitter.raw(node.result))
     if before is None:
         del emitter.variables[node.accumulator]

@@ -186,6 +186,8 @@ def membership(emitter: Emission, node: Call) -> str:
         out.charge(1)
         if kind(needle) == "string":
             return f"({value} in {mapping})"
+        if within.declared is not None:
+            raise NotWrittenError  # a map of a schema has only strings as keys
         return f"has_key({mapping}, {value})"
     declared = within.declared
     plain = declared is None or declared.element is None or declared.element.plain

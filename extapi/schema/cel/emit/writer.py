@@ -19,7 +19,7 @@ class NotWrittenError(Exception):
     """The expression has something for which no code is written."""
 
 
-class Writer:
+class FunctionWriter:
     """The lines of one function.
 
     A constant stands as an imaginary number, which no expression of CEL has, until :meth:`bound` puts it in its place.

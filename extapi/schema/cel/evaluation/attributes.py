@@ -35,6 +35,15 @@ def origin(node: Node) -> Node:
             return node
 
 
+def path_to(node: Node) -> tuple[str, ...]:
+    """The variable and the fields that lead to a value; empty if there is anything else on the way."""
+    fields: list[str] = []
+    while isinstance(node, Select) and not node.test_only and not node.qualified:
+        fields.append(node.field)
+        node = node.operand
+    return (node.name.removeprefix("."), *reversed(fields)) if isinstance(node, Ident) else ()
+
+
 def is_choice(node: Node) -> bool:
     """Whether an attribute begins with a choice: it then has no cost of its own."""
     node = origin(node)

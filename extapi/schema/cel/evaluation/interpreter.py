@@ -29,7 +29,7 @@ from extapi.schema.cel.evaluation.prices import (
 )
 from extapi.schema.cel.evaluation.qualification import find
 from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error
-from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, Lazy, Resolver
+from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, LazyValue, Resolver
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.syntax.nodes import (
     Call,
@@ -175,7 +175,7 @@ class Interpreter(Resolver):
             except PanicError:
                 raise
             except EvaluationError as error:
-                result = error
+                result = error if node.function == "_==_" else True  # as in Go, what cannot be compared is not the same
             if isinstance(first, _LARGE):
                 self._look_at_clock()
         self.charge(call_cost(node, [_sized(first), _sized(second)], result))
@@ -196,6 +196,8 @@ class Interpreter(Resolver):
         within = values[1]
         if result is None and type(within) is Typed and isinstance(within.raw, list):
             result = _contains(within, values[0])
+        elif result is None and type(within) is Typed and type(values[0]) is not str:
+            result = EvaluationError(NO_OVERLOAD)  # a map of a schema has no other keys
         elif result is None:
             read = [_argument("@in", each) for each in values]
             result = next((each for each in read if isinstance(each, EvaluationError)), None)
@@ -238,6 +240,8 @@ class Interpreter(Resolver):
             if isinstance(value, EvaluationError):
                 return self._constructed(MAP_COST, value)
             key = materialized(key)
+            if type(key) is bytes:
+                raise PanicError(f"{_UNHASHABLE} types.Bytes")
             if optional:
                 if type(value) is not OptionalValue:
                     error = EvaluationError(
@@ -286,7 +290,7 @@ class Interpreter(Resolver):
         variables = self.variables
         if node.macro == "bind":
             before = {name: variables.get(name, MISSING) for name in names}
-            variables[node.accumulator] = Lazy(node.initial)
+            variables[node.accumulator] = LazyValue(node.initial)
             value = self.evaluate(node.result)
             self._restore(before)
             return value

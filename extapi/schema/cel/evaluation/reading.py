@@ -19,7 +19,7 @@ from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.time import parse_date, parse_date_time
-from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, some, type_name
+from extapi.schema.cel.values.values import MapList, OptionalValue, SchemaList, SchemaMap, SetList, some, type_name
 from extapi.schema.listtype import freeze
 
 _NULL: Final = "invalid data, got null for schema with nullable=false"
@@ -60,6 +60,8 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 _LIST: Final = list_of(DYN)
 _MAP: Final = map_of(DYN, DYN)
+_WHOLE: Final = (SchemaList, SchemaMap)
+"""What has been read as a whole."""
 
 
 class Typed:
@@ -75,6 +77,14 @@ class Typed:
     def cel_type(self) -> Type:
         """What it is to functions of any type."""
         return _LIST if isinstance(self.raw, list) else _MAP
+
+    @property
+    def go_type(self) -> str:
+        """The name of its type in Go, which some errors show."""
+        if not isinstance(self.raw, list):
+            return "*common.unstructuredMap"
+        kind = {"set": "Set", "map": "Map"}.get(self.declared.list_type, "")
+        return f"*common.unstructured{kind}List"
 
 
 def read(declared: Declared | None, raw: Any) -> Any:
@@ -102,39 +112,44 @@ def read_or_error(declared: Declared | None, raw: Any) -> Any:
         return error
 
 
-def native(declared: Declared | None, raw: Any) -> Any:
+def native(declared: Declared | None, raw: Any, *, whole: bool = False) -> Any:
     """A value of a schema with all that is in it, converted. Objects become maps by identifier.
+
+    Args:
+        declared: What is known of it.
+        raw: The value as JSON.
+        whole: Whether lists and maps that need no conversion tell that they are of a schema, too.
 
     Raises:
         EvaluationError: Something does not fit its schema.
     """
-    if declared is None or (declared.plain and raw is not None):
+    if declared is None or (declared.plain and raw is not None and not (whole and isinstance(raw, list | dict))):
         return raw
     if raw is None:
         return read(declared, raw)
     if declared.conversion:
         return CONVERSIONS[declared.conversion](raw)
     if declared.element is None:
-        return _native_object(declared, raw)
+        return _native_object(declared, raw, whole=whole) if isinstance(raw, dict) else raw
     element = declared.element
     if declared.type.kind == "map":
-        return {key: native(element, value) for key, value in raw.items()}
-    items = [native(element, value) for value in raw]
+        return SchemaMap((key, native(element, value, whole=whole)) for key, value in raw.items())
+    items = [native(element, value, whole=whole) for value in raw]
     if declared.list_type == "set":
         return SetList(items, raw)
     if declared.list_type == "map":
         return MapList(items, tuple(escape(key) or key for key in declared.list_map_keys))
-    return items
+    return SchemaList(items)
 
 
-def _native_object(declared: Declared, raw: dict[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _native_object(declared: Declared, raw: dict[str, Any], *, whole: bool) -> dict[str, Any]:
+    made = SchemaMap()
     for key, value in raw.items():
         known = declared.properties.get(key)
         if known is None:
             made[key] = value
         elif value is not None:
-            made[escape(key) or key] = native(known, value)
+            made[escape(key) or key] = native(known, value, whole=whole)
     return made
 
 
@@ -145,7 +160,7 @@ def materialized(value: Any) -> Any:
         EvaluationError: Something does not fit its schema.
     """
     if type(value) is Typed:
-        return native(value.declared, value.raw)
+        return native(value.declared, value.raw, whole=True)
     if type(value) is OptionalValue and type(value.value) is Typed:
         return some(materialized(value.value))
     return value
@@ -214,6 +229,8 @@ def equal_read(first: Any, second: Any) -> bool:
         return equal_typed(first.declared, first.raw, second.raw)
     if type(first) is Typed and second is not None and _shape(first.raw) is not _shape(second):
         raise EvaluationError(NO_SUCH_OVERLOAD)
+    if isinstance(first, _WHOLE) or isinstance(second, _WHOLE):
+        return equal(materialized(first), materialized(second))
     if type(first) is Typed and isinstance(second, dict):
         return _object_equals_map(first, second)
     if type(second) is Typed and isinstance(first, dict) and isinstance(second.raw, dict):

@@ -39,7 +39,7 @@ class _Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decision(_Value):
+class DecisionValue(_Value):
     """What came of a check. ``error`` is None if there was none."""
 
     cel_type: ClassVar[Type] = DECISION
@@ -54,15 +54,15 @@ class Checker(Protocol):
     def service_account(self, namespace: str, name: str) -> Checker:
         """Who decides for that service account."""
 
-    def check_path(self, path: str, verb: str) -> Decision:
+    def check_path(self, path: str, verb: str) -> DecisionValue:
         """Whether a request of a path that is no resource is allowed."""
 
-    def check_resource(self, check: ResourceCheck, verb: str) -> Decision:
+    def check_resource(self, check: ResourceCheck, verb: str) -> DecisionValue:
         """Whether a request of a resource, in any version, is allowed. Selectors are as they were written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Authorizer(_Value):
+class AuthorizerValue(_Value):
     """The variable ``authorizer``, or what is asked for a service account."""
 
     cel_type: ClassVar[Type] = AUTHORIZER
@@ -102,22 +102,22 @@ class ResourceCheck(_Value):
     label_selector: str = ""
 
 
-def _path(authorizer: Authorizer, path: str) -> PathCheck:
+def _path(authorizer: AuthorizerValue, path: str) -> PathCheck:
     if not path.strip(_SPACE):
         raise EvaluationError("path must not be empty")
     return PathCheck(authorizer.checker, path)
 
 
-def _group(authorizer: Authorizer, group: str) -> GroupCheck:
+def _group(authorizer: AuthorizerValue, group: str) -> GroupCheck:
     return GroupCheck(authorizer.checker, group)
 
 
-def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
+def _service_account(authorizer: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
     if dns1123_subdomain(name):
         raise EvaluationError("Invalid service account name")
     if dns1123_label(namespace):
         raise EvaluationError("Invalid service account namespace")
-    return Authorizer(authorizer.checker.service_account(namespace, name))
+    return AuthorizerValue(authorizer.checker.service_account(namespace, name))
 
 
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
@@ -146,11 +146,11 @@ def _label_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
     return replace(check, label_selector=selector)
 
 
-def _check_path(check: PathCheck, verb: str) -> Decision:
+def _check_path(check: PathCheck, verb: str) -> DecisionValue:
     return check.checker.check_path(check.path, verb)
 
 
-def _check_resource(check: ResourceCheck, verb: str) -> Decision:
+def _check_resource(check: ResourceCheck, verb: str) -> DecisionValue:
     return check.checker.check_resource(check, verb)
 
 

@@ -17,7 +17,7 @@ from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.charges import deep_walk, deep_walk_estimate
 from extapi.schema.cel.library.lists import COMPARABLE
 from extapi.schema.cel.library.sorting import ORDERED
-from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, compare, equal
+from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, certainly_equal, compare
 from extapi.schema.cel.values.values import INT_MAX, INT_MIN, UINT_MAX, Duration, UInt
 
 
@@ -83,23 +83,16 @@ def _sum_doubles(items: list[Any]) -> float:
     return found
 
 
-def _are_equal(left: Any, right: Any) -> bool:
-    try:
-        return equal(left, right)
-    except EvaluationError:  # values that cannot be compared, which Go ignores
-        return False
-
-
 def _index_of(items: list[Any], item: Any) -> int:
     for index, each in enumerate(items):
-        if _are_equal(each, item):
+        if certainly_equal(each, item):
             return index
     return -1
 
 
 def _last_index_of(items: list[Any], item: Any) -> int:
     for index in range(len(items) - 1, -1, -1):
-        if _are_equal(items[index], item):
+        if certainly_equal(items[index], item):
             return index
     return -1
 

@@ -133,6 +133,19 @@ def _self_comparison(index: int) -> RunCost:
     return cost
 
 
+_DISTINCT_COST: Final = _self_comparison(0)
+_ADDING: Final = (str, bytes, int, float)
+"""Types of values that can be added."""
+
+
+def _distinct_cost(arguments: Sequence[Any], result: Any) -> int:
+    value = arguments[0]
+    if not isinstance(value, (list, EvaluationError)):  # likewise
+        method = "Contains" if isinstance(value, _ADDING) and not isinstance(value, bool) else "Add"
+        raise PanicError(f"interface conversion: {go_type(value)} is not traits.Lister: missing method {method}")
+    return _DISTINCT_COST(arguments, result)
+
+
 def _slice_estimate(receiver: Operand | None, arguments: Sequence[Operand]) -> _Estimated:
     if receiver is None:
         return ONE, None
@@ -224,7 +237,7 @@ LISTS: Final[tuple[Overload, ...]] = (
         "list_distinct",
         ".distinct(list(T)) -> list(T)",
         _distinct,
-        cost=_self_comparison(0),
+        cost=_distinct_cost,
         estimate=_of_receiver(_square(2.0)),
     ),
 )

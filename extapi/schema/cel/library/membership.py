@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
-from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.values.concatenation import ConcatList
-from extapi.schema.cel.values.equality import equal
-from extapi.schema.cel.values.values import OptionalValue, UInt
+from extapi.schema.cel.values.equality import certainly_equal
+from extapi.schema.cel.values.values import MapList, OptionalValue, SetList, UInt
 
 _NUMBERS: Final = frozenset((int, float, UInt))
 _DEEPEST: Final = 64
@@ -73,14 +71,7 @@ class _UnorderedError(Exception):
 
 
 def _is_among(value: Any, several: list[Any] | None) -> bool:
-    return several is not None and any(_are_equal(value, each) for each in several)
-
-
-def _are_equal(left: Any, right: Any) -> bool:
-    try:
-        return equal(left, right)
-    except EvaluationError:  # values that cannot be compared, which Go ignores
-        return False
+    return several is not None and any(certainly_equal(value, each) for each in several)
 
 
 def _ordered(value: Any) -> Hashable | None:
@@ -98,11 +89,11 @@ def _fingerprint(value: Any, depth: int, *, ordered: bool) -> Hashable:
     if kind in _NUMBERS:  # numbers of different types may be equal: a large int to the double that is next to it
         return ("number", float(value))
     if isinstance(value, list):
-        if ordered and kind is not list and kind is not ConcatList:
+        if ordered and isinstance(value, (SetList, MapList)):
             raise _UnorderedError
         parts = (_fingerprint(each, depth - 1, ordered=ordered) for each in value) if depth else ()
         return ("list", len(value), tuple(parts) if ordered else frozenset(parts))
-    if kind is dict:
+    if isinstance(value, dict):
         entries = (
             ((key, _fingerprint(each, depth - 1, ordered=ordered)) for key, each in value.items()) if depth else ()
         )

@@ -18,7 +18,7 @@ from extapi.schema.cel.types import QUANTITY, Type
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD
 
 
-class Quantity:
+class QuantityValue:
     """An exact amount. Only the amount counts in comparisons.
 
     Attributes:
@@ -47,7 +47,7 @@ class Quantity:
             return self.text
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Quantity) or other.computed:
+        if not isinstance(other, QuantityValue) or other.computed:
             raise EvaluationError(NO_SUCH_OVERLOAD)
         return self.amount.compare(other.amount) == 0
 
@@ -55,14 +55,14 @@ class Quantity:
         return hash(self.amount.normalized())
 
 
-def parse_quantity(text: str) -> Quantity:
+def parse_quantity(text: str) -> QuantityValue:
     """Read a quantity.
 
     Raises:
         EvaluationError: It is none.
     """
     try:
-        return Quantity(parse_amount(text), text=text)
+        return QuantityValue(parse_amount(text), text=text)
     except ValueError as error:
         raise EvaluationError(str(error)) from None
 
@@ -75,49 +75,51 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _sign(quantity: Quantity) -> int:
+def _sign(quantity: QuantityValue) -> int:
     return quantity.amount.sign()
 
 
-def _compare(left: Quantity, right: Quantity) -> int:
+def _compare(left: QuantityValue, right: QuantityValue) -> int:
     return left.amount.compare(right.amount)
 
 
-def _is_greater(left: Quantity, right: Quantity) -> bool:
+def _is_greater(left: QuantityValue, right: QuantityValue) -> bool:
     return _compare(left, right) > 0
 
 
-def _is_less(left: Quantity, right: Quantity) -> bool:
+def _is_less(left: QuantityValue, right: QuantityValue) -> bool:
     return _compare(left, right) < 0
 
 
-def _as_float(quantity: Quantity) -> float:
+def _as_float(quantity: QuantityValue) -> float:
     return quantity.amount.as_float()
 
 
-def _is_integer(quantity: Quantity) -> bool:
+def _is_integer(quantity: QuantityValue) -> bool:
     return quantity.amount.as_int64() is not None
 
 
-def _as_integer(quantity: Quantity) -> int:
+def _as_integer(quantity: QuantityValue) -> int:
     number = quantity.amount.as_int64()
     if number is None:
         raise EvaluationError("cannot convert value to integer")
     return number
 
 
-def _add(quantity: Quantity, other: Quantity | int) -> Quantity:
+def _add(quantity: QuantityValue, other: QuantityValue | int) -> QuantityValue:
     return _computed(quantity, quantity.amount.plus, other)
 
 
-def _sub(quantity: Quantity, other: Quantity | int) -> Quantity:
+def _sub(quantity: QuantityValue, other: QuantityValue | int) -> QuantityValue:
     return _computed(quantity, quantity.amount.minus, other)
 
 
-def _computed(quantity: Quantity, compute: Callable[[Amount], Amount], other: Quantity | int) -> Quantity:
-    amount = other.amount if isinstance(other, Quantity) else Amount(other, 0)
+def _computed(
+    quantity: QuantityValue, compute: Callable[[Amount], Amount], other: QuantityValue | int
+) -> QuantityValue:
+    amount = other.amount if isinstance(other, QuantityValue) else Amount(other, 0)
     try:
-        return Quantity(compute(amount), computed=True, text=quantity.text)
+        return QuantityValue(compute(amount), computed=True, text=quantity.text)
     except ValueError as error:
         raise EvaluationError(str(error)) from None
 

@@ -12,11 +12,11 @@ from extapi.schema.cel.declarations import Operand, Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.intervals import ONE, Interval
 from extapi.schema.cel.library.charges import matching, matching_estimate
-from extapi.schema.cel.library.regular_expressions import Pattern, compiled
+from extapi.schema.cel.library.regular_expressions import RegularExpression, compiled
 from extapi.schema.cel.values.sizes import size_of
 
 
-def _compiled(pattern: str) -> Pattern:
+def _compiled(pattern: str) -> RegularExpression:
     try:
         return compiled(pattern)
     except ValueError as error:

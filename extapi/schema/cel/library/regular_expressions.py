@@ -22,7 +22,7 @@ _MOST_SCANNED: Final = 1 << 32
 """Bytes of a text times matches in it. Each match may cost a scan of all the rest of the text, in Go as well."""
 
 
-class Pattern:
+class RegularExpression:
     """A compiled regular expression."""
 
     __slots__ = ("_anchor", "_regexp")
@@ -90,7 +90,7 @@ def _width(data: bytes, position: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> Pattern:
+def compiled(pattern: str) -> RegularExpression:
     """Compile a pattern.
 
     Raises:
@@ -106,7 +106,7 @@ def compiled(pattern: str) -> Pattern:
     except re2.error as error:
         translate(pattern, _has_class)  # says what is wrong
         raise ValueError(_refused(error, pattern)) from None
-    return Pattern(made._regexp, re2._Anchor.UNANCHORED)  # noqa: SLF001 - what the wrapper wraps
+    return RegularExpression(made._regexp, re2._Anchor.UNANCHORED)  # noqa: SLF001 - what the wrapper wraps
 
 
 def _options(re2: Any) -> Any:

@@ -60,7 +60,7 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 _NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class Problem(NamedTuple):
+class FormatProblem(NamedTuple):
     """What is wrong with a call of ``format``."""
 
     node: Node | None
@@ -98,7 +98,7 @@ def formatted(text: str, arguments: list[Any]) -> str:
     return "".join(parts)
 
 
-def format_problem(text: str, arguments: Sequence[Node]) -> Problem | None:
+def format_problem(text: str, arguments: Sequence[Node]) -> FormatProblem | None:
     """What is wrong with a call whose format is a literal, and its arguments a list literal.
 
     cel-go checks it when it compiles, once type checking has found nothing.
@@ -113,11 +113,15 @@ def format_problem(text: str, arguments: Sequence[Node]) -> Problem | None:
             count += 1
             found = _mismatch(each.verb, arguments[each.argument])
             if found is not None:
-                return Problem(found, f"error during formatting: {_TEXTS[each.verb]}, was given {found.type.name}")
+                return FormatProblem(
+                    found, f"error during formatting: {_TEXTS[each.verb]}, was given {found.type.name}"
+                )
     except _FormatError as error:
-        return Problem(None, str(error))
+        return FormatProblem(None, str(error))
     if len(arguments) > count:
-        return Problem(None, f"too many arguments supplied to string.format (expected {count}, got {len(arguments)})")
+        return FormatProblem(
+            None, f"too many arguments supplied to string.format (expected {count}, got {len(arguments)})"
+        )
     return None
 
 

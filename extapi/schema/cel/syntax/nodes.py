@@ -68,10 +68,11 @@ class Select(Node):
     """``operand.field``; with ``test_only``, ``has(operand.field)``.
 
     ``qualified`` is filled in by the checker: the name, if the whole is a name with dots; ``variable``, whether that is the
-    name of a variable, and not of a type.
+    name of a variable, and not of a type. ``path`` is kept by the interpreter: the variable and the fields that lead to the
+    operand, if it is nothing else.
     """
 
-    __slots__ = ("field", "operand", "qualified", "test_only", "variable")
+    __slots__ = ("field", "operand", "path", "qualified", "test_only", "variable")
 
     def __init__(self, offset: int, operand: Node, field: str, *, test_only: bool = False) -> None:
         self.offset = offset
@@ -80,6 +81,7 @@ class Select(Node):
         self.operand = operand
         self.field = field
         self.test_only = test_only
+        self.path: tuple[str, ...] | None = None
         self.qualified = ""
         self.variable = False
 

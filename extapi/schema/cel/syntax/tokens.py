@@ -80,7 +80,7 @@ _PIECES: Final = re.compile(
 _WHOLE_STRING: Final = re.compile(_STRING, re.VERBOSE)
 
 
-class Tokens(NamedTuple):
+class TokenTable(NamedTuple):
     """The tokens of a text, the last being its end.
 
     The kind of an operator or keyword is its text. Offsets are in code points.
@@ -91,7 +91,7 @@ class Tokens(NamedTuple):
     offsets: list[int]
 
 
-def tokenize(text: str) -> Tokens:
+def tokenize(text: str) -> TokenTable:
     """The tokens of a text.
 
     Raises:
@@ -118,7 +118,7 @@ def tokenize(text: str) -> Tokens:
     kinds.append(END)
     texts.append("<EOF>")
     offsets.append(offset)
-    return Tokens(kinds, texts, offsets)
+    return TokenTable(kinds, texts, offsets)
 
 
 def _classify(piece: str, offset: int) -> str:

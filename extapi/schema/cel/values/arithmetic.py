@@ -13,7 +13,17 @@ from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.concatenation import concatenate
-from extapi.schema.cel.values.values import INT_MAX, INT_MIN, UINT_MAX, Duration, MapList, SetList, Timestamp, UInt
+from extapi.schema.cel.values.values import (
+    INT_MAX,
+    INT_MIN,
+    UINT_MAX,
+    Duration,
+    MapList,
+    SchemaList,
+    SetList,
+    Timestamp,
+    UInt,
+)
 
 TIMESTAMP_MIN: Final = Timestamp(-62_135_596_800 * 10**9)
 """The beginning of the year 1."""
@@ -181,6 +191,8 @@ def add_lists(left: list[Any], right: list[Any]) -> list[Any]:
         return _unite(left, right)
     if type(left) is MapList:
         return _merge(left, right)
+    if type(left) is SchemaList:
+        return SchemaList([*left, *right]) if right else left
     if not left and type(right) not in _KEYED:
         return right
     if not right:

@@ -7,13 +7,15 @@ Source: ``github.com/google/cel-go/common/decls`` OverloadDecl.matchesRuntimeSig
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from extapi.schema.cel.declarations import Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.types import Type
 from extapi.schema.cel.values.arithmetic import negate_int
+from extapi.schema.cel.values.equality import compare
 from extapi.schema.cel.values.values import Duration, type_name
 
 _ANY: Final = frozenset(("dyn", "parameter"))
@@ -55,7 +57,20 @@ def _negate_duration(value: int) -> Duration:
     return Duration(negate_int(value))
 
 
-_UNDECLARED: Final[tuple[Overload, ...]] = (overload("", "-_(duration) -> duration", _negate_duration),)
+def _comparison(function: str, test: Callable[[int, int], bool]) -> Overload:
+    def call(left: Any, right: Any) -> bool:
+        return test(compare(left, right), 0)
+
+    return overload("", f"{function}(dyn, dyn) -> bool", call)
+
+
+_UNDECLARED: Final[tuple[Overload, ...]] = (
+    overload("", "-_(duration) -> duration", _negate_duration),
+    _comparison("_<_", operator.lt),
+    _comparison("_<=_", operator.le),
+    _comparison("_>_", operator.gt),
+    _comparison("_>=_", operator.ge),
+)
 """What works in cel-go although it is not declared, since it asks the value."""
 
 
@@ -97,9 +112,13 @@ def dispatch(candidates: Sequence[Overload], values: Sequence[Any]) -> Overload:
             return candidate
     function = candidates[0].function
     for candidate in _UNDECLARED:
-        if candidate.function == function and matches(candidate, values):
+        if candidate.function == function and matches(candidate, values) and _are_comparable(*map(type_name, values)):
             return candidate
     raise EvaluationError(_no_such_overload(function, values))
+
+
+def _are_comparable(first: str, second: str = "") -> bool:
+    return first in _COMPARE and second in {first, ""}
 
 
 def _no_such_overload(function: str, values: Sequence[Any]) -> str:

@@ -14,7 +14,16 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError, PanicError
-from extapi.schema.cel.values.values import Duration, MapList, OptionalValue, SetList, Timestamp, UInt
+from extapi.schema.cel.values.values import (
+    Duration,
+    MapList,
+    OptionalValue,
+    SchemaList,
+    SchemaMap,
+    SetList,
+    Timestamp,
+    UInt,
+)
 
 NO_SUCH_OVERLOAD: Final = "no such overload"
 _INT_RANGE: Final = (-(2.0**63), 2.0**63)
@@ -23,18 +32,21 @@ _NUMBERS: Final = frozenset((int, float, UInt))
 _SIMPLE: Final = frozenset((str, bytes, bool, type(None), Duration, Timestamp))
 """Types whose values Python compares as CEL does, if both have that type."""
 _EXACT: Final = frozenset((str, bytes, bool, int, UInt))
+_SCHEMA: Final = (SchemaList, SchemaMap)
 _MISSING: Final[Any] = object()
 
 
 def equal(left: Any, right: Any) -> bool:
     """Whether two values are equal.
 
-    It does not recurse: values may be nested as deeply as a client likes.
+    It recurses only into lists, maps and objects of a schema: other values may be nested as deeply as a client likes. As in
+    Go, what cannot be compared is an error there, and counts as equal in lists and maps without a schema.
 
     Raises:
         EvaluationError: They cannot be compared.
     """
     rest: list[tuple[Any, Any]] = []
+    nested = False
     while True:
         kind, other = left.__class__, right.__class__
         if kind is other and kind in _SIMPLE:
@@ -45,6 +57,9 @@ def equal(left: Any, right: Any) -> bool:
                 return False
         elif kind in _SIMPLE:
             return False
+        elif isinstance(left, _SCHEMA):
+            if right is None or not _is_like(left, right, nested=nested):
+                return False
         else:
             parts = _parts(left, right)
             if parts is None:
@@ -53,6 +68,33 @@ def equal(left: Any, right: Any) -> bool:
         if not rest:
             return True
         left, right = rest.pop()
+        nested = True
+
+
+def _is_like(left: Any, right: Any, *, nested: bool) -> bool:
+    """Whether a value of a schema is equal to another; what cannot be compared counts as equal if ``nested``."""
+    try:
+        return _equal_to_schema(left, right)
+    except PanicError:
+        raise
+    except EvaluationError:
+        if nested:
+            return True
+        raise
+
+
+def _equal_to_schema(left: Any, right: Any) -> bool:
+    """Source: ``k8s.io/apiserver/pkg/cel/common`` unstructuredList.Equal and the like."""
+    parts: Iterable[tuple[Any, Any]] | None
+    if isinstance(left, SchemaList):
+        if not isinstance(right, list):
+            raise EvaluationError(NO_SUCH_OVERLOAD)
+        parts = _list_parts(left, right)
+    else:
+        if not isinstance(right, dict):
+            raise EvaluationError(NO_SUCH_OVERLOAD)
+        parts = _map_parts(left, right) if len(left) == len(right) else None
+    return parts is not None and all(equal(*each) for each in parts)
 
 
 def _parts(left: Any, right: Any) -> Iterable[tuple[Any, Any]] | None:
@@ -61,7 +103,7 @@ def _parts(left: Any, right: Any) -> Iterable[tuple[Any, Any]] | None:
         return _list_parts(left, right)
     kind, other = left.__class__, right.__class__
     if kind is dict:
-        return _map_parts(left, right) if other is dict and len(left) == len(right) else None
+        return _map_parts(left, right) if isinstance(right, dict) and len(left) == len(right) else None
     if kind is OptionalValue:
         if other is not OptionalValue or left.present is not right.present:
             return None
@@ -80,13 +122,13 @@ def numbers_equal(left: Any, right: Any) -> bool:
 
 def _list_parts(left: list[Any], right: Any) -> Iterable[tuple[Any, Any]] | None:
     if not isinstance(right, list):
-        if isinstance(left, (SetList, MapList)):
-            raise EvaluationError(NO_SUCH_OVERLOAD)
         return None
     if len(left) != len(right):
         return None
     if isinstance(left, SetList):
         known = left.members()
+        if any(each.__class__ is bytes for each in right):
+            raise PanicError("runtime error: hash of unhashable type []uint8")
         return () if all((each.__class__, each) in known for each in right) else None
     if isinstance(left, MapList):
         return _keyed_parts(left, right)
@@ -128,14 +170,16 @@ def key_kind(map_: dict[Any, Any]) -> type:
 def has_key(key: Any, map_: dict[Any, Any]) -> bool:
     """Whether a map has a key of any type.
 
-    Source: ``cel-go/common/types`` refValMapAccessor.Find.
+    Source: ``cel-go/common/types`` refValMapAccessor.Find, ``k8s.io/apiserver/pkg/cel/common`` unstructuredMap.Find.
 
     Raises:
-        EvaluationError: The key is bytes.
+        EvaluationError: The key is bytes, or no string and the map one of a schema.
     """
     kind = key.__class__
     if kind is str:
         return key in map_
+    if isinstance(map_, SchemaMap):
+        raise EvaluationError(NO_SUCH_OVERLOAD)
     if kind in _NUMBERS:
         return key in map_ and key_kind(map_) is int
     if kind is bool:
@@ -146,16 +190,52 @@ def has_key(key: Any, map_: dict[Any, Any]) -> bool:
 
 
 def contains(element: Any, list_: list[Any]) -> bool:
-    """Whether an element of a list is equal to a value.
+    """Whether an element of a list is equal to a value. What cannot be compared with it is not, but in a list of a schema.
 
-    Source: ``cel-go/common/types`` baseList.Contains.
+    Source: ``cel-go/common/types`` baseList.Contains, ``k8s.io/apiserver/pkg/cel/common`` unstructuredList.Contains.
+
+    Raises:
+        EvaluationError: Elements of a list of a schema cannot be compared with the value, and none is equal to it.
     """
+    if isinstance(list_, SchemaList):
+        return _schema_contains(element, list_)
     kind = element.__class__
     if kind is str:
         return element in list_
     if kind in _SIMPLE:
         return any(each.__class__ is kind and each == element for each in list_)
+    if isinstance(element, _SCHEMA):
+        return any(certainly_equal(element, each) for each in list_)
     return any(equal(element, each) for each in list_)
+
+
+def _schema_contains(element: Any, list_: SchemaList) -> bool:
+    error: EvaluationError | None = None
+    for each in list_:
+        try:
+            if equal(each, element):
+                return True
+        except PanicError:
+            raise
+        except EvaluationError as failure:
+            error = error or failure
+    if error is not None:
+        raise error
+    return False
+
+
+def certainly_equal(left: Any, right: Any) -> bool:
+    """Whether two values can be compared and are equal.
+
+    Raises:
+        PanicError: cel-go would panic.
+    """
+    try:
+        return equal(left, right)
+    except PanicError:
+        raise
+    except EvaluationError:
+        return False
 
 
 def compare(left: Any, right: Any) -> int:

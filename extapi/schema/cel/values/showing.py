@@ -12,7 +12,16 @@ from extapi.errors import go_float
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.values.durations import show_duration
 from extapi.schema.cel.values.time import show_timestamp
-from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt, type_name
+from extapi.schema.cel.values.values import (
+    Duration,
+    OptionalValue,
+    SchemaList,
+    SchemaMap,
+    Timestamp,
+    TypeValue,
+    UInt,
+    type_name,
+)
 
 LONGEST: Final = 4096
 """Characters of a value that are shown. Go shows all of them, but a message repeats what a client has sent."""
@@ -117,6 +126,10 @@ _GO_TYPES: Final[dict[type, str]] = {
 
 def go_type(value: Any) -> str:
     """The name of a value's type in Go, which some errors show."""
+    if isinstance(value, SchemaList):
+        return f"*common.unstructured{type(value).__name__.removeprefix('Schema')}"
+    if isinstance(value, SchemaMap):
+        return "*common.unstructuredMap"
     if isinstance(value, list):
         return "*types.baseList"
     if isinstance(value, dict):

@@ -7,6 +7,7 @@
 | duration, timestamp | :class:`Duration`, :class:`Timestamp` |
 | list, map, and objects of a schema | list, dict |
 | the sum of two long lists | :class:`extapi.schema.cel.values.concatenation.ConcatList` |
+| lists, maps and objects of a schema, where what they are compared with is not known | :class:`SchemaList`, :class:`SchemaMap` |
 | lists of a schema that are sets or maps | :class:`SetList`, :class:`MapList` |
 | optional | :class:`OptionalValue` |
 | type | :class:`TypeValue` |
@@ -85,7 +86,19 @@ def some(value: Any) -> OptionalValue:
     return OptionalValue(present=True, value=value)
 
 
-class SetList(list[Any]):
+class SchemaList(list[Any]):
+    """A list of a schema. It is an error to compare it with something that is not a list."""
+
+    __slots__ = ()
+
+
+class SchemaMap(dict[Any, Any]):
+    """A map or object of a schema. It is an error to compare it with something that is neither."""
+
+    __slots__ = ()
+
+
+class SetList(SchemaList):
     """A list of a schema with ``x-kubernetes-list-type: set``: equal whatever its order, and ``+`` is the union.
 
     Attributes:
@@ -109,7 +122,7 @@ class SetList(list[Any]):
             raise PanicError("runtime error: hash of unhashable type") from None
 
 
-class MapList(list[Any]):
+class MapList(SchemaList):
     """A list of a schema with ``x-kubernetes-list-type: map``: equal whatever its order, and ``+`` merges by keys."""
 
     __slots__ = ("keys",)
@@ -142,10 +155,12 @@ _NAMES: Final[dict[type, str]] = {
     Duration: "google.protobuf.Duration",
     Timestamp: "google.protobuf.Timestamp",
     list: "list",
+    SchemaList: "list",
     SetList: "list",
     MapList: "list",
     ConcatList: "list",
     dict: "map",
+    SchemaMap: "map",
     OptionalValue: "optional_type",
     TypeValue: "type",
 }

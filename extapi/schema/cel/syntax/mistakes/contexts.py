@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import Final
 
 
-class Context:
+class ParserContext:
     """Stacks with different tops: for each its state, and the stacks below."""
 
     __slots__ = ("entries",)
 
-    def __init__(self, entries: tuple[tuple[int, Context], ...]) -> None:
+    def __init__(self, entries: tuple[tuple[int, ParserContext], ...]) -> None:
         self.entries = entries
 
 
-EMPTY: Final = Context(())
+EMPTY: Final = ParserContext(())
 """The empty stack."""
 
 
@@ -30,22 +30,22 @@ class Contexts:
     __slots__ = ("_made", "_merged")
 
     def __init__(self) -> None:
-        self._made: dict[tuple[tuple[int, int], ...], Context] = {}
-        self._merged: dict[tuple[int, int, bool], Context] = {}
+        self._made: dict[tuple[tuple[int, int], ...], ParserContext] = {}
+        self._merged: dict[tuple[int, int, bool], ParserContext] = {}
 
-    def of(self, entries: tuple[tuple[int, Context], ...]) -> Context:
+    def of(self, entries: tuple[tuple[int, ParserContext], ...]) -> ParserContext:
         """Stacks with these tops."""
         key = tuple((state, id(below)) for state, below in entries)
         found = self._made.get(key)
         if found is None:
-            found = self._made[key] = Context(entries)
+            found = self._made[key] = ParserContext(entries)
         return found
 
-    def push(self, below: Context, state: int) -> Context:
+    def push(self, below: ParserContext, state: int) -> ParserContext:
         """Stacks with one more state."""
         return self.of(((state, below),))
 
-    def merge(self, left: Context, right: Context, *, full: bool) -> Context:
+    def merge(self, left: ParserContext, right: ParserContext, *, full: bool) -> ParserContext:
         """The stacks of both.
 
         Args:
@@ -64,7 +64,7 @@ class Contexts:
             found = self._merged[key] = self._union(left, right, full=full)
         return found
 
-    def _union(self, left: Context, right: Context, *, full: bool) -> Context:
+    def _union(self, left: ParserContext, right: ParserContext, *, full: bool) -> ParserContext:
         entries = dict(left.entries)
         for state, below in right.entries:
             known = entries.get(state)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Context, Contexts
+from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Contexts, ParserContext
 from extapi.schema.cel.syntax.mistakes.scanner import Token
 from extapi.schema.cel.syntax.mistakes.states import STOP, Grammar, State, Transition
-from extapi.schema.cel.syntax.mistakes.stream import Stream
+from extapi.schema.cel.syntax.mistakes.stream import TokenStream
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF
 
 
@@ -34,7 +34,7 @@ class Config(NamedTuple):
 
     state: State
     alternative: int
-    context: Context
+    context: ParserContext
     outside: bool
     """Whether the rule of the decision has been left."""
     suppressed: bool
@@ -99,7 +99,7 @@ class Predictor:
         self._starts: dict[tuple[int, int], _Known] = {}
         self._known: dict[frozenset[tuple[int, int, int, bool, bool]], _Known] = {}
 
-    def predict(self, decision: State, stream: Stream, returns: Callable[[], list[State]], precedence: int) -> int:
+    def predict(self, decision: State, stream: TokenStream, returns: Callable[[], list[State]], precedence: int) -> int:
         """The number of the alternative, from 1.
 
         Args:
@@ -150,7 +150,7 @@ class Predictor:
             found = self._known[key] = _Known(configs)
         return found
 
-    def _left(self, configs: list[Config], stream: Stream, ahead: int) -> int:
+    def _left(self, configs: list[Config], stream: TokenStream, ahead: int) -> int:
         """Nothing fits: the alternative that has left the rule of the decision before, if there is one."""
         done = [
             each.alternative for each in configs if each.outside or (each.state.kind == STOP and each.context is EMPTY)
@@ -159,7 +159,7 @@ class Predictor:
             return min(done)
         raise NoViableAlternativeError(stream.token(), stream.token(ahead))
 
-    def _fully(self, decision: State, stream: Stream, returns: Callable[[], list[State]], precedence: int) -> int:
+    def _fully(self, decision: State, stream: TokenStream, returns: Callable[[], list[State]], precedence: int) -> int:
         """The alternative, with the rules around taken into account."""
         contexts = Contexts()
         outer = EMPTY
@@ -180,7 +180,7 @@ class Predictor:
                 ahead += 1
 
     def _start(
-        self, decision: State, context: Context, precedence: int | None, contexts: Contexts | None = None
+        self, decision: State, context: ParserContext, precedence: int | None, contexts: Contexts | None = None
     ) -> list[Config]:
         """The configurations before the first token; with a precedence, the rules around are known."""
         full = precedence is not None
@@ -312,7 +312,7 @@ def _filtered(configs: list[Config], precedence: int) -> list[Config]:
     Source: ``antlr4-go/antlr`` applyPrecedenceFilter.
     """
     kept: list[Config] = []
-    entered: dict[int, Context] = {}
+    entered: dict[int, ParserContext] = {}
     for each in configs:
         if each.alternative == 1 and (not each.guard or each.guard >= precedence):
             entered[each.state.number] = each.context

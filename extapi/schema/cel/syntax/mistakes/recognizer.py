@@ -26,7 +26,7 @@ from extapi.schema.cel.syntax.mistakes.states import (
     State,
     Transition,
 )
-from extapi.schema.cel.syntax.mistakes.stream import Stream
+from extapi.schema.cel.syntax.mistakes.stream import TokenStream
 from extapi.schema.cel.syntax.mistakes.tree import Tree
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF, EPSILON
 
@@ -105,7 +105,7 @@ class Recognizer:
         self._attempts = 0
         self._dropped = -1
         """How many tokens were dropped to recover; -1 if that is not limited."""
-        self._tokens = Stream(text, self._syntax_error)
+        self._tokens = TokenStream(text, self._syntax_error)
 
     def read(self) -> Tree:
         """The tree of the whole text.

@@ -8,7 +8,7 @@ from extapi.schema.cel.syntax.mistakes.scanner import Token, scan
 from extapi.schema.cel.syntax.mistakes.vocabulary import EOF
 
 
-class Stream:
+class TokenStream:
     """A stream of tokens.
 
     Source: ``antlr4-go/antlr`` CommonTokenStream.

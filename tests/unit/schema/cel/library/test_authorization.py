@@ -12,8 +12,8 @@ from extapi.schema.cel.intervals import Interval
 from extapi.schema.cel.library.authorization import (
     AUTHORIZATION,
     AUTHORIZATION_SELECTORS,
-    Authorizer,
-    Decision,
+    AuthorizerValue,
+    DecisionValue,
     ResourceCheck,
 )
 from extapi.schema.cel.types import RESOURCE_CHECK, STRING
@@ -31,16 +31,16 @@ class Recorder:
     def service_account(self, namespace: str, name: str) -> Recorder:
         return Recorder(f"{namespace}:{name}")
 
-    def check_path(self, path: str, verb: str) -> Decision:
-        return Decision(allowed=verb == "get", reason=f"{self.user} {verb} {path}")
+    def check_path(self, path: str, verb: str) -> DecisionValue:
+        return DecisionValue(allowed=verb == "get", reason=f"{self.user} {verb} {path}")
 
-    def check_resource(self, check: ResourceCheck, verb: str) -> Decision:
+    def check_resource(self, check: ResourceCheck, verb: str) -> DecisionValue:
         parts = (check.group, check.resource, check.subresource, check.namespace, check.name)
         selectors = (check.field_selector, check.label_selector)
-        return Decision(allowed=verb == "get", reason=f"{self.user} {verb} {parts} {selectors}", error="slow")
+        return DecisionValue(allowed=verb == "get", reason=f"{self.user} {verb} {parts} {selectors}", error="slow")
 
 
-AUTHORIZER = Authorizer(Recorder())
+AUTHORIZER = AuthorizerValue(Recorder())
 
 
 def asked(start: Any, *steps: tuple[Any, ...]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi.schema.cel.library.membership import Members
-from extapi.schema.cel.library.quantity import Quantity, parse_quantity
+from extapi.schema.cel.library.quantity import QuantityValue, parse_quantity
 from extapi.schema.cel.values.values import NONE, Duration, MapList, SetList, TypeValue, UInt, some
 
 
@@ -64,6 +64,6 @@ def test_permutations_are_told_apart_without_comparing_each_with_each() -> None:
 
 
 def test_values_that_cannot_be_compared_are_different() -> None:
-    total = Quantity(parse_quantity("1").amount, computed=True)
+    total = QuantityValue(parse_quantity("1").amount, computed=True)
     members = Members([total])
     assert members.add(parse_quantity("1"))  # Go cannot compare anything with a sum

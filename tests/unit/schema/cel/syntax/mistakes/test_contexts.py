@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Context, Contexts
+from extapi.schema.cel.syntax.mistakes.contexts import EMPTY, Contexts, ParserContext
 
 
-def stacks(context: Context) -> set[tuple[int, ...]]:
+def stacks(context: ParserContext) -> set[tuple[int, ...]]:
     """All stacks of a graph, tops first."""
     if not context.entries:
         return {()}
     return {(state, *rest) for state, below in context.entries for rest in stacks(below)}
 
 
-def stack(contexts: Contexts, *states: int) -> Context:
+def stack(contexts: Contexts, *states: int) -> ParserContext:
     """One stack, its bottom first."""
     made = EMPTY
     for state in states:

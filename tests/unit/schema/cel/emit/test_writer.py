@@ -27,7 +27,7 @@ def test_a_constant_stands_in_its_place(value: Any) -> None:
 
 def test_a_constant_with_methods_is_the_same_object() -> None:
     out = FunctionWriter()
-    items: list[int] = []
+    items: list[Any] = []
     out.line(f"{out.constant(items)}.append({out.constant('a')})")
     out.line(f"return {out.constant(len)}({out.constant('abc')})")
     assert run(out) == 3
@@ -52,7 +52,12 @@ def test_an_atom_is_evaluated_once() -> None:
     found = out.atom("once()")
     assert out.atom(found) == found
     out.line(f"return {found}, {found}")
-    assert run(out, once=lambda: asked.append(1) or 7) == (7, 7)
+
+    def once() -> int:
+        asked.append(1)
+        return 7
+
+    assert run(out, once=once) == (7, 7)
     assert asked == [1]
 
 

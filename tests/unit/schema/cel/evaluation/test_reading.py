@@ -191,13 +191,13 @@ EQUAL: list[tuple[dict[str, Any], Any, Any, Any]] = [
 @pytest.mark.parametrize(("schema", "first", "second", "expected"), EQUAL)
 def test_which_values_of_a_schema_are_equal(schema: dict[str, Any], first: Any, second: Any, expected: Any) -> None:
     declared = schema_of(schema)
-    for compare, one, other in (
-        (lambda one, other: equal_typed(declared, one, other), first, second),
-        (equal_read, Typed(declared, first), Typed(declared, second)),
+    for compare in (
+        lambda: equal_typed(declared, first, second),
+        lambda: equal_read(Typed(declared, first), Typed(declared, second)),
     ):
         found: Any
         try:
-            found = compare(one, other)
+            found = compare()
         except EvaluationError as error:
             found = Failed(str(error))
         assert found == expected

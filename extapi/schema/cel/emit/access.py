@@ -145,6 +145,8 @@ def _index(emitter: Emission, node: Call) -> str:
     type_ = operand.type
     if is_optional(type_) and not _is_optional_chain(operand):
         raise NotWrittenError
+    if operand.declared is not None and operand.declared.type.kind == "list" and index.type.kind == "dyn":
+        raise NotWrittenError  # a list of a schema has only whole indices, and a step does not know that it is one
     if node.function == "_[?_]" or is_optional(type_):
         return _optional_step(emitter, node, operand, value, at)
     out.charge(1)

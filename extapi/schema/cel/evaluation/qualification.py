@@ -82,7 +82,11 @@ def _qualify_typed(value: Typed, key: Any) -> Any:
     declared, raw = value.declared, value.raw
     if isinstance(raw, list):
         position = index_of(key)
-        return read(declared.element, raw[position]) if 0 <= position < len(raw) else ABSENT
+        if not 0 <= position < len(raw):
+            return ABSENT
+        if type(key) is not int:  # Kubernetes' lists are stricter than those of CEL
+            raise EvaluationError(f"unsupported index: {show(key)}")
+        return read(declared.element, raw[position])
     if not isinstance(key, str):
         raise EvaluationError("no such overload")
     if declared.element is not None:

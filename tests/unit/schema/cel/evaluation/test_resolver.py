@@ -11,7 +11,7 @@ from extapi.schema.cel.environment import rule_environment
 from extapi.schema.cel.errors import CostLimitExceededError
 from extapi.schema.cel.evaluation.resolver import Resolver
 from extapi.schema.structural import MISSING
-from tests.unit.schema.cel.evaluating import Failed, interpreted, schema_of, some, tree_of
+from tests.unit.schema.cel.evaluating import Failed, interpreted, plain, schema_of, some, tree_of
 from tests.unit.schema.cel.sample import ENVIRONMENT, OBJECT, SCHEMA
 
 CASES: list[tuple[str, Any, int]] = [
@@ -60,12 +60,23 @@ CASES: list[tuple[str, Any, int]] = [
     ("dyn(self.l).k", Failed("unsupported index type 'string' in list"), 5),
     ("dyn(self.l)['k']", Failed("unsupported index type 'string' in list"), 5),
     ("dyn(self.m)[1]", Failed("no such overload"), 5),
+    ("self.l[dyn(1u)]", Failed("unsupported index: 1"), 3),
+    ("self.l[dyn(self.n)]", Failed("unsupported index: 2"), 6),
+    ("self.l[?dyn(9u)]", "none", 2),
+    ("self.l[dyn(9u)]", Failed("index out of bounds: 9"), 3),
+    ("self.l[dyn(self.a)]", 2, 6),
+    ("self.l[?dyn(self.a)]", some(2), 6),
+    ("self.d[dyn(1u)] == self.d[1] || self.b", True, 9),
+    ("self.l[dyn('a')]", Failed("unsupported index type 'string' in list"), 3),
+    ("self.l[dyn(self.p)]", Failed("index out of bounds: 80"), 6),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected", "cost"), CASES)
 def test_an_attribute_has_the_value_and_cost_of_cel_go(text: str, expected: Any, cost: int) -> None:
     assert interpreted(text, ENVIRONMENT, OBJECT) == (expected, cost)
+    found = compile_expression(text, ENVIRONMENT).evaluate([OBJECT])
+    assert (Failed(str(found.error)) if found.error else plain(found.value), found.cost) == (expected, cost)
 
 
 def test_a_variable_that_has_no_value_is_an_error() -> None:

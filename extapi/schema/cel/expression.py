@@ -27,6 +27,8 @@ class Evaluation(NamedTuple):
 
 
 _UNWRITTEN: Final[Any] = object()
+_new: Final = tuple.__new__
+"""Makes a named tuple in half of the time that its class takes."""
 
 
 class Expression:
@@ -69,7 +71,7 @@ class Expression:
             program = self._program = self._write()
         if program is not None:
             try:
-                value, cost = program(*values, min(limit, _STEP), _Checkpoint(limit, expired))
+                value, cost = program(*values, min(_STEP, limit), (limit, _STEP, expired))
             except CostLimitExceededError as error:
                 return Evaluation(None, error, error.cost)
             except DeadlineExceededError as error:
@@ -78,7 +80,7 @@ class Expression:
                 pass  # something is wrong with the values: the interpreter finds out what
             else:
                 if cost <= limit:
-                    return Evaluation(value, None, cost)
+                    return _new(Evaluation, (value, None, cost))
                 return Evaluation(None, CostLimitExceededError(cost), cost)
         return self._interpret(values, limit, expired)
 
@@ -119,23 +121,6 @@ _FAILURES: Final = (
     ValueError,
 )
 """What generated code raises if an expression fails."""
-
-
-class _Checkpoint:
-    """What generated code asks whether it may go on."""
-
-    __slots__ = ("_expired", "_limit")
-
-    def __init__(self, limit: int, expired: Callable[[], bool] | None) -> None:
-        self._limit = limit
-        self._expired = expired
-
-    def __call__(self, cost: int) -> int:
-        if cost > self._limit:
-            raise CostLimitExceededError(cost)
-        if self._expired is not None and self._expired():
-            raise DeadlineExceededError
-        return min(self._limit, cost + _STEP)
 
 
 def _as_it_is(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from extapi.schema.cel.environment import Environment
@@ -95,11 +96,8 @@ class Expression:
         return program
 
     def _interpret(self, values: Sequence[Any], limit: int, expired: Callable[[], bool] | None) -> Evaluation:
-        from extapi.schema.cel.evaluation.interpreter import Interpreter  # noqa: PLC0415
-        from extapi.schema.cel.evaluation.reading import materialized  # noqa: PLC0415
-        from extapi.schema.cel.tree import interpretable  # noqa: PLC0415
-
-        run = Interpreter(self.environment, values, limit=limit, expired=expired)
+        interpreter, interpretable, materialized = _interpreter()
+        run = interpreter(self.environment, values, limit=limit, expired=expired)
         try:
             value = run.evaluate(interpretable(self.text, self.environment))
         except (CostLimitExceededError, DeadlineExceededError, EvaluationError) as error:
@@ -109,6 +107,16 @@ class Expression:
         if isinstance(value, EvaluationError):
             return Evaluation(None, value, run.cost)
         return Evaluation(materialized(value), None, run.cost)
+
+
+@cache
+def _interpreter() -> tuple[Any, Any, Any]:
+    """What evaluates an expression that has failed, imported when the first one has."""
+    from extapi.schema.cel.evaluation.interpreter import Interpreter  # noqa: PLC0415
+    from extapi.schema.cel.evaluation.reading import materialized  # noqa: PLC0415
+    from extapi.schema.cel.tree import interpretable  # noqa: PLC0415
+
+    return Interpreter, interpretable, materialized
 
 
 _FAILURES: Final = (

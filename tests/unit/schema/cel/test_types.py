@@ -19,6 +19,7 @@ from extapi.schema.cel.types import (
     TIMESTAMP,
     UINT,
     Type,
+    alike,
     format_type,
     is_optional,
     list_of,
@@ -74,6 +75,30 @@ def test_types_are_compared_by_value() -> None:
     assert map_of(STRING, list_of(INT)) == map_of(STRING, list_of(INT))
     assert list_of(INT) != list_of(UINT)
     assert struct("a") != opaque("a")
+
+
+MAYBE_INT, MAYBE_UINT = Type("int", "wrapper"), Type("uint", "wrapper")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted"),
+    [
+        (INT, INT, True),
+        (INT, UINT, False),
+        (INT, MAYBE_INT, True),
+        (MAYBE_INT, MAYBE_UINT, False),
+        (list_of(map_of(STRING, INT)), list_of(map_of(STRING, MAYBE_INT)), True),
+        (list_of(INT), list_of(MAYBE_UINT), False),
+        (struct("a"), struct("b"), False),
+        (struct("a"), opaque("a"), False),
+        (DYN, Type("dyn", "any"), False),
+        (Type("type", "type"), type_of(INT), False),
+    ],
+)
+def test_a_scalar_that_may_be_null_is_like_one_that_may_not(first: Type, second: Type, wanted: bool) -> None:
+    """As cel-go's IsExactType has it, which compares kinds, names and parameters."""
+    assert alike(first, second) is wanted
+    assert alike(second, first) is wanted
 
 
 def test_each_name_in_declarations_stands_for_another_type() -> None:

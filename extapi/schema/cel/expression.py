@@ -69,7 +69,10 @@ class Expression:
         """
         program = self._program
         if program is _UNWRITTEN:
-            program = self._program = self._write()
+            try:
+                program = self._program = self._write()
+            except RecursionError:  # the caller's stack is fuller than it was when this was compiled
+                return Evaluation(None, _too_deep(), 0)
         if program is not None:
             try:
                 value, cost = program(*values, min(_STEP, limit), (limit, _STEP, expired))
@@ -103,7 +106,7 @@ class Expression:
         except (CostLimitExceededError, DeadlineExceededError, EvaluationError) as error:
             return Evaluation(None, error, run.cost)
         except RecursionError:  # the caller's stack is nearly full
-            return Evaluation(None, PanicError("the expression nests too deeply"), run.cost)
+            return Evaluation(None, _too_deep(), run.cost)
         if isinstance(value, EvaluationError):
             return Evaluation(None, value, run.cost)
         return Evaluation(materialized(value), None, run.cost)
@@ -129,6 +132,10 @@ _FAILURES: Final = (
     ValueError,
 )
 """What generated code raises if an expression fails."""
+
+
+def _too_deep() -> PanicError:
+    return PanicError("the expression nests too deeply")
 
 
 def _as_it_is(value: Any) -> Any:

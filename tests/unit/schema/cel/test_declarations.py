@@ -33,6 +33,7 @@ def nothing(*_: Any) -> Any:
     ("signature", "function", "member", "arguments", "result", "parameters"),
     [
         (".charAt(string, int) -> string", "charAt", True, (STRING, INT), STRING, ()),
+        ("f(int,string) -> int", "f", False, (INT, STRING), INT, ()),
         ("url(string) -> url", "url", False, (STRING,), URL, ()),
         ("optional.none() -> optional(V)", "optional.none", False, (), optional_of(V), ("V",)),
         ("sets.contains(list(T), list(T)) -> bool", "sets.contains", False, (list_of(T), list_of(T)), BOOL, ("T",)),

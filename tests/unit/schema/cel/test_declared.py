@@ -88,6 +88,11 @@ OWN: Schema = of(
         ),
         (of({"spec": of({"a": INTEGER})}), True, {**NAMES, "spec": {"a": "int"}}),
         (of({"apiVersion": STRING, "metadata": of({"labels": mapping(STRING)})}), True, NAMES),
+        (
+            of({"apiVersion": STRING, "kind": STRING, "metadata": of({"name": INTEGER, "generateName": STRING})}),
+            True,
+            NAMES,
+        ),
         (OWN, True, {**NAMES, "metadata": {"name": "string", "generateName": "string", "x": "int"}}),
         (
             of({"e": {**of({"x": INTEGER}), "x-kubernetes-embedded-resource": True}}),

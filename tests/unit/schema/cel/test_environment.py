@@ -9,6 +9,7 @@ import pytest
 from extapi.schema.cel import environment as module
 from extapi.schema.cel.compilation import compile_expression
 from extapi.schema.cel.declarations import overload
+from extapi.schema.cel.declared import declare
 from extapi.schema.cel.environment import (
     COMPATIBLE,
     CURRENT,
@@ -20,6 +21,7 @@ from extapi.schema.cel.environment import (
     rule_environment,
 )
 from extapi.schema.cel.errors import CompileError, InstantiationError
+from extapi.schema.structural import from_openapi
 from tests.unit.schema.cel.compiling import declaration, of
 
 INTRODUCED: list[tuple[str, int]] = [
@@ -96,6 +98,13 @@ def test_what_no_rule_may_use(text: str) -> None:
     assert not compiles(text, STORED)
 
 
+@pytest.mark.parametrize("minor", [27, 28, 29, 35])
+def test_what_one_library_replaces_is_there_once(minor: int) -> None:
+    functions = base_environment((1, minor)).language.functions
+    identifiers = [each.id for several in functions.values() for each in several]
+    assert len(identifiers) == len(set(identifiers))
+
+
 def test_new_rules_may_use_what_the_version_before_has() -> None:
     assert (CURRENT[0], CURRENT[1] - 1) == COMPATIBLE  # DefaultCompatibilityVersion: n - 1
 
@@ -158,3 +167,9 @@ def test_objects_are_found_by_the_name_of_their_type() -> None:
         "selfType.a.b": None,
     }
     assert (made.root_name, base_environment().root_name) == ("selfType", "selfType")
+
+
+def test_the_name_of_the_schema_is_that_of_the_variables() -> None:
+    declared = declare(from_openapi(of({})), name="selfType.spec")
+    assert declared is not None
+    assert rule_environment(declared).root_name == "selfType.spec"

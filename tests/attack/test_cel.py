@@ -264,7 +264,7 @@ def test_code_holds_no_text_of_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
         f"self.m['{MARK}'] == '' || self.m.{MARK} == '{MARK}'",
         f"[b'{MARK}', bytes(self.{MARK})].size() == 2",
         f"{{'{MARK}': self.{MARK}}}.{MARK} == self.{MARK}",
-        f"self.{MARK}.matches('{MARK}') && dyn(self).{MARK} == '{MARK}'",
+        f"self.{MARK}.matches('{MARK}') && dyn(self.{MARK}) == '{MARK}'",
         f"optional.of(self.{MARK}).optMap({MARK}, {MARK} + '{MARK}').hasValue()",
     ):
         compiled(text, schema).evaluate(({MARK: MARK, "m": {MARK: MARK}}, MISSING))

@@ -25,6 +25,9 @@ from extapi.managedfields import updater
 from extapi.registry import authorwatch, feed, feedlog, ruling, store
 from extapi.registry.watching import MIN_SECONDS
 from extapi.schema.cel import checks, expression, failures, validator
+from extapi.schema.cel.library import amounts, regular_expressions
+from extapi.schema.cel.syntax import copies, depth, parser
+from extapi.schema.cel.values import sizes
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
 from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
@@ -81,7 +84,13 @@ BOUNDS = {
     "[rules](cel.md): one evaluation; all of an object": f"a cost of {count(expression.CALL_LIMIT)}; "
     f"{count(validator.OBJECT_BUDGET)}",
     "rules, estimated at start: one; all of a schema": f"a cost of {count(checks.RULE_LIMIT)}; {count(checks.SCHEMA_LIMIT)}",
-    "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)}; {ruling.AT_ONCE}",
+    "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)} and "
+    f"{ruling.INLINE_TIME * 1000:g} ms; {ruling.AT_ONCE}",
+    "an expression: characters; nodes that macros copy; nesting": f"{count(parser.SIZE_LIMIT)}; "
+    f"{count(copies.COPIES_LIMIT)}; {depth.RECURSION_LIMIT}",
+    "a pattern in a rule; a string that a function makes; digits of a quantity": (
+        f"{regular_expressions.MEMORY_LIMIT >> 20} MB in RE2; {count(sizes.LONGEST_TEXT)} characters; {count(amounts.MOST_DIGITS)}"
+    ),
     "message that a rule makes": size(failures.LONGEST_MESSAGE),
     "field selector that can name one object for authorization": f"{count(requestinfo.PINNING_LENGTH)} characters",
     "query parameters": count(request.PAIRS),

@@ -7,6 +7,7 @@ Source: ``cel-go/common/types/pb`` and ``cel-go/checker`` wellKnownTypes.
 
 from __future__ import annotations
 
+import math
 import struct as binary
 from collections.abc import Mapping
 from typing import Any, Final
@@ -121,8 +122,17 @@ def _wrapped(name: str, value: Any) -> Any:
         if not least <= value <= most:
             raise EvaluationError(f"field type conversion error for {_PREFIX}{name}.value value type: {words} overflow")
     if name == "FloatValue":
-        return binary.unpack("<f", binary.pack("<f", value))[0]
+        return _single(value)
     return value
+
+
+def _single(value: float) -> float:
+    """The number with the precision of a float; what is too large for one is infinite."""
+    try:
+        (made,) = binary.unpack("<f", binary.pack("<f", value))
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return float(made)
 
 
 def _json(value: Any) -> Any:

@@ -125,3 +125,17 @@ def format_type(type_: Type) -> str:
 def is_optional(type_: Type) -> bool:
     """Whether values of the type may be absent."""
     return type_.kind == "opaque" and type_.name == "optional_type"
+
+
+def alike(first: Type, second: Type) -> bool:
+    """Whether two types are the same, where a scalar that may be null counts as that scalar.
+
+    Source: ``cel-go/common/types`` Type.IsExactType.
+    """
+    if first == second:
+        return True
+    if first.kind != second.kind or len(first.parameters) != len(second.parameters):
+        return False
+    if first.name != second.name and "wrapper" not in {first.name, second.name}:
+        return False
+    return all(map(alike, first.parameters, second.parameters))

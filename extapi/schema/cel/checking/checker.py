@@ -150,6 +150,7 @@ class _Checker:
             node.type, node.declared, node.variable = found
             node.qualified = name.removeprefix(".")
             return
+        self.check(node.operand)  # here, where the stack is less deep than in a method of its own
         type_, declared = self._field(node, node.operand, node.field, optional=False)
         if node.test_only:
             node.type = BOOL
@@ -157,8 +158,8 @@ class _Checker:
             node.type, node.declared = self._types.known(type_), declared
 
     def _field(self, node: Node, operand: Node, field: str, *, optional: bool) -> tuple[Type, Declared | None]:
-        """The type of a field, and its schema."""
-        type_ = self._types.known(self.check(operand))
+        """The type of a field of something that has been checked, and its schema."""
+        type_ = self._types.known(operand.type)
         optional = optional or is_optional(type_)
         if is_optional(type_):
             type_ = type_.parameters[0]
@@ -225,6 +226,7 @@ class _Checker:
         if not isinstance(field, Literal) or not isinstance(field.value, str):
             self._report(field, "unsupported optional field selection")
             return
+        self.check(operand)
         type_, node.declared = self._field(node, operand, field.value, optional=True)
         node.type = self._types.known(type_)
         node.overloads = self._environment.language.functions["_?._"]

@@ -21,7 +21,7 @@ from extapi.schema.cel.syntax.nodes import (
     Select,
     StructLiteral,
 )
-from extapi.schema.cel.types import Type, format_type
+from extapi.schema.cel.types import Type, alike, format_type
 from extapi.schema.cel.values.conversions import (
     int_to_duration,
     int_to_timestamp,
@@ -124,7 +124,7 @@ def _mixed_list(node: ListLiteral) -> Iterator[Issue]:
         found = each.type.parameters[0] if index in node.optionals and each.type.parameters else each.type
         if first is None:
             first = found
-        elif found != first:
+        elif not alike(found, first):
             yield _mismatch(each, first, found)
             return
 
@@ -136,9 +136,9 @@ def _mixed_map(node: MapLiteral) -> Iterator[Issue]:
         if first is None:
             first = (key.type, found)
             continue
-        if key.type != first[0]:
+        if not alike(key.type, first[0]):
             yield _mismatch(key, first[0], key.type)
-        if found != first[1]:
+        if not alike(found, first[1]):
             yield _mismatch(value, first[1], found)
 
 

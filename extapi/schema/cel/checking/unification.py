@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from extapi.schema.cel.types import Type
+from extapi.schema.cel.types import Type, alike
 
 Bindings = dict[Type, Type]
 """What type parameters stand for."""
@@ -51,7 +51,7 @@ def _substitutes(bindings: Bindings, found: Type, parameter: Type) -> tuple[bool
         return True, True
     before = bindings.get(parameter)
     if before is not None:
-        if found == before:
+        if alike(found, before):
             return True, True
         if not assignable(bindings, found, before):
             return False, True
@@ -87,6 +87,8 @@ def _says_less(first: Type, second: Type) -> bool:
         return False
     if first.kind == "type":
         return True
+    if not first.parameters:
+        return alike(first, second)
     if first.name != second.name or len(first.parameters) != len(second.parameters):
         return False
     return all(map(_says_less, first.parameters, second.parameters))

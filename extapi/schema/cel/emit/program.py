@@ -14,9 +14,8 @@ from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.syntax.nodes import Node
 
 Program = Callable[..., tuple[Any, int]]
-"""Takes the variables' values, the cost at which ``check`` is to be asked, and ``check``, which takes the cost, raises if
-there has to be an end, and returns the cost at which it is to be asked again. Returns the value and the cost. Raises
-whatever Python raises if the expression has an error."""
+"""Takes the variables' values, the cost at which to look at the clock first, and the bounds. Returns the value and the cost.
+Raises whatever Python raises if the expression has an error."""
 
 
 def write(node: Node, environment: Environment, used: frozenset[str]) -> Program | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
 from extapi.schema.cel.evaluation.calling import call_dispatched
 from extapi.schema.cel.evaluation.qualification import ABSENT, KEYS, find, qualify
 from extapi.schema.cel.evaluation.reading import CONVERSIONS, equal_typed, native
@@ -15,6 +15,23 @@ from extapi.schema.cel.values.values import NONE, OptionalValue, some
 
 UNSET: Final = object()
 """The value of a lazy variable that has not been asked for."""
+Bounds = tuple[int, int, Callable[[], bool] | None]
+"""What an evaluation may cost, after how much cost the clock is looked at, and what to ask whether its time is up."""
+
+
+def go_on(cost: int, bounds: Bounds) -> int:
+    """The cost at which to ask again.
+
+    Raises:
+        CostLimitExceededError: It has cost too much.
+        DeadlineExceededError: Its time is up.
+    """
+    limit, step, expired = bounds
+    if cost > limit:
+        raise CostLimitExceededError(cost)
+    if expired is not None and expired():
+        raise DeadlineExceededError
+    return min(limit, cost + step)
 
 
 def fail() -> None:
@@ -153,6 +170,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     "fail": fail,
     "float": float,
     "given": given,
+    "go_on": go_on,
     "has_key": has_key,
     "has_step": has_step,
     "insert": insert,

@@ -87,12 +87,12 @@ class FunctionWriter:
     def check_limit(self) -> None:
         """Stop if the cost is too high, and look at the clock now and then."""
         self.flush()
-        self.line("if c > L: L = H(c)")
+        self.line("if c > L: L = go_on(c, H)")
 
     def look_at_clock(self) -> None:
         """Stop if the time is up. For what costs little and takes long."""
         self.flush()
-        self.line("L = H(c)")
+        self.line("L = go_on(c, H)")
 
     @contextmanager
     def block(self, head: str, *, loop: bool = False) -> Iterator[None]:

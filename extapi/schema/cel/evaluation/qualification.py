@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.evaluation.reading import Typed, read
-from extapi.schema.cel.values.showing import show
+from extapi.schema.cel.values.showing import LONGEST, show
 from extapi.schema.cel.values.values import UInt, type_name
 
 
@@ -102,6 +102,8 @@ def _qualify_typed(value: Typed, key: Any) -> Any:
 def missing(value: Any, key: Any) -> EvaluationError:
     """The error of a field, key or index that is absent."""
     raw = value.raw if type(value) is Typed else value
+    if type(key) is str and len(key) < LONGEST and not isinstance(raw, list):
+        return EvaluationError(f"no such key: {key}")
     if isinstance(raw, list):
         return EvaluationError(f"index out of bounds: {show(key)}")
     return EvaluationError(f"no such key: {show(key)}")

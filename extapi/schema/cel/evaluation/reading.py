@@ -18,7 +18,7 @@ from extapi.schema.cel.types import DYN, Type, list_of, map_of
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
 from extapi.schema.cel.values.showing import show
-from extapi.schema.cel.values.time import parse_date, parse_date_time
+from extapi.schema.cel.values.time import parse_date, parse_date_time, parse_timestamp
 from extapi.schema.cel.values.values import MapList, OptionalValue, SchemaList, SchemaMap, SetList, some, type_name
 from extapi.schema.listtype import freeze
 
@@ -48,12 +48,22 @@ def _reader(parse: Callable[[str], Any], words: str) -> Callable[[str], Any]:
     return read_text
 
 
+_read_date_time: Final = _reader(parse_date_time, "date-time formatted string")
+
+
+def _date_time(text: str) -> Any:
+    try:
+        return parse_timestamp(text)  # which nearly all are
+    except ValueError:
+        return _read_date_time(text)
+
+
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "bytes": _bytes,
     "date": _reader(parse_date, "date formatted string"),
     "double": _double,
     "duration": _reader(parse_loose_duration, "duration"),
-    "timestamp": _reader(parse_date_time, "date-time formatted string"),
+    "timestamp": _date_time,
 }
 """How each conversion of :class:`Declared` is done. Each may raise EvaluationError."""
 

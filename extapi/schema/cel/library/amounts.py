@@ -27,7 +27,7 @@ _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _NANO: Final = -9
 _INT64_DIGITS: Final = 18
 _DIGITS_PER_BIT: Final = 0.30103
-_MOST_DIGITS: Final = 4000
+MOST_DIGITS: Final = 4000
 """Digits of a number, and zeros that are written out."""
 
 
@@ -150,7 +150,7 @@ class Amount:
         """The mantissa that goes with a smaller exponent."""
         if not self.mantissa:
             return 0
-        if self.exponent - exponent > _MOST_DIGITS:
+        if self.exponent - exponent > MOST_DIGITS:
             raise ValueError(_OUT_OF_RANGE)
         scaled: int = self.mantissa * 10 ** (self.exponent - exponent)
         return scaled
@@ -180,7 +180,7 @@ def parse_amount(text: str) -> Amount:
     sign, written, _, fraction, suffix = match.groups()
     whole = written or "0"
     exponent, binary = _suffix(suffix)
-    if len(whole) + len(fraction) > _MOST_DIGITS:
+    if len(whole) + len(fraction) > MOST_DIGITS:
         raise ValueError(_NUMBER_WRONG)
     number = int(whole + fraction)
     if sign == "-":
@@ -243,11 +243,11 @@ def _long(number: int, places: int, exponent: int, *, binary: bool) -> Amount:
 
 def _rounded(number: int, scale: int) -> tuple[int, int]:
     zeros = scale - _NANO
-    if zeros > _MOST_DIGITS:
+    if zeros > MOST_DIGITS:
         return number, scale  # Go writes the zeros out
     if zeros >= 0:
         return number * 10**zeros, _NANO
     magnitude = abs(number)
     # A divisor with more digits than the number leaves nothing but what is rounded up.
-    up = 1 if -zeros > _MOST_DIGITS + 100 else -(-magnitude // 10**-zeros)
+    up = 1 if -zeros > MOST_DIGITS + 100 else -(-magnitude // 10**-zeros)
     return (up if number > 0 else -up), _NANO

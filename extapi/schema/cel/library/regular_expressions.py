@@ -14,7 +14,7 @@ from typing import Any, Final
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.pattern_syntax import translate
 
-_MEMORY: Final = 2 << 20
+MEMORY_LIMIT: Final = 2 << 20
 """Bytes of a compiled pattern. Objects may bring patterns, and with RE2's own 8 MB one takes 150 ms to compile."""
 _DIFFERENT: Final = ("\\C", "\\p", "\\P", "(?P<", "(?<")
 """Where Go and RE2 may differ in what they accept."""
@@ -113,7 +113,7 @@ def _options(re2: Any) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
-    options.max_mem = _MEMORY
+    options.max_mem = MEMORY_LIMIT
     return options
 
 

@@ -22,10 +22,9 @@ from extapi.schema.cel.values.conversions import (
     duration_to_string,
     timestamp_to_string,
 )
+from extapi.schema.cel.values.sizes import LONGEST_TEXT
 from extapi.schema.cel.values.values import INT_MAX, Duration, Timestamp, TypeValue, UInt, type_name
 
-_LONGEST: Final = 1 << 25
-"""How long the result can be, in code points."""
 _DEEPEST: Final = 400
 _DEFAULT_PRECISION: Final = 6
 _TEXTS: Final = {
@@ -85,7 +84,7 @@ def formatted(text: str, arguments: list[Any]) -> str:
         EvaluationError: It cannot be read, or an argument is missing or has a type that its clause does not take.
     """
     parts: list[str] = []
-    room = _LONGEST
+    room = LONGEST_TEXT
     try:
         for each in _parts(text, len(arguments), index_first=True):
             shown = each if isinstance(each, str) else _fill(each, arguments[each.argument])
@@ -279,7 +278,7 @@ def _string(value: Any) -> str | None:
     if not isinstance(value, (list, dict)):
         return None
     parts: list[str] = []
-    _write(value, parts, _LONGEST, _DEEPEST)
+    _write(value, parts, LONGEST_TEXT, _DEEPEST)
     return "".join(parts)
 
 

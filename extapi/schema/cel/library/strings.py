@@ -18,7 +18,7 @@ from extapi.schema.cel.intervals import LARGEST, NOTHING, Interval
 from extapi.schema.cel.library.charges import deep_walk, deep_walk_estimate, walk, walk_estimate
 from extapi.schema.cel.library.string_format import formatted
 from extapi.schema.cel.values.showing import show
-from extapi.schema.cel.values.sizes import tenth
+from extapi.schema.cel.values.sizes import LONGEST_TEXT, tenth
 
 _SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 """Go's unicode.IsSpace; Python's is wider."""
@@ -37,8 +37,6 @@ _ESCAPES: Final = str.maketrans(
         '"': '\\"',
     }
 )
-_LARGEST_TEXT: Final = 1 << 25
-"""How long a text can be that a call makes, in code points. Go has no such bound: there, the memory ends first."""
 _SHORT: Final = 1 << 16
 """Up to this product of lengths, a search that is quadratic at worst does no harm."""
 
@@ -84,10 +82,10 @@ def _upper_ascii(text: str) -> str:
 
 
 def _replace(text: str, old: str, new: str, times: int = -1) -> str:
-    if len(new) > len(old) and len(text) * len(new) > _LARGEST_TEXT:
+    if len(new) > len(old) and len(text) * len(new) > LONGEST_TEXT:
         found = text.count(old)
         count = found if times < 0 else min(found, times)
-        if len(text) + count * (len(new) - len(old)) > _LARGEST_TEXT:
+        if len(text) + count * (len(new) - len(old)) > LONGEST_TEXT:
             raise EvaluationError("replace: the result is too long")
     return text.replace(old, new, times)
 
@@ -132,7 +130,7 @@ def _join(parts: list[Any], separator: str = "") -> str:
         if type(each) is not str:
             raise EvaluationError(f"join: invalid input: {show(each)}")
         size += len(each)
-    if size > _LARGEST_TEXT:
+    if size > LONGEST_TEXT:
         raise EvaluationError("join: the result is too long")
     return separator.join(parts)
 

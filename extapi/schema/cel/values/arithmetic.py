@@ -135,6 +135,10 @@ def divide_double(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
+_CENTURY: Final = 100 * 366 * 24 * 3600 * 10**9
+"""Nanoseconds that are within 64 bits by far."""
+
+
 def add_durations(left: int, right: int) -> Duration:
     """The sum of two durations."""
     return Duration(add_int(left, right))
@@ -165,6 +169,8 @@ def subtract_from_timestamp(left: Timestamp, right: int) -> Timestamp:
 def subtract_timestamps(left: int, right: int) -> Duration:
     """The time between two timestamps."""
     difference = left - right
+    if -_CENTURY < difference < _CENTURY:
+        return Duration(difference)
     # Go multiplies the seconds first, so the last second of the range is out of it for some nanoseconds.
     seconds = left // 10**9 - right // 10**9
     if not INT_MIN <= seconds * 10**9 <= INT_MAX or not INT_MIN <= difference <= INT_MAX:

@@ -34,6 +34,9 @@ _LONG: Final = 64
 _WRITTEN: Final = re.compile(r"[-+]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))++|[-+]?0")
 _LOOSE: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\f\r]*+([A-Za-z\u00b5]++)")
 _WRAP: Final = 2**64
+_WHOLE: Final = {"h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND}
+_FEW: Final = 6
+"""So many digits of hours are far from too many."""
 
 
 def parse_duration(text: str) -> Duration:
@@ -44,6 +47,9 @@ def parse_duration(text: str) -> Duration:
     Raises:
         ValueError: It is none; the message is Go's, but for what is wrong with a long one.
     """
+    number, unit = text[:-1], _WHOLE.get(text[-1:])
+    if unit is not None and len(number) <= _FEW and number.isdigit() and number.isascii():
+        return Duration(int(number) * unit)  # what most durations look like
     if len(text) < _LONG:
         return Duration(parse_go_duration(text))
     if not _WRITTEN.fullmatch(text):

@@ -6,9 +6,12 @@ Source: ``cel-go/interpreter`` actualSize, ``k8s.io/apiserver/pkg/cel/library`` 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from extapi.schema.cel.values.values import OptionalValue
+
+LONGEST_TEXT: Final = 1 << 25
+"""How long a text can be that a call makes, in code points. Go has no such bound: there, the memory ends first."""
 
 
 def size_of(value: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from extapi.schema.cel.emit import runtime
-from extapi.schema.cel.errors import EvaluationError
+from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError, EvaluationError
 from extapi.schema.cel.values.values import NONE, OptionalValue, UInt, some
 
 
@@ -124,3 +124,14 @@ def test_entries_that_are_new_are_added() -> None:
 def test_there_are_no_builtins_in_reach() -> None:
     assert runtime.NAMESPACE["__builtins__"] == {}
     assert {"eval", "exec", "getattr", "open", "__import__", "compile", "type"} & set(runtime.NAMESPACE) == set()
+
+
+def test_when_to_ask_again_whether_to_go_on() -> None:
+    assert runtime.go_on(5, (100, 10, None)) == 15
+    assert runtime.go_on(95, (100, 10, lambda: False)) == 100
+    assert runtime.go_on(100, (100, 10, None)) == 100
+    with pytest.raises(CostLimitExceededError) as caught:
+        runtime.go_on(101, (100, 10, None))
+    assert caught.value.cost == 101
+    with pytest.raises(DeadlineExceededError):
+        runtime.go_on(5, (100, 10, lambda: True))

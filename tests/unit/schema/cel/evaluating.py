@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.emit.program import Program, write
+from extapi.schema.cel.emit.runtime import Bounds
 from extapi.schema.cel.environment import Environment, Variable, base_environment
-from extapi.schema.cel.errors import CostLimitExceededError, EvaluationError
+from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.evaluation.interpreter import Interpreter
 from extapi.schema.cel.evaluation.reading import materialized
 from extapi.schema.cel.expression import CALL_LIMIT
@@ -66,15 +67,9 @@ def program_of(text: str, environment: Environment) -> Program | None:
     return write(tree_of(text, environment), environment, checked(text, environment)[1])
 
 
-def stop_at(limit: int) -> Callable[[int], int]:
-    """A check of the limit, for generated code."""
-
-    def check(cost: int) -> int:
-        if cost > limit:
-            raise CostLimitExceededError(cost)
-        return limit
-
-    return check
+def stop_at(limit: int) -> Bounds:
+    """What bounds generated code at a cost."""
+    return limit, limit, None
 
 
 def generated(text: str, environment: Environment, *values: Any) -> tuple[Any, int]:

@@ -6,6 +6,7 @@ valuesunstructured.go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -191,10 +192,11 @@ EQUAL: list[tuple[dict[str, Any], Any, Any, Any]] = [
 @pytest.mark.parametrize(("schema", "first", "second", "expected"), EQUAL)
 def test_which_values_of_a_schema_are_equal(schema: dict[str, Any], first: Any, second: Any, expected: Any) -> None:
     declared = schema_of(schema)
-    for compare in (
+    ways: tuple[Callable[[], bool], ...] = (
         lambda: equal_typed(declared, first, second),
         lambda: equal_read(Typed(declared, first), Typed(declared, second)),
-    ):
+    )
+    for compare in ways:
         found: Any
         try:
             found = compare()

@@ -68,8 +68,8 @@ def program_of(text: str, environment: Environment) -> Program | None:
 
 
 def stop_at(limit: int) -> Bounds:
-    """The bounds of generated code that may cost that much."""
-    return (limit, limit, None)
+    """What bounds generated code at a cost."""
+    return limit, limit, None
 
 
 def generated(text: str, environment: Environment, *values: Any) -> tuple[Any, int]:

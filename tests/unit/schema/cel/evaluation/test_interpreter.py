@@ -10,10 +10,21 @@ from typing import Any
 
 import pytest
 
+from extapi.schema.cel import compile_against
 from extapi.schema.cel.compilation import compile_expression
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError
 from extapi.schema.cel.evaluation.interpreter import Interpreter
-from tests.unit.schema.cel.evaluating import FAILURES, Failed, generated, interpreted, judge_both, plain, some, tree_of
+from tests.unit.schema.cel.evaluating import (
+    FAILURES,
+    Failed,
+    environment_of,
+    generated,
+    interpreted,
+    judge_both,
+    plain,
+    some,
+    tree_of,
+)
 from tests.unit.schema.cel.sample import ENVIRONMENT, OBJECT
 
 ABSORBED: list[tuple[str, Any, int]] = [
@@ -184,3 +195,58 @@ def test_a_loop_ends_when_the_time_is_up() -> None:
 def test_no_error_absorbs_the_end_of_the_time() -> None:
     with pytest.raises(DeadlineExceededError):
         run("self.l.all(x, x > 0) || self.b", expired=lambda: True)
+
+
+CONTAINERS: list[tuple[str, Any, int]] = [
+    ("dyn(self.l) == 1", Failed("no such overload"), 4),
+    ("dyn(self.l) != 1", True, 4),
+    ("dyn(1) == dyn(self.l)", False, 4),
+    ("[dyn(self.l)] == [dyn(1)]", True, 14),
+    ("[dyn(self.m)] == [dyn('x')]", True, 14),
+    ("[dyn(1)] == [dyn(self.l)]", False, 14),
+    ("{'a': dyn(self.o)} == {'a': dyn(1)}", True, 34),
+    ("dyn(self.l) in [dyn(1)]", False, 3),
+    ("dyn(1) in [self.l][0]", True, 16),
+    ("dyn(self.m) in [self.l][0]", False, 19),
+    ("dyn(1) in self.m", Failed("no such overload"), 3),
+    ("dyn(1) in dyn(self.m)", Failed("no such overload"), 4),
+    ("dyn('a') in dyn(self.m)", True, 4),
+    ("[dyn(self.l)].indexOf(1) == -1", True, 16),
+    ("dyn([1]).reverse().exists(x, x)", Failed("no such overload"), 18),
+    ("dyn(['b', 'a']).reverse().isSorted()", Failed("no such overload: isSorted(list)"), 13),
+    ("dyn(self.s) == ['y', 'x']", True, 4),
+    ("[self.s][0] == ['y', 'x']", True, 15),
+    ("[self.l][0] == [2, 1]", False, 15),
+    ("dyn(self.s) == dyn([b'x', b'y'])", Failed("internal error: runtime error: hash of unhashable type []uint8"), 3),
+    ("{'a': 1}[dyn(self.s)] == 1", Failed("invalid qualifier type: *common.unstructuredSetList"), 6),
+    ("{'a': 1}[dyn(self.l)] == 1", Failed("invalid qualifier type: *common.unstructuredList"), 6),
+    ("{'a': 1}[dyn(self.m)] == 1", Failed("invalid qualifier type: *common.unstructuredMap"), 6),
+    (
+        "dyn(self.n).distinct() == []",
+        Failed("internal error: interface conversion: types.Int is not traits.Lister: missing method Contains"),
+        3,
+    ),
+    ("dyn(self.l) <= 1", Failed("no such overload: _<=_"), 4),
+    ("dyn({'a': self}).a == optional.of(self).orValue(self)", True, 37),
+    ("dyn(1) >= {'a': dyn(optional.of(1)), 'b': dyn(1)}.a.orValue({}['c'])", True, 35),
+    ("dyn(b'') < bytes('x')", True, 0),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "cost"), CONTAINERS)
+def test_a_list_or_map_of_a_schema_is_no_other_value(text: str, expected: Any, cost: int) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "l": {"type": "array", "items": {"type": "integer"}},
+            "m": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "o": {"type": "object", "properties": {"a": {"type": "integer"}}},
+            "s": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+            "n": {"type": "integer"},
+        },
+    }
+    value = {"l": [1, 2], "m": {"a": 1}, "o": {"a": 1}, "s": ["x", "y"], "n": 1}
+    found = compile_against(text, schema).evaluate((value, None))
+    shown = plain(found.value) if found.error is None else Failed(str(found.error))
+    assert (shown, found.cost) == (expected, cost)
+    assert interpreted(text, environment_of(schema, root=True), value) == (expected, cost)

@@ -192,10 +192,10 @@ EQUAL: list[tuple[dict[str, Any], Any, Any, Any]] = [
 @pytest.mark.parametrize(("schema", "first", "second", "expected"), EQUAL)
 def test_which_values_of_a_schema_are_equal(schema: dict[str, Any], first: Any, second: Any, expected: Any) -> None:
     declared = schema_of(schema)
-    ways: list[Callable[[], bool]] = [
+    ways: tuple[Callable[[], bool], ...] = (
         lambda: equal_typed(declared, first, second),
         lambda: equal_read(Typed(declared, first), Typed(declared, second)),
-    ]
+    )
     for compare in ways:
         found: Any
         try:

@@ -15,7 +15,7 @@ from extapi.schema.cel.syntax.nodes import Node
 from extapi.schema.cel.syntax.parser import parse
 from extapi.schema.cel.syntax.source import failure
 
-_KEPT: Final = 128
+_KEPT: Final = 1024
 """How many trees are kept for expressions that failed: the interpreter needs them again if the next object fails, too."""
 
 

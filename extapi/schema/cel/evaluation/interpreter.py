@@ -43,16 +43,15 @@ from extapi.schema.cel.syntax.nodes import (
     StructLiteral,
 )
 from extapi.schema.cel.values.showing import show
-from extapi.schema.cel.values.values import (
-    OptionalValue,
-    some,
-)
+from extapi.schema.cel.values.sizes import tenth
+from extapi.schema.cel.values.values import OptionalValue, some
 from extapi.schema.structural import MISSING
 
 _UNHASHABLE: Final = "runtime error: hash of unhashable type"
 _PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
 _ALTERNATIVES: Final = frozenset({"or", "orValue"})
+_PLAIN: Final = frozenset({bool, int, str})
 _LARGE: Final = (Typed, list, dict, OptionalValue)
 """Values whose comparison may take long."""
 
@@ -164,6 +163,10 @@ class Interpreter(Resolver):
         first = _EVALUATE[type(one)](self, one)
         second = _EVALUATE[type(other)](self, other)
         result: Any
+        kind = type(first)
+        if kind is type(second) and kind in _PLAIN:
+            self.charge(tenth(min(len(first), len(second))) if kind is str else 1)
+            return (first == second) is (node.function == "_==_")
         if isinstance(first, EvaluationError):
             result = first
         elif isinstance(second, EvaluationError):

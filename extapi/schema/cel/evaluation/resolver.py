@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, EvaluationError
 from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING, OPTIONAL_STEPS, is_attribute, is_choice, path_to
@@ -89,7 +90,7 @@ class Resolver:
             found = None if named is None else value.raw.get(named[0])
             if named is None or found is None:
                 return UNKNOWN
-            value = read_or_error(named[1], found)
+            value = _read(named[1], found)
         named = value.declared.field(node.field) if type(value) is Typed and isinstance(value.raw, dict) else None
         if named is None:
             return UNKNOWN
@@ -97,7 +98,7 @@ class Resolver:
         self.charge(len(path) if node.test_only else len(path) + 1)
         if found is None:
             return False if node.test_only else missing(value, node.field)
-        read = read_or_error(named[1], found)
+        read = _read(named[1], found)
         return read if not node.test_only or isinstance(read, EvaluationError) else True
 
     def _presence(self, node: Select) -> Any:
@@ -235,6 +236,13 @@ def _variable(declared: Any, value: Any, *, optional: bool) -> Any:
     if optional:
         return NONE if value is MISSING or value is None else some(read_or_error(declared, value))
     return value if value is MISSING or declared is None else read_or_error(declared, value)
+
+
+def _read(declared: Declared, raw: Any) -> Any:
+    """What is there, read or an error."""
+    if declared.conversion:
+        return read_or_error(declared, raw)
+    return Typed(declared, raw) if isinstance(raw, list | dict) else raw
 
 
 def _found(value: Any, key: Any) -> Any:

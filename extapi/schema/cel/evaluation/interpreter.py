@@ -19,7 +19,7 @@ from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededErr
 from extapi.schema.cel.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING
 from extapi.schema.cel.evaluation.calling import call_dispatched
-from extapi.schema.cel.evaluation.iteration import turns
+from extapi.schema.cel.evaluation.iteration import initial, turns
 from extapi.schema.cel.evaluation.prices import (
     call_cost,
     constant_pattern,
@@ -28,7 +28,7 @@ from extapi.schema.cel.evaluation.prices import (
     stops_at_error,
 )
 from extapi.schema.cel.evaluation.qualification import find
-from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error
+from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error, sized
 from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, LazyValue, Resolver
 from extapi.schema.cel.messages import make_message
 from extapi.schema.cel.syntax.nodes import (
@@ -44,13 +44,12 @@ from extapi.schema.cel.syntax.nodes import (
 )
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.sizes import tenth
-from extapi.schema.cel.values.values import OptionalValue, some
+from extapi.schema.cel.values.values import OptionalValue
 from extapi.schema.structural import MISSING
 
 _UNHASHABLE: Final = "runtime error: hash of unhashable type"
 _PASSING: Final = frozenset({"optional.of", "optional.ofNonZeroValue", "value", "hasValue", "dyn"})
 """Functions that pass values on as they are."""
-_ALTERNATIVES: Final = frozenset({"or", "orValue"})
 _PLAIN: Final = frozenset({bool, int, str})
 _LARGE: Final = (Typed, list, dict, OptionalValue)
 """Values whose comparison may take long."""
@@ -86,24 +85,12 @@ class Interpreter(Resolver):
         return node.value
 
     def _call(self, node: Call) -> Any:
-        function = node.function
-        if function in {"_&&_", "_||_"}:
-            return self._logic(node, absorbing=function == "_||_")
-        if function in INDEXING or function == CHOICE:
-            return self.attribute(node)
-        if function in {"_==_", "_!=_"}:
-            return self._equality(node)
-        if function == "@in":
-            if is_constant_set(node):
-                return self._member(node)
-            return self._membership(node)
-        if function == "@not_strictly_false":
-            value = self.evaluate(node.args[0])
-            self.charge(1)
-            return value if type(value) is bool else True
+        special = _SPECIAL.get(node.function)
+        return self._called(node) if special is None else special(self, node)
+
+    def _called(self, node: Call) -> Any:
+        """A call of a function about which there is nothing special."""
         target = node.target
-        if function in _ALTERNATIVES and target is not None and len(node.args) == 1:
-            return self._alternative(node, target)
         parts = node.args if target is None else [target, *node.args]
         values: list[Any] = []
         error: EvaluationError | None = None
@@ -133,9 +120,11 @@ class Interpreter(Resolver):
         self.charge(call_cost(node, values, result))
         return result
 
-    def _alternative(self, node: Call, target: Node) -> Any:
+    def _alternative(self, node: Call) -> Any:
         """``or`` and ``orValue``, which are free and look at their argument only if they need it."""
-        value = self.evaluate(target)
+        if node.target is None or len(node.args) != 1:
+            return self._called(node)
+        value = self.evaluate(node.target)
         if type(value) is not OptionalValue:
             return value
         if value.present:
@@ -148,7 +137,13 @@ class Interpreter(Resolver):
         if after > self._limit:
             raise CostLimitExceededError(after)
 
-    def _logic(self, node: Call, *, absorbing: bool) -> Any:
+    def _not_strictly_false(self, node: Call) -> Any:
+        value = self.evaluate(node.args[0])
+        self.charge(1)
+        return value if type(value) is bool else True
+
+    def _logic(self, node: Call) -> Any:
+        absorbing = node.function == "_||_"
         error: EvaluationError | None = None
         for each in node.args:
             value = _EVALUATE[type(each)](self, each)
@@ -181,7 +176,7 @@ class Interpreter(Resolver):
                 result = error if node.function == "_==_" else True  # as in Go, what cannot be compared is not the same
             if isinstance(first, _LARGE):
                 self._look_at_clock()
-        self.charge(call_cost(node, [_sized(first), _sized(second)], result))
+        self.charge(call_cost(node, [sized(first), sized(second)], result))
         return result
 
     def _member(self, node: Call) -> Any:
@@ -194,6 +189,8 @@ class Interpreter(Resolver):
 
     def _membership(self, node: Call) -> Any:
         """``x in y``."""
+        if is_constant_set(node):
+            return self._member(node)
         values = [_EVALUATE[type(each)](self, each) for each in node.args]
         result: Any = next((each for each in values if isinstance(each, EvaluationError)), None)
         within = values[1]
@@ -212,7 +209,7 @@ class Interpreter(Resolver):
                 except EvaluationError as failure:
                     result = failure
         self._look_at_clock()
-        self.charge(call_cost(node, [_sized(each) for each in values], result))
+        self.charge(call_cost(node, [sized(each) for each in values], result))
         return result
 
     def _list(self, node: ListLiteral) -> Any:
@@ -305,7 +302,7 @@ class Interpreter(Resolver):
         except EvaluationError as error:
             return error
         before = {name: variables.get(name, MISSING) for name in names}
-        variables[node.accumulator] = _initial(node.initial)
+        variables[node.accumulator] = initial(node.initial)
         for first, second in seen:
             variables[node.variable] = first
             if node.variable2:
@@ -333,7 +330,7 @@ class Interpreter(Resolver):
     by_node: ClassVar[dict[type[Node], Any]] = {
         Call: _call,
         Comprehension: _comprehension,
-        Ident: Resolver.attribute,
+        Ident: Resolver.ident,
         ListLiteral: _list,
         Literal: _literal,
         MapLiteral: _map,
@@ -341,9 +338,19 @@ class Interpreter(Resolver):
         StructLiteral: _struct,
     }
     """How each kind of node is done."""
+    by_function: ClassVar[dict[str, Any]] = {
+        **dict.fromkeys((*INDEXING, CHOICE), Resolver.attribute),
+        **dict.fromkeys(("_&&_", "_||_"), _logic),
+        **dict.fromkeys(("_==_", "_!=_"), _equality),
+        **dict.fromkeys(("or", "orValue"), _alternative),
+        "@in": _membership,
+        "@not_strictly_false": _not_strictly_false,
+    }
+    """How calls are done about which there is something special."""
 
 
 _EVALUATE: Final = Interpreter.by_node
+_SPECIAL: Final = Interpreter.by_function
 
 
 def _worded(node: Call, values: list[Any], failure: EvaluationError) -> EvaluationError:
@@ -384,16 +391,3 @@ def _contains(within: Typed, value: Any) -> Any:
         except EvaluationError as failure:
             error = error or failure
     return False if error is None else error
-
-
-def _sized(value: Any) -> Any:
-    """Something of the same size, without a schema."""
-    if type(value) is OptionalValue and type(value.value) is Typed:
-        return some(value.value.raw)
-    return value.raw if type(value) is Typed else value
-
-
-def _initial(node: Node) -> Any:
-    """What an accumulator begins with: true, false, a number, an empty list or map."""
-    value = node.value if isinstance(node, Literal) else None
-    return value.copy() if isinstance(value, list | dict) else value

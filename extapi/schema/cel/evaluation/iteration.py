@@ -11,6 +11,7 @@ from typing import Any
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.evaluation.reading import Typed, read_or_error
+from extapi.schema.cel.syntax.nodes import Literal, Node
 from extapi.schema.cel.values.showing import go_type
 
 
@@ -43,3 +44,9 @@ def __typed_turns(within: Typed, *, two: bool) -> Iterable[tuple[Any, Any]]:
         for key, value in raw.items()
         if key in declared.properties
     ]
+
+
+def initial(node: Node) -> Any:
+    """What an accumulator begins with: true, false, a number, an empty list or map."""
+    value = node.value if isinstance(node, Literal) else None
+    return value.copy() if isinstance(value, list | dict) else value

@@ -176,6 +176,13 @@ def materialized(value: Any) -> Any:
     return value
 
 
+def sized(value: Any) -> Any:
+    """Something of the same size, without a schema."""
+    if type(value) is OptionalValue and type(value.value) is Typed:
+        return some(value.value.raw)
+    return value.raw if type(value) is Typed else value
+
+
 _FOREIGN: Final = {
     "kubernetes.NamedFormat": "*cel.Format",
     "kubernetes.Quantity": "*resource.Quantity",

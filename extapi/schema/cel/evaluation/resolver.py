@@ -34,6 +34,10 @@ class LazyValue:
         self.value: Any = None
 
 
+_UNUSUAL: Final = frozenset({LazyValue, OptionalValue})
+"""Values of variables that are not simply what they are."""
+
+
 class Resolver:
     """Variables and attributes of one evaluation.
 
@@ -64,6 +68,14 @@ class Resolver:
         self.cost += cost
         if self.cost > self._limit:
             raise CostLimitExceededError(self.cost)
+
+    def ident(self, node: Ident) -> Any:
+        """The value of a variable, with its unit of cost."""
+        value = self.variables.get(node.name, MISSING)
+        if value is MISSING or type(value) in _UNUSUAL:
+            return self.attribute(node)
+        self.charge(1)
+        return value
 
     def attribute(self, node: Node) -> Any:
         """The value of an attribute, with its own unit of cost."""

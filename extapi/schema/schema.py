@@ -70,6 +70,6 @@ def _rules(structural: Structural) -> RuleValidator | None:
     if not structural.has_rules:
         return None
     # A server without rules needs no CEL, which takes 70 ms to import.
-    from extapi.schema.cel.validator import rule_validator  # noqa: PLC0415
+    from extapi.schema.cel.validator import rule_validator  # noqa: PLC0415 - only when needed
 
     return rule_validator(structural)

@@ -90,8 +90,8 @@ class Expression:
 
     def _write(self) -> Any:
         # What this imports is not needed to check an expression.
-        from extapi.schema.cel.emit.program import write  # noqa: PLC0415
-        from extapi.schema.cel.tree import folded  # noqa: PLC0415
+        from extapi.schema.cel.emit.program import write  # noqa: PLC0415 - only when needed
+        from extapi.schema.cel.tree import folded  # noqa: PLC0415 - only when needed
 
         program = write(folded(self.text, self.environment), self.environment, self._used)
         if any(variable.optional for variable in self.environment.variables if self.uses(variable.name)):
@@ -115,9 +115,9 @@ class Expression:
 @cache
 def _interpreter() -> tuple[Any, Any, Any]:
     """What evaluates an expression that has failed, imported when the first one has."""
-    from extapi.schema.cel.evaluation.interpreter import Interpreter  # noqa: PLC0415
-    from extapi.schema.cel.evaluation.reading import materialized  # noqa: PLC0415
-    from extapi.schema.cel.tree import interpretable  # noqa: PLC0415
+    from extapi.schema.cel.evaluation.interpreter import Interpreter  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.evaluation.reading import materialized  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.tree import interpretable  # noqa: PLC0415 - only when needed
 
     return Interpreter, interpretable, materialized
 
@@ -146,9 +146,9 @@ def _with_optionals(program: Any, environment: Environment) -> Any:
     """The program with the values of optional variables wrapped, as the expression expects them."""
     if program is None:
         return None
-    from extapi.schema.cel.evaluation.reading import CONVERSIONS  # noqa: PLC0415
-    from extapi.schema.cel.values.values import NONE, some  # noqa: PLC0415
-    from extapi.schema.structural import MISSING  # noqa: PLC0415
+    from extapi.schema.cel.evaluation.reading import CONVERSIONS  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.values.values import NONE, some  # noqa: PLC0415 - only when needed
+    from extapi.schema.structural import MISSING  # noqa: PLC0415 - only when needed
 
     places = [
         (index, CONVERSIONS.get(variable.declared.conversion if variable.declared is not None else "", _as_it_is))

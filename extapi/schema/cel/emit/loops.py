@@ -18,6 +18,7 @@ _ADDED: Final = 12
 """A turn of ``map``: the accumulator, a list of one element, and the sum."""
 _ADDED_CONSTANT: Final = 2
 """The same where the list is constant."""
+_MAKING_MAPS: Final = frozenset({"transform_map", "transform_map_entry"})
 _KEPT: Final = 13
 """A turn of ``filter`` that keeps its element, which is read once more."""
 
@@ -135,17 +136,18 @@ def _exists_one(
 def _gather(
     emitter: Emission, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
 ) -> str:
-    """``map``, ``filter`` and ``transformList``."""
+    """``map``, ``filter``, ``transformList``, ``transformMap`` and ``transformMapEntry``."""
     out = emitter.out
-    out.line(f"{result} = []")
+    empty, add = ("{}", _insert) if node.macro in _MAKING_MAPS else ("[]", _append)
+    out.line(f"{result} = {empty}")
     with out.block(head, loop=True):
         _begin(emitter, prelude, names)
         if node.filter_ is None:
-            _append(emitter, node, names, result)
+            add(emitter, node, names, result)
         else:
             test = emitter.boolean(node.filter_)
             with out.block(f"if {test}:"):
-                _append(emitter, node, names, result)
+                add(emitter, node, names, result)
         out.check_limit()
     out.charge(1)
     return result
@@ -167,25 +169,6 @@ def _append(emitter: Emission, node: Comprehension, names: dict[str, str], resul
         text = emitter.native(body)
         out.charge(_ADDED_CONSTANT if isinstance(body, Literal) else _ADDED)
     out.line(f"{result}.append({text})")
-
-
-def _gather_map(
-    emitter: Emission, node: Comprehension, head: str, prelude: list[str], names: dict[str, str], result: str
-) -> str:
-    """``transformMap`` and ``transformMapEntry``."""
-    out = emitter.out
-    out.line(f"{result} = {{}}")
-    with out.block(head, loop=True):
-        _begin(emitter, prelude, names)
-        if node.filter_ is None:
-            _insert(emitter, node, names, result)
-        else:
-            test = emitter.boolean(node.filter_)
-            with out.block(f"if {test}:"):
-                _insert(emitter, node, names, result)
-        out.check_limit()
-    out.charge(1)
-    return result
 
 
 def _insert(emitter: Emission, node: Comprehension, names: dict[str, str], result: str) -> None:
@@ -212,6 +195,6 @@ _WRITE: Final = {
     "filter": _gather,
     "map": _gather,
     "transform_list": _gather,
-    "transform_map": _gather_map,
-    "transform_map_entry": _gather_map,
+    "transform_map": _gather,
+    "transform_map_entry": _gather,
 }

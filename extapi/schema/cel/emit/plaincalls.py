@@ -43,7 +43,7 @@ def _finished_call(emitter: Emission, node: Call, parts: Sequence[Node], argumen
 
 def _is_certain(part: Node, wanted: Type) -> bool:
     """Whether an argument needs no look at its type before a call."""
-    return _fits(part.type, wanted) and (not wanted.parameters or _is_reliable(part))
+    return _fits(part.type, wanted) and (not wanted.parameters or _has_known_elements(part))
 
 
 def _fits(found: Type, wanted: Type) -> bool:
@@ -54,7 +54,7 @@ def _fits(found: Type, wanted: Type) -> bool:
     return all(map(_fits, found.parameters, wanted.parameters))
 
 
-def _is_reliable(part: Node) -> bool:
+def _has_known_elements(part: Node) -> bool:
     """Whether the type of a list or map is that of its elements.
 
     A function that takes lists of any type, and got something of a type that nobody knows, seems to have made a list of

@@ -23,7 +23,6 @@ _IN_PATH: Final = _PLAIN + b"$&+,/:;=@"
 _IN_HOST: Final = _PLAIN + b"!$&'()*+,;=:[]<>\""
 _IN_FRAGMENT: Final = _PLAIN + b"$&+,/:;=?@!()*"
 _IN_USER: Final = _PLAIN + b"$&+,;="
-_IN_QUERY: Final = _PLAIN
 _ALSO_VALID: Final = b"!$&'()*+,;=:@[]%"
 """What a path or a fragment may have as it is, although Go would escape some of it."""
 _IN_SCHEME: Final = f"{ascii_letters}{digits}+-."

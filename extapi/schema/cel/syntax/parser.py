@@ -52,7 +52,7 @@ def _explained(text: str, macros: Macros, first: Issue) -> CompileError:
         # Too deep, which is found before any other mistake of syntax, and after all others.
         return failure(text, [first])
     # Only a text that is refused pays for the automaton, in time and memory.
-    from extapi.schema.cel.syntax.mistakes.report import mistakes_in  # noqa: PLC0415
+    from extapi.schema.cel.syntax.mistakes.report import mistakes_in  # noqa: PLC0415 - only when needed
 
     return failure(text, mistakes_in(text, macros) or [first])
 

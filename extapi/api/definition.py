@@ -146,7 +146,8 @@ class Kind:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
-        refuse(self._problems())
+        if not self.behaviour.defined:
+            refuse(self._problems())
 
     def _type_problems(self) -> Iterable[str]:
         """Values of other types than the annotations say; with them the other rules could not be checked."""
@@ -348,8 +349,6 @@ class Api:
         object.__setattr__(self, "needs", tuple(needs))
         names = [group.name for group in groups]
         problems = [f"group {name} occurs twice" for name in dict.fromkeys(names) if names.count(name) > 1]
-        if not groups:
-            problems.append("an Api needs at least one Group")
         problems += [*plugins(admission, "admission"), *controller_problems(controllers, "controllers")]
         refuse(problems)
 

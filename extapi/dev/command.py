@@ -28,8 +28,8 @@ from extapi.dev.kube import KubeError
 from extapi.dev.kubecontrolplane import KubeControlPlane
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
-from extapi.server.development import AuthorsCode
-from extapi.server.loading import LoadingError, load_api
+from extapi.loading.authorscode import AuthorsCode
+from extapi.loading.module import LoadingError, load_api
 
 _WATCH_INTERVAL = 0.1
 _DEBUGGING = "1h0m0s"

@@ -18,7 +18,7 @@ import msgspec
 from extapi.dev.folding import TRACEBACK, fold
 from extapi.dev.logtail import FileTail
 from extapi.dev.terminal import Parts, Terminal
-from extapi.server.development import AuthorsCode
+from extapi.loading.authorscode import AuthorsCode
 
 RATE = 100
 """Lines per process and second; more are only counted."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from extapi.server.development import AuthorsCode, library, short
+from extapi.loading.authorscode import AuthorsCode, library, short
 
 TRACEBACK = "Traceback (most recent call last):"
 MOST_LINES = 40

@@ -150,7 +150,7 @@ def _scope(
     from extapi.doctor.accounts import needed_rights  # noqa: PLC0415 - see above
     from extapi.doctor.examination import ExaminationScope, expected_groups  # noqa: PLC0415
     from extapi.doctor.facts import Account  # noqa: PLC0415
-    from extapi.server.loading import LoadingError, load_api  # noqa: PLC0415
+    from extapi.loading.module import LoadingError, load_api  # noqa: PLC0415
     from extapi.storage.url import parse_url  # noqa: PLC0415
 
     account = None

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from extapi.loading.module import LoadingError, load_api
 from extapi.manifests.settings import ManifestSettings, SettingsErrors, make_settings, without_defaults
-from extapi.server.loading import LoadingError, load_api
 
 _DIRECTORY = Path("deploy")
 _PORT = click.IntRange(1, 65535)

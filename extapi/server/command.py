@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from extapi.api.definition import Api
-from extapi.server.loading import LoadingError, load_api
+from extapi.loading.module import LoadingError, load_api
 from extapi.server.options import FLAGS, OptionErrors, ServerOptions, parse_options
 
 _BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
@@ -75,7 +75,7 @@ def _run(api: Api, options: ServerOptions, target: str) -> int:
 
     describe = None
     if options.development:
-        from extapi.server.development import AuthorsCode, skip_breakpoints  # noqa: PLC0415
+        from extapi.loading.authorscode import AuthorsCode, skip_breakpoints  # noqa: PLC0415
 
         describe = AuthorsCode.of(target).describe
         skip_breakpoints()

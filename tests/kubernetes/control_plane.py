@@ -20,7 +20,7 @@ from extapi.dev.kube import KubeClient
 from extapi.dev.kubecontrolplane import KubeControlPlane
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
-from extapi.server.loading import load_api
+from extapi.loading.module import load_api
 
 LACKS: dict[str, frozenset[str]] = {
     "builtin": frozenset({"quota", "crd"}),

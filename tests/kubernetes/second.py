@@ -11,7 +11,7 @@ from typing import Any
 from extapi.dev import extension, ports, registration
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
-from extapi.server.loading import load_api
+from extapi.loading.module import load_api
 from tests.kubernetes.control_plane import ControlPlane
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"

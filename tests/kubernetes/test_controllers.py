@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from extapi.dev import registration
-from extapi.server.loading import load_api
+from extapi.loading.module import load_api
 from tests.docs.samples import ROOT, write_files
 from tests.kubernetes import second
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer, Kubectl

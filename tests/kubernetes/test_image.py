@@ -22,7 +22,7 @@ from extapi.dev import extension, ports, registration
 from extapi.dev.kube import KubeClient
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
-from extapi.server.loading import load_api
+from extapi.loading.module import load_api
 from tests.kubernetes import imagebuild
 from tests.kubernetes.container import Container, Mount, Order, runtime, runtimes
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running

@@ -90,7 +90,7 @@ ALLOWED = {
     ("schema/cel/values/durations.py", "_LOOSE"): POSSESSIVE,
     ("schema/cel/values/durations.py", "_WRITTEN"): POSSESSIVE,
     ("schema/cel/values/time.py", "_COMMON"): POSSESSIVE,
-    ("server/loading.py", "difflib"): AUTHOR,
+    ("loading/module.py", "difflib"): AUTHOR,
 }
 """Module, and the name that a pattern is given or the function that has it: whose bytes it reads."""
 

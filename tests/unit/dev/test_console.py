@@ -14,7 +14,7 @@ import pytest
 
 from extapi.dev.console import IDLE, RATE, Console
 from extapi.dev.terminal import Terminal
-from extapi.server.development import AuthorsCode
+from extapi.loading.authorscode import AuthorsCode
 
 
 class Stage:

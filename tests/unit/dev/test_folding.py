@@ -11,8 +11,8 @@ import pytest
 import twisted
 
 from extapi.dev.folding import MOST_LINES, fold
-from extapi.server import development
-from extapi.server.development import AuthorsCode
+from extapi.loading import authorscode as development
+from extapi.loading.authorscode import AuthorsCode
 
 OURS = Path(development.__file__).parents[1] / "listener" / "exchange.py"
 TWISTED = Path(twisted.__file__).parent / "internet" / "defer.py"

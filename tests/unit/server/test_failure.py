@@ -15,7 +15,7 @@ from extapi.errors import InternalError, ServerTimeout, TooManyRequests
 from extapi.http.request import Peer, Request
 from extapi.http.response import Handler, Response
 from extapi.listener.requestinfo import request_info
-from extapi.server.development import AuthorsCode
+from extapi.loading.authorscode import AuthorsCode
 from extapi.server.failure import Failures
 from extapi.server.loopback import BodyBytes
 from extapi.storage.base import Unavailable

@@ -17,7 +17,7 @@ import click
 
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Api
-from extapi.server.sources import SourceLine, line_of, lines_of
+from extapi.loading.lines import SourceLine, line_of, lines_of
 
 
 class LoadingError(Exception):
@@ -54,6 +54,8 @@ def load_api(target: str) -> Api:
     api = getattr(module, name)
     if not isinstance(api, Api):
         raise LoadingError(f"{target} is {type(api).__name__}, not an extapi.Api{_instead(module, name)}")
+    if not api.groups:
+        raise LoadingError(f"{target} has no groups: an Api needs at least one extapi.Group")
     _check(api)
     return api
 

@@ -14,8 +14,8 @@ import click
 import pytest
 import yaml
 
-import extapi.server.development as ours
-from extapi.server.development import LONGEST, AuthorsCode, library, short
+import extapi.loading.authorscode as ours
+from extapi.loading.authorscode import LONGEST, AuthorsCode, library, short
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_error_is_described_in_one_line_with_the_authors_last_frame() -> None
     line = validate.__code__.co_firstlineno + 1
     assert AuthorsCode().describe(caught.value) == (
         "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1) "
-        f"(File 'tests/unit/server/test_development.py', line {line}, in {validate.__qualname__})"
+        f"(File 'tests/unit/loading/test_authorscode.py', line {line}, in {validate.__qualname__})"
     )
 
 
@@ -107,7 +107,7 @@ def test_a_path_is_shown_from_the_working_directory(monkeypatch: pytest.MonkeyPa
 BREAKPOINT = """
 import sys
 from twisted.logger import globalLogPublisher, formatEvent
-from extapi.server.development import skip_breakpoints
+from extapi.loading.authorscode import skip_breakpoints
 globalLogPublisher.addObserver(lambda event: print(formatEvent(event)))
 skip_breakpoints()
 breakpoint()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from extapi.server.loading import LoadingError, load_api
+from extapi.loading.module import LoadingError, load_api
 
 IMPORTS = """\
 from typing import Annotated
@@ -216,4 +216,10 @@ def test_every_command_tells_a_mistake_in_the_same_words(here: Path, command: li
         "Error: mine.py:6: Spec.paid: complex has no structural schema",
         "Error: mine.py:5: Spec.size: default: Invalid value: 1: should be greater than or equal to 5",
         "Error: mine.py:10: Inner.when: Minimum is for int, float",
+    ]
+
+
+def test_an_api_without_groups_has_nothing_to_serve(load: Load) -> None:
+    assert load("from extapi import Api\napi = Api()\n") == [
+        "mine:api has no groups: an Api needs at least one extapi.Group"
     ]

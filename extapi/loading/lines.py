@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from extapi.api.declaration import Problem
-from extapi.server.development import library, short
+from extapi.loading.authorscode import library, short
 
 
 @dataclass(frozen=True)

@@ -271,6 +271,8 @@ class OpenAPIRules:
 class Behaviour:
     """Answers every question that has one answer for custom resources and another one for a built-in kind."""
 
+    defined: bool = False
+    """A CustomResourceDefinition declares the kind. It has been validated as such, so that no rule for authors applies."""
     routing: Routing = Routing()
     decoding: Decoding = Decoding()
     protobuf: Serializer | None = None

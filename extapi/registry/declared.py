@@ -34,12 +34,19 @@ def compiled(kind: Kind) -> dict[str, Structural]:
     """
     problems = ProblemCollector()
     made = {
-        name: problems.make(partial(_structural, f"kind {kind.name}: version {name}", version.type))
+        name: problems.make(
+            partial(_structural, f"kind {kind.name}: version {name}", version.type, checked=kind.behaviour.defined)
+        )
         for name, version in kind.versions.items()
     }
     schemas = {name: structural for name, structural in made.items() if structural is not None}
     for name, structural in schemas.items():
-        problems.add(*_columns(kind, name, structural), *selectable_problems(kind, name, structural))
+        problems.add(*_columns(kind, name, structural))
+    if kind.behaviour.defined:
+        problems.check()
+        return schemas
+    for name, structural in schemas.items():
+        problems.add(*selectable_problems(kind, name, structural))
         if _typed(kind, name):
             problems.add(*scale_problems(kind, name, structural))
     problems.add(*_parts(kind, schemas), *_differences(kind, schemas), *_waiting(kind))
@@ -47,12 +54,13 @@ def compiled(kind: Kind) -> dict[str, Structural]:
     return schemas
 
 
-def _structural(where: str, declared: type[Object] | Mapping[str, Any]) -> Structural:
+def _structural(where: str, declared: type[Object] | Mapping[str, Any], *, checked: bool) -> Structural:
     """The schema of a version's type.
 
     Args:
         where: The kind and version, for the errors of a ready schema.
         declared: The type, or a ready schema.
+        checked: Whether a ready schema has been checked, and is only read.
 
     Raises:
         DeclarationError: The type cannot be compiled, or the schema is wrong.
@@ -63,7 +71,7 @@ def _structural(where: str, declared: type[Object] | Mapping[str, Any]) -> Struc
         structural = from_openapi(declared)
     except ValueError as error:
         raise DeclarationError.of(f"{where}: {line}" for line in str(error).splitlines()) from error
-    problems = [f"{where}: {error.text()}" for error in check(structural)]
+    problems = [] if checked else [f"{where}: {error.text()}" for error in check(structural)]
     if problems:
         raise DeclarationError.of(problems)
     return structural

@@ -17,7 +17,15 @@ PAGE = 1000
 
 
 class UnknownStoredVersion(Exception):
-    """The store holds objects of a version that this server does not know. The text says which and how many."""
+    """The store holds objects of a version that this server does not know. The text says which and how many.
+
+    Attributes:
+        kind: The kind whose version it is.
+    """
+
+    def __init__(self, kind: ServedKind, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
@@ -36,9 +44,10 @@ async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
         if lost:
             what = ", ".join(f"{count} in {version}" for version, count in lost.items())
             raise UnknownStoredVersion(
+                kind,
                 f"the store holds objects of {qualified(kind.kind.name, kind.group)} in versions that this server does not have: "
                 f"{what}; declare these versions again (with served=False, if no client should use them), read and rewrite the "
-                "objects, then drop the versions"
+                "objects, then drop the versions",
             )
         wanted = [version for version in recorded if version not in unknown]
         if kind.kind.storage not in wanted:

@@ -210,8 +210,9 @@ class CurrentCatalogue:
             for before in storing.get(prefix, ()):
                 if not isinstance(before, SharedKind) and before.kind.storage not in kind.versions:
                     raise UnknownStoredVersion(
+                        kind,
                         f"objects of {qualified(kind.kind.name, kind.group)} are still being stored in {before.kind.storage}, which "
-                        "is none of its new versions; store them in another version first, then drop this one"
+                        "is none of its new versions; store them in another version first, then drop this one",
                     )
             await check_stored_versions(self._backend, kind)
 

@@ -25,19 +25,22 @@ class AdmissionChain:
         self,
         plugins: Iterable[Mutator | Validator | Startable],
         builtin: Iterable[Mutator | Validator | Startable] = (),
+        *,
+        before: AdmissionChain | None = None,
     ) -> None:
         """Sort plugins by what they implement.
 
         Args:
             plugins: The author's.
             builtin: Those that run before, and are all called again when one of the author's has changed the object.
+            before: The chain that this one replaces. A plugin that is in both is not started again.
 
         Raises:
             TypeError: A plugin implements none of the protocols.
         """
         builtin = tuple(builtin)
         self._plugins = (*builtin, *plugins)
-        self._started: set[int] = set()
+        self._started = [] if before is None else [plugin for plugin in self._plugins if before.has_started(plugin)]
         for plugin in self._plugins:
             if not isinstance(plugin, Mutator | Validator | Startable):
                 raise TypeError(f"admission plugin {_name(plugin)} has neither a method mutate nor validate nor start")
@@ -54,9 +57,13 @@ class AdmissionChain:
         """
         for plugin in self._plugins:
             wanted = only is None or any(plugin is one for one in only)
-            if wanted and isinstance(plugin, Startable) and id(plugin) not in self._started:
-                self._started.add(id(plugin))
+            if wanted and isinstance(plugin, Startable) and not self.has_started(plugin):
+                self._started.append(plugin)
                 await plugin.start(context)
+
+    def has_started(self, plugin: Any) -> bool:
+        """Whether this very plugin has been started, be it in an earlier chain."""
+        return any(plugin is one for one in self._started)
 
     async def mutate(self, review: Review, renewed: Renewed | None = None) -> Review:
         """Run all mutators; if one of the author's changed the object, once more those that have to see the change.

@@ -12,6 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from extapi.clock import Timer
 from extapi.server.context import Context
 
 FIRST_DELAY, LAST_DELAY = 0.5, 60.0
@@ -19,6 +20,8 @@ FIRST_DELAY, LAST_DELAY = 0.5, 60.0
 
 After a run of more than the latter, the delay begins at the former again.
 """
+ENDING = 5.0
+"""Seconds that a controller has to end before another one takes its place."""
 
 
 class Controller(Protocol):
@@ -33,21 +36,62 @@ class Controller(Protocol):
 
 
 class Controllers:
-    """Starts controllers, restarts them, and stops them."""
+    """Starts controllers, restarts them, replaces them, and stops them."""
 
     _log = Logger()
 
     def __init__(self, controllers: Sequence[Controller], context: Context) -> None:
         self._controllers = controllers
         self._context = context
-        self._running: list[Deferred[None]] = []
+        self._running: list[tuple[Controller, Deferred[None]]] = []
+        self._stopped = False
 
     def start(self) -> None:
         """Start all controllers."""
         for controller in self._controllers:
             running = Deferred.fromCoroutine(self._keep(controller))
             running.addErrback(_cancelled)
-            self._running.append(running)
+            self._running.append((controller, running))
+
+    async def replace(self, controllers: Sequence[Controller]) -> None:
+        """Run these from now on. Those that run already go on; the others end before new ones begin.
+
+        One that does not end within :data:`ENDING` seconds is no longer waited for.
+        """
+        stay, self._running, leaving = [], [], self._running
+        for controller in controllers:
+            same = next((each for each in leaving if each[0] is controller), None)
+            if same is None:
+                stay.append(controller)
+            else:
+                leaving.remove(same)
+                self._running.append(same)
+        for _, running in leaving:
+            running.cancel()
+        for controller, running in leaving:
+            await self._ended(controller, running)
+        self._controllers = stay
+        if not self._stopped:
+            self.start()
+
+    async def _ended(self, controller: Controller, running: Deferred[None]) -> None:
+        """Wait for the end of a controller that has been cancelled."""
+        ended: Deferred[bool] = Deferred()
+        timer: Timer = self._context.clock.callLater(ENDING, ended.callback, False)  # noqa: FBT003 - it has not ended
+
+        def over(_: None) -> None:
+            if timer.active():
+                timer.cancel()
+                ended.callback(True)
+
+        running.addCallback(over)
+        if not await ended:
+            self._log.warn(
+                "controller {controller} has been cancelled but has not ended after {seconds} s; those that replace it begin",
+                component=f"controller {_name(controller)}",
+                controller=_name(controller),
+                seconds=ENDING,
+            )
 
     async def _keep(self, controller: Controller) -> None:
         delay = FIRST_DELAY
@@ -93,7 +137,8 @@ class Controllers:
 
     def stop(self) -> None:
         """Cancel all controllers; end the informers of plugins, too."""
-        for running in self._running:
+        self._stopped = True
+        for _, running in self._running:
             running.cancel()
         self._context.close()
 

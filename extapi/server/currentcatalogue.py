@@ -110,7 +110,7 @@ class CurrentCatalogue:
         for feed in self.catalogue.feeds.values():
             await feed.stop()
 
-    async def replace(self, groups: Sequence[Group]) -> None:
+    async def replace(self, groups: Sequence[Group], switched: Callable[[], None] = lambda: None) -> None:
         """Serve other groups from now on. If it raises, what was served before is served still.
 
         A kind stays if the same :class:`~extapi.api.definition.Kind` is in a group of the same name: its watches go on. All
@@ -121,6 +121,7 @@ class CurrentCatalogue:
 
         Args:
             groups: All groups, also those that stay.
+            switched: Is called at the moment from which requests find the new catalogue, for what has to change with it.
 
         Raises:
             DeclarationError: They cannot be served.
@@ -135,7 +136,7 @@ class CurrentCatalogue:
         try:
             if self._stopped:
                 raise Unavailable("the server stops")
-            self._replacing = Deferred.fromCoroutine(self._replace(api))
+            self._replacing = Deferred.fromCoroutine(self._replace(api, switched))
             self._replacing.addTimeout(SECONDS, self._clock, _too_slow)
             await self._replacing
         except CancelledError:
@@ -146,7 +147,7 @@ class CurrentCatalogue:
             self._replacing = None
             self._lock.release()
 
-    async def _replace(self, api: Api) -> None:
+    async def _replace(self, api: Api, switched: Callable[[], None]) -> None:
         before = self.catalogue
         kinds = serve_kinds(api, before.kinds)
         await self._check_versions(kinds)
@@ -166,10 +167,11 @@ class CurrentCatalogue:
                 self._cacher.remove(cache)
             self._leave(followed)
             raise
-        self._switch(before, catalogue)
+        self._switch(before, catalogue, switched)
 
-    def _switch(self, before: Catalogue, after: Catalogue) -> None:
+    def _switch(self, before: Catalogue, after: Catalogue, switched: Callable[[], None]) -> None:
         self.catalogue = after
+        switched()
         for prefix, (kind, *_) in stored_together(before.kinds).items():
             cache = before.caches[prefix]
             if after.caches.get(prefix) is not cache:

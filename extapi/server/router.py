@@ -9,7 +9,6 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-from extapi.admission.chain import AdmissionChain
 from extapi.api.names import path_segment
 from extapi.clock import Clock
 from extapi.codec.strictjson import encode_pretty
@@ -25,6 +24,7 @@ from extapi.server.discovery import DiscoveryDocuments, core_document
 from extapi.server.documents import groups_response, plain_response
 from extapi.server.endpoints import Endpoint
 from extapi.server.health import Health
+from extapi.server.plugins import Plugins
 from extapi.verbs.request import ResourceRequest
 
 READ_METHODS = frozenset({"GET", "HEAD"})
@@ -40,12 +40,12 @@ class Router:
     """Handles every request that is authorized."""
 
     def __init__(
-        self, served: CurrentCatalogue, *, health: Health, chain: AdmissionChain, clock: Clock, rules: RuleRunner
+        self, served: CurrentCatalogue, *, health: Health, plugins: Plugins, clock: Clock, rules: RuleRunner
     ) -> None:
         self._served = served
         self._health = health
         self._version = encode_pretty(version_info())
-        self._chain = chain
+        self._plugins = plugins
         self._clock = clock
         self._rules = rules
 
@@ -98,7 +98,7 @@ class Router:
             resource,
             RequestScope(info.version, namespace, request.user),
             info.name,
-            self._chain,
+            self._plugins.chain,  # of the same moment as the catalogue: nothing has been waited for
             self._clock,
             self._rules,
         )

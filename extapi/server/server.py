@@ -6,11 +6,11 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any
 
-from extapi.admission.chain import AdmissionChain
+from extapi.api.arguments import is_feed
 from extapi.api.definition import Api, Group
 from extapi.api.user import User
 from extapi.authentication.authenticator import Authenticator
@@ -29,6 +29,7 @@ from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.health import Health, NamedCheck
 from extapi.server.longrunning import LongRunningCheck
 from extapi.server.loopback import LoopbackTransport
+from extapi.server.plugins import Plugins
 from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
@@ -36,6 +37,11 @@ from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
 from extapi.storage.probe import ProbedBackend
 from extapi.watch.cacher import Cacher
+
+Switched = Callable[[], None]
+"""Is called at the moment from which requests find new kinds."""
+Replace = Callable[[Sequence[Group], Switched], Awaitable[None]]
+"""Serves other groups."""
 
 
 class Server:
@@ -96,7 +102,7 @@ class Server:
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
         self._cacher = Cacher(backend, reactor)
         self._compactor = Compactor(backend, reactor)
-        self._admission = AdmissionChain(api.admission, builtin)
+        self._plugins = Plugins(api.admission, builtin)
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         health = Health([*self._checks(store_check), *checks], log_health)
@@ -106,7 +112,7 @@ class Server:
         self.observers = self._served.observers
         """Called after each :meth:`replace`."""
         router = Router(
-            self._served, health=health, chain=self._admission, clock=reactor, rules=RuleRunner(reactor, pool)
+            self._served, health=health, plugins=self._plugins, clock=reactor, rules=RuleRunner(reactor, pool)
         )
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
@@ -140,18 +146,19 @@ class Server:
         await self._served.start()
         self._compactor.start()
         # A feed may need what its author's object gets when it starts, and other plugins may wait for informers of its kind.
-        await self._admission.start(self.context, self._served.feeding())
+        await self._plugins.start(self.context, self._served.feeding())
         await self._served.start_feeds(self.context)
-        await self._admission.start(self.context)
+        await self._plugins.start(self.context)
         self._controllers.start()
 
-    async def replace(self, groups: Sequence[Group]) -> None:
+    async def replace(self, groups: Sequence[Group], switched: Switched = lambda: None) -> None:
         """Serve other groups from now on; see :meth:`extapi.server.currentcatalogue.CurrentCatalogue.replace`.
 
         Plugins and controllers stay as they are.
 
         Args:
             groups: All groups, also those that stay.
+            switched: Is called at the moment from which requests find the new kinds.
 
         Raises:
             DeclarationError: They cannot be served.
@@ -159,11 +166,49 @@ class Server:
             UnknownStoredVersion: Objects are stored in a version that a kind does not have.
             Unavailable: The store cannot be read, or is too slow, or the server stops.
         """
-        await self._served.replace(groups)
+        await self._served.replace(groups, switched)
+
+    async def replace_api(self, api: Api, before: Api, replace: Replace | None = None) -> None:
+        """Serve another Api in place of ``before``: its kinds, its plugins and its controllers, while requests go on.
+
+        Kinds and plugins change at the same moment: a request that began before ends with the old ones. Plugins and controllers
+        that are the same objects in both go on. If it raises, what was served before is served still.
+
+        Args:
+            api: What to serve.
+            before: What has been served until now; what a plugin that cannot be started leads back to.
+            replace: Serves the groups of an Api; by default :meth:`replace`. For a server that also has kinds from elsewhere.
+
+        Raises:
+            DeclarationError: The kinds cannot be served.
+            UnknownStoredVersion: Objects are stored in a version that a kind does not have.
+            Unavailable: The store cannot be read, or is too slow, or the server stops.
+            Exception: What a plugin raises when it is started.
+        """
+        replace = replace or self.replace
+        last, following = self._plugins.now, self._plugins.following(api.admission)
+        try:
+            # A feed is followed before its kind is served, and may need what its author's object gets when it starts.
+            rest = [kind.rest for group in api.groups for kind in group.kinds]
+            await following.start(self.context, [each for each in rest if is_feed(each)])
+            await replace(api.groups, lambda: self._plugins.use(following))
+            try:
+                # After the kinds: a plugin may wait for an informer of one that is new.
+                await following.start(self.context)
+            except Exception:
+                await replace(before.groups, lambda: self._plugins.use(last))
+                raise
+        except BaseException:
+            self._plugins.end_unused(self._served.feeding())
+            following.stop()
+            raise
+        self._plugins.end_unused(self._served.feeding())
+        await self._controllers.replace(api.controllers)
 
     async def stop(self) -> None:
         """Stop controllers and watches, then close the store."""
         self._controllers.stop()
+        self._plugins.stop()
         self._reauthorization.stop()
         self._served.stop()
         await self._compactor.stop()

@@ -260,7 +260,7 @@ def test_annotations_of_a_plugin_are_kept_for_the_request() -> None:
     noted: dict[str, str] = {}
     with serve(api(Mails())) as server:
         resource = server.server._served.catalogue.endpoints["box.example.com", "v1", "boxes", ""].resource
-        admit = Admission(server.server._admission, User("jane"), annotate=noted.__setitem__)
+        admit = Admission(server.server._plugins.chain, User("jane"), annotate=noted.__setitem__)
         obj = {**box(1), "metadata": {"name": "b", "namespace": "default"}}
         assert isinstance(resource, ResourceCreater)
         server.run(resource.create(RequestScope("v1", "default"), obj, admit=admit))

@@ -93,8 +93,8 @@ class Following:
 def test_what_only_wants_to_be_started_is() -> None:
     following, own = Following(), Following()
     with serve(shop(own), builtin=[following]) as server:
-        assert following.context is own.context is server.server.context
-        found = server.run(server.server.context.client.call("GET", WIDGETS))
+        assert following.context is own.context is not None
+        found = server.run(own.context.client.call("GET", WIDGETS))
         assert found["items"] == []
 
 

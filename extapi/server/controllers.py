@@ -77,7 +77,7 @@ class Controllers:
     async def _ended(self, controller: Controller, running: Deferred[None]) -> None:
         """Wait for the end of a controller that has been cancelled."""
         ended: Deferred[bool] = Deferred()
-        timer: Timer = self._context.clock.callLater(ENDING, ended.callback, False)  # noqa: FBT003 - it has not ended
+        timer: Timer = self._context.clock.callLater(ENDING, ended.callback, False)
 
         def over(_: None) -> None:
             if timer.active():

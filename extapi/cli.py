@@ -13,6 +13,7 @@ import click
 
 COMMANDS = {
     "certs": "extapi.certs.command:certs",
+    "crd": "extapi.crd.command:crd",
     "dev": "extapi.dev.command:dev",
     "doctor": "extapi.doctor.command:doctor",
     "manifests": "extapi.manifests.command:manifests",

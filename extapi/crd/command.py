@@ -1,0 +1,134 @@
+"""``extapi crd``: definitions of custom resources on the command line."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from extapi.loading.module import LoadingError, load_api
+
+_SERVICE = re.compile(r"(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9-]+)(:(?P<port>[0-9]{1,5}))?(?P<path>/\S*)?")
+_URL = re.compile(r"https://[^\s/?#@]+(/[^\s?#]*)?")
+
+
+@click.group()
+def crd() -> None:
+    """CustomResourceDefinitions: made of Python types."""
+
+
+@crd.command()
+@click.argument("target", metavar="MODULE:NAME")
+@click.option("--kind", "only", metavar="KIND", default="", help="Only this kind: its name, plural or plural.group.")
+@click.option(
+    "--conversion-webhook-url",
+    "url",
+    metavar="URL",
+    default="",
+    help="Where kinds with a hub are converted: https://...",
+)
+@click.option(
+    "--conversion-webhook-service",
+    "service",
+    metavar="NAMESPACE/NAME[:PORT][/PATH]",
+    default="",
+    help="The same, as a Service of the cluster.",
+)
+@click.option(
+    "--conversion-webhook-ca-file",
+    "ca_file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="The authority of the webhook's certificate, in PEM.  [default: those that the cluster trusts]",
+)
+def export(target: str, only: str, url: str, service: str, ca_file: Path | None) -> None:
+    """Print the kinds of the Api named NAME in MODULE as CustomResourceDefinitions, in YAML.
+
+    What a definition cannot say is told on standard error. The exit status is 1 if a kind had to be left out.
+    """
+    from extapi.crd.export import export_api, left_out  # noqa: PLC0415 - mistakes on the command line are told at once
+
+    webhook = _webhook(url, service, ca_file)
+    try:
+        api = load_api(target)
+    except LoadingError as error:
+        error.show()
+        sys.exit(1)
+    exported = list(export_api(api, only=only, webhook=webhook))
+    if not exported:
+        kinds = ", ".join(kind.name for group in api.groups for kind in group.kinds)
+        raise click.ClickException(f"--kind: there is no {only}; {target} has {kinds}")
+    for each in exported:
+        for note in each.notes:
+            label = "Error: " if each.manifest is None else ""
+            click.echo(f"{label}{each.kind}: {note}", err=True)
+    if not only:
+        for note in left_out(api):
+            click.echo(note, err=True)
+    manifests = [each.manifest for each in exported if each.manifest is not None]
+    click.echo("---\n".join(map(_yaml, manifests)), nl=False)
+    sys.exit(1 if len(manifests) < len(exported) else 0)
+
+
+def _webhook(url: str, service: str, ca_file: Path | None) -> dict[str, Any] | None:
+    """The ``clientConfig`` of the conversion webhook; None if none is given.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if url and service:
+        raise click.UsageError("give either --conversion-webhook-url or --conversion-webhook-service")
+    if not (url or service):
+        if ca_file is not None:
+            raise click.UsageError(
+                "--conversion-webhook-ca-file needs --conversion-webhook-url or --conversion-webhook-service"
+            )
+        return None
+    config: dict[str, Any] = {}
+    if url:
+        if not _URL.fullmatch(url):
+            raise click.UsageError(
+                "--conversion-webhook-url: must be https://HOST[:PORT][/PATH], without user, query and fragment"
+            )
+        config["url"] = url
+    else:
+        found = _SERVICE.fullmatch(service)
+        if found is None or not 0 < int(found["port"] or 443) < 65536:
+            raise click.UsageError("--conversion-webhook-service: must be NAMESPACE/NAME[:PORT][/PATH]")
+        config["service"] = {"namespace": found["namespace"], "name": found["name"], "port": int(found["port"] or 443)}
+        if found["path"]:
+            config["service"]["path"] = found["path"]
+    if ca_file is not None:
+        config["caBundle"] = base64.b64encode(ca_file.read_bytes()).decode()
+    return config
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes lists indented, and no references."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write everything out."""
+        del data
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Indent the items of lists."""
+        del indentless
+        super().increase_indent(flow, indentless=False)
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Several lines as several lines."""
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _yaml(manifest: dict[str, Any]) -> str:
+    return yaml.dump(manifest, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)

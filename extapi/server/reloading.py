@@ -1,0 +1,132 @@
+"""``--reload``: an author's modules are imported anew when their files change, and what comes of it is served.
+
+Asks for the state of files a few times per second: there are few of them, and nothing else is the same on every file system.
+What cannot be imported or served is logged, and the last good version goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
+
+from extapi.api.declaration import DeclarationError
+from extapi.api.definition import Api
+from extapi.loading.authorscode import AuthorsCode
+from extapi.loading.module import LoadingError, declared
+from extapi.loading.modules import AuthorsModules, Reimport, Stamp
+from extapi.registry.storedversions import UnknownStoredVersion
+from extapi.server.structuredlog import structlog
+from extapi.storage.base import Unavailable
+
+INTERVAL = 0.15
+"""Seconds between two looks at the files. They must be the same twice: an editor may be about to write the rest."""
+SECONDS = 30.0
+"""How long plugins may take to start."""
+FAILED = "the changed code is not served; the last good version is, until the files change again"
+
+
+class Reloader:
+    """Follows the files of an API that is served.
+
+    Args:
+        target: ``MODULE:NAME`` of the API.
+        api: The API, as it is served.
+        replace: Serves the first API in place of the second.
+        clock: The reactor.
+    """
+
+    def __init__(
+        self, target: str, api: Api, replace: Callable[[Api, Api], Coroutine[Any, Any, None]], clock: Any
+    ) -> None:
+        self.api = api
+        """What is served now."""
+        self._target = target
+        self._replace = replace
+        self._clock = clock
+        self._log = structlog.get_logger("extapi.server")
+        self._modules = AuthorsModules(target)
+        self._tried: Mapping[str, Stamp] = self._modules.look()
+        self._seen = self._tried
+        self._looking = LoopingCall(self._look)
+        self._looking.clock = clock
+        self._running: Deferred[None] | None = None
+
+    def start(self) -> None:
+        """Begin to follow the files. A change since the object was made counts."""
+        self._looking.start(INTERVAL, now=False)
+
+    def stop(self) -> None:
+        """Follow them no more."""
+        if self._looking.running:
+            self._looking.stop()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _look(self) -> Deferred[None] | None:
+        """One look; a Deferred while something is done, before the end of which there is no other look."""
+        found = self._modules.look()
+        if found == self._tried:
+            return None
+        if found != self._seen:
+            self._seen = found
+            return None
+        self._tried = found
+        self._running = Deferred.fromCoroutine(self._reload())
+        return self._running.addBoth(self._reloaded)
+
+    def _reloaded(self, result: Any) -> None:
+        self._running = None
+        # There may be files more or less now. Those that have changed meanwhile differ.
+        self._tried = self._seen = {path: self._tried.get(path, stamp) for path, stamp in self._modules.look().items()}
+        if isinstance(result, Failure) and not isinstance(result.value, CancelledError):
+            self._log.error(FAILED, traceback=result.getTraceback())
+
+    async def _reload(self) -> None:
+        began = time.perf_counter()
+        try:
+            reimport = self._modules.import_changed()
+        except LoadingError as error:
+            self._refuse(error.problems)
+            return
+        except SystemExit as error:  # of the author's module
+            self._refuse([f"importing it ends the process: SystemExit: {error}"])
+            return
+        imported = time.perf_counter() - began
+        if await self._serve(reimport):
+            seconds = time.perf_counter() - began
+            self._log.info(f"reloaded {self._target}", importing=f"{imported:.2f} s", all=f"{seconds:.2f} s")
+
+    async def _serve(self, reimport: Reimport) -> bool:
+        """Serve what has been imported; whether that could be done."""
+        api, before = reimport.api, self.api
+        try:
+            if api is not before:
+                serving = Deferred.fromCoroutine(self._replace(api, before))
+                await serving.addTimeout(SECONDS, self._clock)
+        except BaseException as error:
+            reimport.undo()
+            if isinstance(error, CancelledError) or not isinstance(error, Exception):
+                raise
+            self._refuse(self._told(error))
+            return False
+        reimport.accept()
+        self.api = api
+        return True
+
+    def _told(self, error: Exception) -> Sequence[str]:
+        """Why an API that could be imported cannot be served."""
+        if isinstance(error, DeclarationError):
+            return [declared(problem, ()) for problem in error.problems]
+        if isinstance(error, (UnknownStoredVersion, Unavailable)):
+            return [str(error)]
+        if isinstance(error, TimeoutError):
+            return [f"its plugins have not started within {SECONDS:g} s"]
+        return [AuthorsCode.of(self._target).describe(error)]  # of a plugin
+
+    def _refuse(self, problems: Sequence[str]) -> None:
+        self._log.error("\n".join([FAILED, *problems]))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError as TimedOut
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
@@ -124,7 +124,7 @@ class Reloader:
             return [declared(problem, ()) for problem in error.problems]
         if isinstance(error, (UnknownStoredVersion, Unavailable)):
             return [str(error)]
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimedOut):
             return [f"its plugins have not started within {SECONDS:g} s"]
         return [AuthorsCode.of(self._target).describe(error)]  # of a plugin
 

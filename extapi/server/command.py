@@ -84,7 +84,7 @@ def _run(api: Api, options: ServerOptions, target: str) -> int:
         for notice in options.notices():
             structlog.get_logger("extapi.server").warning(notice)
         try:
-            return ServerProcess(api, options, reactor, access_log, describe=describe)
+            return ServerProcess(api, options, reactor, access_log, describe=describe, target=target)
         except NotInCluster as error:
             raise CredentialsError(
                 f"{error}: give --kubeconfig, or run in a pod. To try the API without a cluster: extapi dev {target}"

@@ -74,6 +74,8 @@ FLAGS: Sequence[Flag] = (
     Flag("audit-log-maxbackup", "100", "Accepted and ignored: old files of --audit-log-path to keep."),
     Flag("audit-log-maxsize", "100", "Accepted and ignored: megabytes per file of --audit-log-path."),
     Flag("development", "false", "Tell clients the error, file and line when your code fails. Use it only if all clients are developers; extapi dev sets it.", boolean=True),
+    Flag("reload", "false", "Import the modules of MODULE:NAME again when their files change, and serve what they declare then; needs --development.", boolean=True),
+    Flag("served-file", "", "Where to write which groups and versions are served, at start and after each change, as JSON; extapi dev reads it."),
 )  # fmt: skip
 
 
@@ -119,6 +121,8 @@ class ServerOptions:
     etcd_servers: tuple[str, ...] = ()
     audit_log_path: str = ""
     development: bool = False
+    reload: bool = False
+    served_file: Path | None = None
 
     def notices(self) -> Iterable[str]:
         """What is logged at start: flags without effect, and flags that allow more than is needed."""
@@ -227,6 +231,8 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         etcd_servers=read.several("etcd-servers"),
         audit_log_path=read.text("audit-log-path"),
         development=bool(raw["development"]),
+        reload=bool(raw["reload"]),
+        served_file=read.path("served-file"),
     )
     for flag in ("audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize"):
         read.number(flag, 0, 2**31 - 1)
@@ -240,6 +246,8 @@ def _together(options: ServerOptions) -> Iterable[str]:
     """What is wrong with combinations of flags."""
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         yield "--tls-cert-file and --tls-private-key-file must be given together"
+    if options.reload and not options.development:
+        yield "--reload needs --development: it is for writing an API, where a file that is saved may be wrong"
     try:
         parse_url(options.storage)
     except ValueError as error:

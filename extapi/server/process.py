@@ -17,6 +17,8 @@ from extapi.listener.tls import ServingCertificate, self_signed
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
 from extapi.server.health import NamedCheck
 from extapi.server.options import ServerOptions
+from extapi.server.reloading import Reloader
+from extapi.server.servedfile import ServedFile
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
@@ -35,6 +37,7 @@ class ServerProcess:
         reactor: The reactor.
         access_log: Is called after each request.
         describe: Describes an author's exception to the client; for development only.
+        target: ``MODULE:NAME`` of the API, for ``--reload``.
 
     Raises:
         CertificateError: The serving certificate cannot be used.
@@ -51,6 +54,7 @@ class ServerProcess:
         access_log: OnFinished,
         *,
         describe: Describe | None = None,
+        target: str = "",
     ) -> None:
         self._log = structlog.get_logger("extapi.server")
         self._random = Random()  # noqa: S311 - for names and delays, nothing secret
@@ -60,7 +64,7 @@ class ServerProcess:
         name_authorities(tls, self._auth.settings)
         core = self._cluster.client(None, "kubeconfig")
         self._namespaces = Informer(core, NAMESPACES, clock=reactor, jitter=self._random.random)
-        server = Server(
+        self._server = server = Server(
             api,
             open_backend(options.storage, reactor),
             reactor,
@@ -91,7 +95,10 @@ class ServerProcess:
             access_log=access_log,
             delay=options.shutdown_delay,
             describe=describe,
+            started=self._started,
         )
+        self._reloader = Reloader(target, api, server.replace_api, reactor) if options.reload else None
+        self._served_file = None if options.served_file is None else ServedFile(options.served_file)
 
     async def run(self) -> int:
         """Serve until stopped; the exit status.
@@ -111,7 +118,20 @@ class ServerProcess:
 
     def stop(self) -> None:
         """Begin to stop: readiness off, then no new connections, then requests in flight end, then watches and the store."""
+        if self._reloader is not None:
+            self._reloader.stop()
         self._serving.stop()
+
+    def _started(self) -> None:
+        if self._served_file is not None:
+            self._server.observers.append(self._note)
+            self._note()
+        if self._reloader is not None:
+            self._reloader.start()
+
+    def _note(self) -> None:
+        if self._served_file is not None:
+            self._served_file.update(self._server.groups, self._server.needs)
 
     def _checks(self) -> list[NamedCheck]:
         return [

@@ -7,11 +7,13 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
 from extapi.api.arguments import is_feed
 from extapi.api.definition import Api, Group
+from extapi.api.policyrule import PolicyRule
 from extapi.api.user import User
 from extapi.authentication.authenticator import Authenticator
 from extapi.authentication.loopback import APISERVER
@@ -29,7 +31,7 @@ from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.health import Health, NamedCheck
 from extapi.server.longrunning import LongRunningCheck
 from extapi.server.loopback import LoopbackTransport
-from extapi.server.plugins import Plugins
+from extapi.server.plugins import Generation, Plugins
 from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
@@ -131,6 +133,13 @@ class Server:
         self.context = Context(self._transport, reactor, self._random, cluster)
         """What plugins and controllers get."""
         self._controllers = Controllers(api.controllers, self.context)
+        self.needs = api.needs
+        """The rights that the author's code needs in the cluster."""
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """What is served now."""
+        return self._served.catalogue.groups
 
     def transport(self, user: User = APISERVER) -> LoopbackTransport:
         """A transport that carries in-process requests through the whole chain, as ``user``."""
@@ -187,16 +196,21 @@ class Server:
         """
         replace = replace or self.replace
         last, following = self._plugins.now, self._plugins.following(api.admission)
+
+        def use(plugins: Generation, needs: Sequence[PolicyRule]) -> None:
+            self._plugins.use(plugins)
+            self.needs = needs
+
         try:
             # A feed is followed before its kind is served, and may need what its author's object gets when it starts.
             rest = [kind.rest for group in api.groups for kind in group.kinds]
             await following.start(self.context, [each for each in rest if is_feed(each)])
-            await replace(api.groups, lambda: self._plugins.use(following))
+            await replace(api.groups, partial(use, following, api.needs))
             try:
                 # After the kinds: a plugin may wait for an informer of one that is new.
                 await following.start(self.context)
             except Exception:
-                await replace(before.groups, lambda: self._plugins.use(last))
+                await replace(before.groups, partial(use, last, before.needs))
                 raise
         except BaseException:
             self._plugins.end_unused(self._served.feeding())

@@ -6,6 +6,7 @@ Stops in order when it is told to, and when the listener dies. Must not know the
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -46,6 +47,7 @@ class Serving:
         limits: The listener's limits.
         delay: Seconds to go on serving after :meth:`stop`, with readiness off.
         describe: Describes an author's exception to the client; for development only.
+        started: Called once the server has started.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class Serving:
         limits: Limits | None = None,
         delay: float = 0.0,
         describe: Describe | None = None,
+        started: Callable[[], None] = lambda: None,
     ) -> None:
         self._log = structlog.get_logger("extapi.server")
         self._server = server
         self._reactor = reactor
         self._delay = delay
+        self._started = started
         self._starting: Deferred[None] | None = None
         self._ended: Deferred[int] = Deferred()
         self._listener = Listener(
@@ -104,6 +108,7 @@ class Serving:
         gc.freeze()
         gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
         self._log.info("serving", address=address, port=port)
+        self._started()
         return await self._ended
 
     def stop(self) -> None:

@@ -65,7 +65,7 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except DeclarationError as error:
         lines = lines_of(error)
-        raise LoadingError(*(_declared(problem, lines) for problem in error.problems)) from error
+        raise LoadingError(*(declared(problem, lines) for problem in error.problems)) from error
     except Exception as error:  # whatever an author's module raises
         lines = lines_of(error)
         if isinstance(error, ModuleNotFoundError) and not lines:
@@ -82,10 +82,10 @@ def _check(api: Api) -> None:
     try:
         serve_kinds(api)
     except DeclarationError as error:
-        raise LoadingError(*(_declared(problem, ()) for problem in error.problems)) from error
+        raise LoadingError(*(declared(problem, ()) for problem in error.problems)) from error
 
 
-def _declared(problem: str, lines: Sequence[SourceLine]) -> str:
+def declared(problem: str, lines: Sequence[SourceLine]) -> str:
     """A problem of a declaration, after its file and line; also after class and field if a class body raised it."""
     line = line_of(problem)
     if line is not None:

@@ -20,8 +20,8 @@ from extapi.api.versions import by_priority
 from extapi.registry.kinds import serve_kinds
 from extapi.registry.storedversions import UnknownStoredVersion
 
-Replace = Callable[[Sequence[Group]], Awaitable[None]]
-"""Serves these groups from now on: :meth:`extapi.server.server.Server.replace`."""
+Replace = Callable[..., Awaitable[None]]
+"""Serves these groups from now on: :meth:`extapi.server.server.Server.replace`, whose second argument may be left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,17 +102,45 @@ class KindSources:
         finally:
             self._lock.release()
 
-    async def _serve(self, sources: dict[str, _Source]) -> list[RefusedKind]:
+    async def replace(self, groups: Sequence[Group], switched: Callable[[], None]) -> list[RefusedKind]:
+        """Serve these groups in place of those of the source ``api``: all of them, or everything as before.
+
+        Args:
+            groups: The groups.
+            switched: Is called at the moment from which requests find the new kinds.
+
+        Returns:
+            The kinds of other sources that lost a name to one of these.
+
+        Raises:
+            DeclarationError: They cannot be served.
+            RuntimeError: The server has not been started.
+            UnknownStoredVersion: Objects are stored in a version that a kind does not have.
+            Unavailable: The store cannot be read, or is too slow, or the server stops.
+        """
+        await self._lock.acquire()
+        try:
+            kinds, preferred = from_groups(groups)
+            source = _Source(kinds, preferred, self._sources[API].served)
+            return await self._serve({**self._sources, API: source}, switched)
+        finally:
+            self._lock.release()
+
+    async def _serve(
+        self, sources: dict[str, _Source], switched: Callable[[], None] | None = None
+    ) -> list[RefusedKind]:
+        """Serve all sources; ``switched``: those of ``api`` all or not at all."""
+        whole = () if switched is None else sources[API].kinds
         refused: list[RefusedKind] = []
         wanted = {name: list(source.kinds) for name, source in sources.items()}
         while True:
             accepted, conflicts = _without_conflicts(wanted)
             groups = _groups(accepted, sources)
             try:
-                await self._replace(groups)
+                await (self._replace(groups) if switched is None else self._replace(groups, switched))
             except (DeclarationError, UnknownStoredVersion) as error:
                 culprits = _culprits(error, accepted)
-                if not culprits:
+                if not culprits or any(culprit.offered in whole for culprit in culprits):
                     raise
                 refused += culprits
                 for culprit in culprits:

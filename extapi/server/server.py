@@ -42,8 +42,8 @@ from extapi.watch.cacher import Cacher
 
 Switched = Callable[[], None]
 """Is called at the moment from which requests find new kinds."""
-Replace = Callable[[Sequence[Group], Switched], Awaitable[None]]
-"""Serves other groups."""
+Replace = Callable[[Sequence[Group], Switched], Awaitable[object]]
+"""Serves other groups: :meth:`Server.replace`, or :meth:`extapi.server.kindsources.KindSources.replace`."""
 
 
 class Server:

@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi import Group, Version
+from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind
 from extapi.server.kindsources import KindSources, OfferedKind, RefusedKind, from_groups
 from tests.unit.server.generations import A, B, Place, kind
@@ -163,3 +164,22 @@ def test_an_offer_that_fails_leaves_all_as_it_was(sourced: Sourced) -> None:
     failing = Deferred.fromCoroutine(sourced.sources.offer("files", ()))
     assert "the server stops" in str(caught(failing))
     assert sourced.served(B) == ["gammas"]
+
+
+def test_the_api_is_replaced_as_a_whole_or_not_at_all(sourced: Sourced) -> None:
+    """An author's plugins fit one state of the module."""
+    switched: list[str] = []
+    server = sourced.place.server
+    wrong = Kind("Wrong", storage="v1", versions={"v1": Version({"type": "wrong"})})
+    sourced.offer("files", offered(A, kind("Gamma", 2), "gammas.yaml:1"))
+    replacing = sourced.sources.replace([Group(A, kind("Beta", 3), wrong)], lambda: switched.append("wrong"))
+    with pytest.raises(DeclarationError):
+        server.run(replacing)
+    assert (sourced.served(A), switched) == (["alphas", "gammas"], [])
+    replacing = sourced.sources.replace([Group(A, kind("Gamma", 4))], lambda: switched.append("right"))
+    assert [each.text() for each in server.run(replacing)] == [
+        f'gammas.yaml:1: gammas.{A}: the resource name "gammas" is already in use'
+    ]
+    assert (sourced.served(A), switched) == (["gammas"], ["right"])
+    sourced.offer("files")
+    assert (sourced.served(A), switched) == (["gammas"], ["right"])

@@ -9,19 +9,24 @@ Source: the rules of names are those of ``apiextensions-apiserver/pkg/controller
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from twisted.internet.defer import DeferredLock
 
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Api, Group, Kind
 from extapi.api.versions import by_priority
+from extapi.clock import Clock
 from extapi.registry.kinds import serve_kinds
 from extapi.registry.storedversions import UnknownStoredVersion
+from extapi.server.server import Replace, Switched
 
-Replace = Callable[..., Awaitable[None]]
-"""Serves these groups from now on: :meth:`extapi.server.server.Server.replace`, whose second argument may be left out."""
+API: Final = "api"
+"""The source that is there from the start: the author's API, or the control plane's own kinds."""
+LINGER: Final = 60.0
+"""Seconds for which requests that began before may still use a converter whose kind has gone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +70,13 @@ class KindSources:
 
     Args:
         groups: What the server serves already, from the first source, ``api``.
-        replace: Serves other groups.
+        replace: Serves other groups: :meth:`extapi.server.server.Server.replace`.
+        clock: The reactor.
     """
 
-    def __init__(self, groups: Sequence[Group], replace: Replace) -> None:
+    def __init__(self, groups: Sequence[Group], replace: Replace, clock: Clock) -> None:
         self._replace = replace
+        self._clock = clock
         self._lock = DeferredLock()
         kinds, preferred = from_groups(groups)
         self._sources = {API: _Source(kinds, preferred, {_key(each): each for each in kinds})}
@@ -93,20 +100,13 @@ class KindSources:
             RuntimeError: The server has not been started.
             Unavailable: The store cannot be read, or is too slow, or the server stops.
         """
-        await self._lock.acquire()
-        try:
-            sources = {**self._sources, source: _Source(list(kinds), preferred or {})}
-            if source in self._sources:
-                sources[source].served = self._sources[source].served
-            return await self._serve(sources)
-        finally:
-            self._lock.release()
+        return await self._offer(source, _Source(list(kinds), preferred or {}), _ignored, strict=False)
 
-    async def replace(self, groups: Sequence[Group], switched: Callable[[], None]) -> list[RefusedKind]:
-        """Serve these groups in place of those of the source ``api``: all of them, or everything as before.
+    async def replace(self, groups: Sequence[Group], switched: Switched) -> list[RefusedKind]:
+        """Serve other groups of the first source, all or none of them.
 
         Args:
-            groups: The groups.
+            groups: All its groups.
             switched: Is called at the moment from which requests find the new kinds.
 
         Returns:
@@ -114,46 +114,55 @@ class KindSources:
 
         Raises:
             DeclarationError: They cannot be served.
-            RuntimeError: The server has not been started.
             UnknownStoredVersion: Objects are stored in a version that a kind does not have.
+            RuntimeError: The server has not been started.
             Unavailable: The store cannot be read, or is too slow, or the server stops.
         """
+        kinds, preferred = from_groups(groups)
+        return await self._offer(API, _Source(kinds, preferred), switched, strict=True)
+
+    async def _offer(self, name: str, source: _Source, switched: Switched, *, strict: bool) -> list[RefusedKind]:
         await self._lock.acquire()
         try:
-            kinds, preferred = from_groups(groups)
-            source = _Source(kinds, preferred, self._sources[API].served)
-            return await self._serve({**self._sources, API: source}, switched)
+            if name in self._sources:
+                source.served = self._sources[name].served
+            return await self._serve({**self._sources, name: source}, switched, strict=strict)
         finally:
             self._lock.release()
 
-    async def _serve(
-        self, sources: dict[str, _Source], switched: Callable[[], None] | None = None
-    ) -> list[RefusedKind]:
-        """Serve all sources; ``switched``: those of ``api`` all or not at all."""
-        whole = () if switched is None else sources[API].kinds
+    async def _serve(self, sources: dict[str, _Source], switched: Switched, *, strict: bool) -> list[RefusedKind]:
         refused: list[RefusedKind] = []
         wanted = {name: list(source.kinds) for name, source in sources.items()}
         while True:
             accepted, conflicts = _without_conflicts(wanted)
-            groups = _groups(accepted, sources)
             try:
-                await (self._replace(groups) if switched is None else self._replace(groups, switched))
+                await self._replace(_groups(accepted, sources), switched)
             except (DeclarationError, UnknownStoredVersion) as error:
                 culprits = _culprits(error, accepted)
-                if not culprits or any(culprit.offered in whole for culprit in culprits):
+                if not culprits or (strict and any(each.offered in accepted[API] for each in culprits)):
                     raise
                 refused += culprits
                 for culprit in culprits:
                     _fall_back(culprit.offered, wanted, sources)
                 continue
-            for name, source in sources.items():
-                source.served = {_key(each): each for each in accepted[name]}
-            self._sources = sources
+            self._settle(sources, accepted)
             return [*refused, *conflicts]
 
+    def _settle(self, sources: dict[str, _Source], accepted: Mapping[str, Sequence[OfferedKind]]) -> None:
+        """Note what is served now, and let converters go that no kind has any more."""
+        before = [each.kind for source in self._sources.values() for each in source.served.values()]
+        for name, source in sources.items():
+            source.served = {_key(each): each for each in accepted[name]}
+        self._sources = sources
+        used = {id(each.kind.behaviour.converter) for several in accepted.values() for each in several}
+        for kind in before:
+            close = getattr(kind.behaviour.converter, "close", None)
+            if close is not None and id(kind.behaviour.converter) not in used:
+                self._clock.callLater(LINGER, close)
 
-API = "api"
-"""The source that is there from the start: the author's API, or the control plane's own kinds."""
+
+def _ignored() -> None:
+    pass
 
 
 def from_groups(groups: Iterable[Group]) -> tuple[list[OfferedKind], dict[str, str]]:

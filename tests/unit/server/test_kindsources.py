@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
 
 from extapi import Group, Version
+from extapi.api.behaviour import CUSTOM_RESOURCE
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind
-from extapi.server.kindsources import KindSources, OfferedKind, RefusedKind, from_groups
+from extapi.server.kindsources import LINGER, KindSources, OfferedKind, RefusedKind, from_groups
 from tests.unit.server.generations import A, B, Place, kind
 from tests.unit.watch.store import caught
 
@@ -26,7 +29,7 @@ class Sourced:
 
     def __init__(self, *groups: Group) -> None:
         self.place = Place(*groups)
-        self.sources = KindSources(groups, self.place.server.server.replace)
+        self.sources = KindSources(groups, self.place.server.server.replace, self.place.server.clock)
 
     def offer(self, source: str, *kinds: OfferedKind, preferred: dict[str, str] | None = None) -> list[str]:
         """Offer kinds; the texts of those refused."""
@@ -183,3 +186,34 @@ def test_the_api_is_replaced_as_a_whole_or_not_at_all(sourced: Sourced) -> None:
     assert (sourced.served(A), switched) == (["gammas"], ["right"])
     sourced.offer("files")
     assert (sourced.served(A), switched) == (["gammas"], ["right"])
+
+
+class Closing:
+    """A converter with something to close."""
+
+    name = "conversion webhook"
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def convert(self, objects: Sequence[Any], api_version: str) -> Sequence[Any]:
+        return [{**obj, "apiVersion": api_version} for obj in objects]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_converter_goes_a_minute_after_its_kind(sourced: Sourced) -> None:
+    """Requests that began before may still use it."""
+    converter = Closing()
+    behaviour = replace(CUSTOM_RESOURCE, converter=converter)
+    first, second = kind("Gamma", 2, behaviour=behaviour), kind("Gamma", 3, behaviour=behaviour)
+    sourced.offer("files", offered(B, first))
+    sourced.offer("files", offered(B, second))
+    sourced.place.advance(LINGER)
+    assert not converter.closed
+    sourced.offer("files")
+    sourced.place.advance(LINGER - 1)
+    assert not converter.closed
+    sourced.place.advance(1)
+    assert converter.closed

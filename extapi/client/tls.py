@@ -85,7 +85,7 @@ class UpstreamTls:
     Args:
         server_name: The name that the server's certificate has to be for.
         ca: PEM of the roots, intermediates among them; None: the system's.
-        certificate: The client's PEM chain.
+        certificate: The client's PEM chain; empty: the client shows none.
         key: The PEM private key that belongs to it.
         insecure: Trust whoever answers, because the object says so; then no name is checked either.
         clock: ``seconds()`` since the epoch, for messages.
@@ -95,7 +95,14 @@ class UpstreamTls:
     """
 
     def __init__(
-        self, server_name: str, *, ca: bytes | None, certificate: bytes, key: bytes, insecure: bool, clock: Any
+        self,
+        server_name: str,
+        *,
+        ca: bytes | None,
+        certificate: bytes = b"",
+        key: bytes = b"",
+        insecure: bool = False,
+        clock: Any,
     ) -> None:
         self.server_name = server_name
         self.insecure = insecure
@@ -106,11 +113,12 @@ class UpstreamTls:
         context.set_min_proto_version(SSL.TLS1_2_VERSION)
         context.set_alpn_protos([b"http/1.1"])
         try:
-            first, *others = x509.load_pem_x509_certificates(certificate)
-            context.use_certificate(first)
-            for each in others:
-                context.add_extra_chain_cert(each)
-            context.use_privatekey(serialization.load_pem_private_key(key, None))  # type: ignore[arg-type]  # the kinds of keys that have certificates
+            if certificate:
+                first, *others = x509.load_pem_x509_certificates(certificate)
+                context.use_certificate(first)
+                for each in others:
+                    context.add_extra_chain_cert(each)
+                context.use_privatekey(serialization.load_pem_private_key(key, None))  # type: ignore[arg-type]  # the kinds of keys that have certificates
             roots = [] if ca is None or insecure else x509.load_pem_x509_certificates(ca)
         except (ValueError, TypeError, UnsupportedAlgorithm, SSL.Error) as error:
             raise CredentialsError(f"no usable PEM for {server_name}: {error}") from error

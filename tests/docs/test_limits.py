@@ -12,10 +12,10 @@ from extapi.admission import audit
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
-from extapi.client import fairqueue, limited, recorder
+from extapi.client import fairqueue, limited, recorder, upstream
 from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
 from extapi.controlplane.access import rules, tokenreviews
-from extapi.controlplane.aggregator import proxy, remote, upstream
+from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
 from extapi.controlplane.kinds import data
 from extapi.http import messages

@@ -20,13 +20,13 @@ from extapi.api.timestamp import format_timestamp
 from extapi.authentication.loopback import APISERVER
 from extapi.client.kube import Obj, ResourceName
 from extapi.client.tls import UpstreamTls
+from extapi.client.upstream import Upstream
 from extapi.controlplane.aggregator.discovery import MergedDiscovery
 from extapi.controlplane.aggregator.frontproxy import FrontProxyCertificate, Pair
 from extapi.controlplane.aggregator.openapi import MergedOpenAPI
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import LOCAL, AvailableCondition, Remote
 from extapi.controlplane.aggregator.services import GROUP, APIServiceInfo, ServiceBackend, read
-from extapi.controlplane.aggregator.upstream import Upstream
 from extapi.http.request import NoBody, Peer, Request, RequestInfo
 from extapi.http.response import Handler, Response, http_error
 

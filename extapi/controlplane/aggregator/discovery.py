@@ -13,10 +13,10 @@ import msgspec
 
 from extapi import ApiError, TransportError, User
 from extapi.api.versions import version_priority
+from extapi.client.upstream import Upstream
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import PROBER, Remote
 from extapi.controlplane.aggregator.services import GROUP, APIServiceInfo, by_group
-from extapi.controlplane.aggregator.upstream import Upstream
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.server.documents import Document, groups_response, plain_response

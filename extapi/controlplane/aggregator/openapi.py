@@ -14,10 +14,10 @@ from isal import isal_zlib
 from twisted.logger import Logger
 
 from extapi import TransportError, User
+from extapi.client.upstream import Upstream
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import Remote
 from extapi.controlplane.aggregator.services import APIServiceInfo
-from extapi.controlplane.aggregator.upstream import Upstream
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.schema.openapi.protobuf import encode_v2

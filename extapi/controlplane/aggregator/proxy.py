@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError as TimedOut
 
 from extapi import TransportError, User
+from extapi.client.upstream import Upstream
+from extapi.client.upstreamresponse import HIGH, UpstreamResponse
 from extapi.controlplane.aggregator.headers import (
     identity,
     request_bytes,
@@ -20,8 +22,6 @@ from extapi.controlplane.aggregator.headers import (
     response_headers,
 )
 from extapi.controlplane.aggregator.upload import Upload
-from extapi.controlplane.aggregator.upstream import Upstream
-from extapi.controlplane.aggregator.upstreamresponse import HIGH, UpstreamResponse
 from extapi.http.request import Request
 from extapi.http.response import PIECE, Chunk, Duplex, Response, Sink, Upgraded, http_error
 

@@ -16,9 +16,9 @@ from extapi import TransportError, User
 from extapi.api.user import MASTERS
 from extapi.client.credentials import CredentialsError
 from extapi.client.kube import Obj
+from extapi.client.upstream import Upstream
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.services import APIServiceInfo, ServiceBackend
-from extapi.controlplane.aggregator.upstream import Upstream
 
 PROBER = User("system:kube-aggregator", groups=(MASTERS,))
 

@@ -539,7 +539,7 @@ def test_a_watch_ends_properly_when_this_server_does_and_another_body_does_not(
 def test_idle_connections_are_closed_after_a_while(
     cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("extapi.controlplane.aggregator.upstream.IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("extapi.client.upstream.IDLE_SECONDS", 0.05)
     connections = [connection for connection in backend.connections if not connection.closed]
     again = cluster.backend(name="two.shop.svc")
     cluster.close(again)
@@ -552,7 +552,7 @@ def test_idle_connections_are_closed_after_a_while(
 
 
 def test_too_many_connections_are_refused(cluster: Cluster, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("extapi.controlplane.aggregator.upstream.CONNECTIONS", 1)
+    monkeypatch.setattr("extapi.client.upstream.CONNECTIONS", 1)
     backend.answers[WIDGETS] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     cluster.ask(f"GET {WIDGETS}?watch=1 HTTP/1.1\r\nHost: f\r\n\r\n".encode(), until=b"\r\n\r\n")
     client = cluster.get(WIDGETS)

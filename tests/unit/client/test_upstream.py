@@ -1,4 +1,4 @@
-"""HTTP/1.1 to one server: what goes wrong, and what is said about it. The aggregator's tests show the rest."""
+"""HTTP/1.1 to one server that an object names: what goes wrong, and what is said about it. The aggregator's tests show the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zope.interface import implementer
 from extapi.client.credentials import CredentialsError
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
-from extapi.controlplane.aggregator.upstream import Upstream
+from extapi.client.upstream import Upstream
 from tests.certificates import CLIENT, SERVER, Issued, authority
 from tests.unit.client.conftest import Turning
 
@@ -168,7 +168,7 @@ def test_a_retired_upstream_keeps_no_connection(setting: Setting) -> None:
 
 
 def test_no_more_than_a_few_idle_connections_are_kept(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("extapi.controlplane.aggregator.upstream.IDLE", 1)
+    monkeypatch.setattr("extapi.client.upstream.IDLE", 1)
     upstream = setting.upstream()
     first = setting.turning.run(_both(upstream, setting))
     assert [answer.status for answer in first] == [204, 204]
@@ -190,7 +190,7 @@ def _answer_all(setting: Setting) -> None:
 
 
 def test_a_server_that_does_not_shake_hands(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("extapi.controlplane.aggregator.upstream.HANDSHAKE", 0.05)
+    monkeypatch.setattr("extapi.client.upstream.HANDSHAKE", 0.05)
     upstream = setting.upstream(secure=False)
     with pytest.raises(TransportError, match="net/http: TLS handshake timeout"):
         setting.turning.run(upstream.send("GET", GET))

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import httptools
 from twisted.internet.defer import Deferred
 
-from extapi import TransportError
+from extapi.client.transport import TransportError
 
 FIELDS = 1000
 """Header lines per response."""

@@ -1,7 +1,9 @@
 """An upstream server and the kept-alive HTTP/1.1 connections to it: requests as bytes, responses in pieces.
 
-Leaner than :mod:`extapi.client.http`, and able to upgrade a connection. Bounds the number of connections and the time
-to establish one; the deadline of a request is the caller's. Knows nothing of Kubernetes.
+For servers that an object names: the backends of APIServices and conversion webhooks. Leaner than
+:mod:`extapi.client.http`, able to upgrade a connection, and stricter: heads are bounded, too. Bounds the number of
+connections and the time to establish one; the deadline of a request is the caller's. Errors have the words of Go. Knows
+nothing of Kubernetes.
 """
 
 from __future__ import annotations
@@ -15,12 +17,10 @@ from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP
 from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
-from extapi import TransportError
 from extapi.client.tls import UpstreamTls
-from extapi.client.transport import ConnectionLost
-from extapi.controlplane.aggregator.upload import Upload
-from extapi.controlplane.aggregator.upstreamconnection import UpstreamConnection
-from extapi.controlplane.aggregator.upstreamresponse import UpstreamResponse
+from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.upstreamconnection import ArrivingBody, UpstreamConnection
+from extapi.client.upstreamresponse import UpstreamResponse
 
 CONNECT, HANDSHAKE = 10.0, 10.0
 """Seconds for TCP to connect, and for TLS after that."""
@@ -52,7 +52,7 @@ class Upstream:
         self._retired = False
 
     async def send(
-        self, method: str, request: bytes, *, dedicated: bool = False, upload: Upload | None = None
+        self, method: str, request: bytes, *, dedicated: bool = False, upload: ArrivingBody | None = None
     ) -> UpstreamResponse:
         """Send a whole request, head and body, and wait for the head of the response.
 

@@ -19,16 +19,26 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from extapi import TransportError
 from extapi.client.tls import UpstreamTls
-from extapi.client.transport import ConnectionLost
-from extapi.controlplane.aggregator.upload import Upload
-from extapi.controlplane.aggregator.upstreamresponse import UpstreamResponse
+from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.upstreamresponse import UpstreamResponse
 
 HEAD = 1 << 20
 """Bytes of a response's head, including interim responses."""
 LINGER = 5.0
 """Seconds for an upgraded connection to send what was written and to close cleanly."""
+
+
+class ArrivingBody(Interface):
+    """The body of a request that is sent while it arrives."""
+
+    def start(self, connection: UpstreamConnection) -> None:
+        """Begin to write it, after the head of the request."""
+        ...
+
+    def stop(self) -> None:
+        """Write nothing more: the connection has ended."""
+        ...
 
 
 class ConnectionPool(Interface):
@@ -71,7 +81,7 @@ class UpstreamConnection(Protocol):
         self.secured: Deferred[None] = Deferred(lambda _: self.abort())
         self.since = 0.0
         self._linger: Any = None
-        self._upload: Upload | None = None
+        self._upload: ArrivingBody | None = None
         self.receiver: Callable[[bytes | None], None] | None = None
 
     def handshakeCompleted(self) -> None:  # noqa: N802 - Twisted's name
@@ -88,7 +98,7 @@ class UpstreamConnection(Protocol):
             self.secured.callback(None)
 
     async def send(
-        self, method: str, request: bytes, *, dedicated: bool = False, upload: Upload | None = None
+        self, method: str, request: bytes, *, dedicated: bool = False, upload: ArrivingBody | None = None
     ) -> UpstreamResponse:
         """Send a request and wait for the head of the response, while ``upload``, its body, goes on.
 

@@ -11,7 +11,10 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from OpenSSL import SSL, crypto
+from service_identity import CertificateError, VerificationError
+from service_identity.pyopenssl import verify_hostname, verify_ip_address
 from twisted.internet import ssl
+from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from zope.interface import implementer
 
@@ -83,7 +86,7 @@ class UpstreamTls:
     """TLS towards a server that an object names, as kube-aggregator does it (behaviour D5).
 
     Args:
-        server_name: The name that the server's certificate has to be for.
+        server_name: The name or the IP address that the server's certificate has to be for.
         ca: PEM of the roots, intermediates among them; None: the system's.
         certificate: The client's PEM chain; empty: the client shows none.
         key: The PEM private key that belongs to it.
@@ -106,6 +109,7 @@ class UpstreamTls:
     ) -> None:
         self.server_name = server_name
         self.insecure = insecure
+        self._address = isIPAddress(server_name) or isIPv6Address(server_name)
         self._clock = clock
         self.problem = ""
         """What was wrong with the last certificate that was refused."""
@@ -133,8 +137,18 @@ class UpstreamTls:
     def clientConnectionForTLS(self, _protocol: Any) -> SSL.Connection:  # noqa: N802 - Twisted's name
         """A connection that is to be secured."""
         connection = SSL.Connection(self._context, None)
-        connection.set_tlsext_host_name(self.server_name.encode("ascii"))
+        if not self._address:  # RFC 6066, section 3
+            connection.set_tlsext_host_name(self.server_name.encode("ascii"))
         return connection
+
+    def names_server(self, connection: SSL.Connection) -> bool:
+        """Whether the certificate of a server that has shaken hands is for its name, as far as that is asked."""
+        try:
+            if not self.insecure:
+                (verify_ip_address if self._address else verify_hostname)(connection, self.server_name)
+        except (CertificateError, VerificationError):
+            return False
+        return True
 
     def mismatch(self, leaf: x509.Certificate | None) -> str:
         """Why the server's certificate is for another name (Go's ``x509.HostnameError``)."""
@@ -142,6 +156,11 @@ class UpstreamTls:
             names: Any = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value if leaf else []
         except (x509.ExtensionNotFound, ValueError):
             names = []
+        if self._address:
+            found = ", ".join(str(name.value) for name in names if isinstance(name, x509.IPAddress))
+            if not found:
+                return f"cannot validate certificate for {self.server_name} because it doesn't contain any IP SANs"
+            return f"certificate is valid for {found}, not {self.server_name}"
         found = ", ".join(name.value for name in names if isinstance(name, x509.DNSName))
         if not found:
             return f"certificate is not valid for any names, but wanted to match {self.server_name}"

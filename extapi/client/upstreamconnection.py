@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any, Protocol as Interface
 
 import httptools
-from service_identity import CertificateError, VerificationError
-from service_identity.pyopenssl import verify_hostname
 from twisted.internet import error as network
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IHandshakeListener
@@ -87,13 +85,11 @@ class UpstreamConnection(Protocol):
     def handshakeCompleted(self) -> None:  # noqa: N802 - Twisted's name
         """TLS is established; now check the name in the server's certificate."""
         tls = self._pool.tls
-        if not tls.insecure:
-            try:
-                verify_hostname(self._transport().getHandle(), tls.server_name)
-            except (CertificateError, VerificationError):
-                leaf = self._transport().getHandle().get_peer_certificate(as_cryptography=True)
-                self._broken(f"tls: failed to verify certificate: x509: {tls.mismatch(leaf)}")
-                return
+        connection = self._transport().getHandle()
+        if not tls.names_server(connection):
+            leaf = connection.get_peer_certificate(as_cryptography=True)
+            self._broken(f"tls: failed to verify certificate: x509: {tls.mismatch(leaf)}")
+            return
         if not self.secured.called:
             self.secured.callback(None)
 

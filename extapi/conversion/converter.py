@@ -15,6 +15,8 @@ from extapi.errors import ApiError, StorageError
 
 _KEPT: Final = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
 """Metadata that conversion must not change, and how kube-apiserver's texts name it."""
+_LONGEST: Final = 1024
+"""Characters of a converter's text that are told."""
 _CHANGEABLE: Final = {"labels": label_errors, "annotations": annotation_errors}
 
 
@@ -75,7 +77,11 @@ def _checked(name: str, original: Obj, answer: Any, api_version: str) -> Obj | A
     if isinstance(answer, ApiError):
         return answer
     try:
-        _check_identity(original, answer, api_version)
+        _check_type(original, answer, api_version)
+    except ValueError as error:
+        return StorageError(f"{name} for {_type(original)} returned invalid object at index 0: {error}")
+    try:
+        _check_identity(original, answer)
     except ValueError as error:
         return StorageError(f"{name} for {_type(original)} returned invalid object: {error}")
     try:
@@ -85,25 +91,42 @@ def _checked(name: str, original: Obj, answer: Any, api_version: str) -> Obj | A
     return {**answer, "metadata": metadata}
 
 
-def _check_identity(original: Obj, answer: Any, api_version: str) -> None:
-    """Check that the answer is the same object in another version.
+def _check_type(original: Obj, answer: Any, api_version: str) -> None:
+    """Check that the answer is of the same kind, in the right version.
 
-    Source: ``apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go`` validateConvertedObject.
+    kube-apiserver asks for each object by itself, whatever a client reads: so each has the index 0 in its texts.
 
     Raises:
         ValueError: It is not.
     """
     if not isinstance(answer, dict):
         raise ValueError("it is not a JSON object")  # noqa: TRY004 -- refused as the other mistakes are
-    if answer.get("apiVersion") != api_version:
-        raise ValueError(f"invalid groupVersion (expected {api_version}, received {answer.get('apiVersion', '')})")
-    if answer.get("kind") != original["kind"]:
-        raise ValueError(f"invalid kind (expected {original['kind']}, received {answer.get('kind', '')})")
+    found = _text(answer.get("apiVersion"))
+    if found != api_version:
+        raise ValueError(f"invalid groupVersion (expected {api_version}, received {found})")
+    kind = _text(answer.get("kind"))
+    if kind != original["kind"]:
+        raise ValueError(f"invalid kind (expected {original['kind']}, received {kind})")
+
+
+def _check_identity(original: Obj, answer: Obj) -> None:
+    """Check that the answer is the same object.
+
+    Source: ``apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go`` validateConvertedObject.
+
+    Raises:
+        ValueError: It is not.
+    """
     before, after = original["metadata"], answer.get("metadata")
     for field, shown in _KEPT:
-        was, now = before.get(field, ""), after.get(field, "") if isinstance(after, dict) else ""
+        was, now = before.get(field, ""), _text(after.get(field)) if isinstance(after, dict) else ""
         if was != now:
             raise ValueError(f"must have the same {shown}: {was} != {now}")
+
+
+def _text(value: Any) -> str:
+    """A member that is a text, and not longer than one that could be right; empty if it is anything else, as in Go."""
+    return value[:_LONGEST] if isinstance(value, str) else ""
 
 
 def _metadata(before: Obj, answer: Obj) -> Obj:
@@ -128,21 +151,32 @@ def _metadata(before: Obj, answer: Obj) -> Obj:
 
 
 def _check_map(field: str, before: Any, after: Any) -> None:
-    """Check labels or annotations, which are valid unless they have changed.
+    """Check labels or annotations, which are valid unless they have changed. ``field``: which of them.
 
     Raises:
         ValueError: They are invalid.
     """
     if not isinstance(after, Mapping):
-        raise ValueError(f"invalid metadata.{field} of type {type(after).__name__} in converted object")  # noqa: TRY004
+        raise ValueError(f"invalid metadata.{field} of type {_go_type(after)} in converted object")  # noqa: TRY004
     for key, value in after.items():
         if not isinstance(value, str):
             raise ValueError(  # noqa: TRY004 -- refused as the other mistakes are
-                f"metadata.{field}[{key}] must be a string, but is {type(value).__name__} in converted object"
+                f"metadata.{field}[{key[:_LONGEST]}] must be a string, but is {_go_type(value)} in converted object"
             )
     errors = [] if after == before else [error.text() for error in _CHANGEABLE[field](after)]
     if errors:
         raise ValueError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+
+
+def _go_type(value: Any) -> str:
+    """The type of a JSON value, as Go's ``%T`` prints it."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, list):
+        return "[]interface {}"
+    if isinstance(value, Mapping):
+        return "map[string]interface {}"
+    return {bool: "bool", int: "int64", float: "float64"}.get(type(value), "string")
 
 
 def _type(obj: Obj) -> str:

@@ -1,0 +1,220 @@
+"""Conversion by a webhook: one HTTPS request per call, as kube-apiserver makes it (behaviour J47, J48).
+
+Responsible for the way to the webhook: its address and TLS, the time and the size of its answer, and what an operator is told
+of failures. Must not know what is in a ConversionReview, nor how many calls may run at a time
+(:mod:`extapi.watch.conversioncalls`).
+
+Source: ``apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go``, ``apiserver/pkg/util/webhook/client.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+from uuid import uuid4
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import TimeoutError as TimedOut
+
+from extapi.api.types import Obj
+from extapi.client.credentials import CredentialsError
+from extapi.client.tls import UpstreamTls
+from extapi.client.transport import TransportError
+from extapi.client.upstream import Upstream
+from extapi.crd.conversionreview import ReviewError, converted, read_object, request, review_version
+from extapi.crd.failurelog import FailureLog
+from extapi.crd.services import Resolve
+from extapi.crd.webhookreply import Reply, body_of
+from extapi.errors import ApiError, StorageError
+
+SECONDS = 30.0
+"""Seconds per call, connecting and reading included (``setGlobalDefaults`` in ``apiserver/pkg/util/webhook``)."""
+ANSWER = 8 * 1024 * 1024
+"""Bytes of an answer. kube-apiserver has no limit; a call carries 1 MiB of objects, or one object."""
+
+Pair = tuple[bytes, bytes]
+"""A client's PEM chain and its PEM key."""
+
+
+class WebhookConverter:
+    """The webhook of one definition (:class:`extapi.conversion.converter.Converter`). Call :meth:`close` at the end.
+
+    Args:
+        crd: The name of the CustomResourceDefinition, for the log.
+        conversion: Its ``spec.conversion``, valid and with defaults.
+        resolve: Finds the Service that it may name.
+        reactor: Provides IReactorTCP, IReactorTime and host name resolution.
+        certificate: The certificate that is shown to a webhook that asks for one, asked for with each call. None: none,
+            as kube-apiserver does it: its webhook kubeconfigs are for admission alone.
+    """
+
+    name = "conversion webhook"
+
+    def __init__(
+        self,
+        crd: str,
+        conversion: Mapping[str, Any],
+        resolve: Resolve,
+        reactor: Any,
+        *,
+        certificate: Callable[[], Pair] | None = None,
+    ) -> None:
+        webhook = conversion["webhook"]
+        self._target = Target(webhook["clientConfig"])
+        self._version = review_version(webhook["conversionReviewVersions"])
+        self._resolve = resolve
+        self._reactor = reactor
+        self._certificate = certificate
+        self._failures = FailureLog(f"CustomResourceDefinition {crd}", self._target.url, reactor)
+        self._upstream: Upstream | None = None
+        self._reached: tuple[str, int, Pair] | None = None
+        self._closed = False
+
+    async def convert(self, objects: Sequence[Obj], api_version: str) -> Sequence[Obj | ApiError]:
+        """Ask the webhook.
+
+        Raises:
+            ApiError: It has converted none of them; the text is kube-apiserver's.
+        """
+        kind = f"{objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
+        try:
+            raw = await self._asked(kind, objects, api_version)
+        except StorageError as error:
+            self._failures.failed(error.message)
+            raise
+        made = [read_object(each) for each in raw]
+        broken = next((each for each in made if isinstance(each, ApiError)), None)
+        if broken is None:
+            self._failures.succeeded()
+        else:
+            self._failures.failed(broken.message)
+        return made
+
+    def close(self) -> None:
+        """End all connections; calls that still run fail, and so do later ones."""
+        self._closed = True
+        if self._upstream is not None:
+            self._upstream.close()
+
+    async def _asked(self, kind: str, objects: Sequence[Obj], api_version: str) -> list[bytes]:
+        """The converted objects as JSON.
+
+        Raises:
+            StorageError: There are none, or not as many as were sent.
+        """
+        if self._version is None:
+            raise StorageError("no supported conversion review versions")
+        uid = str(uuid4())
+        body = request(self._version, uid, objects, api_version)
+        try:
+            reply = await self._call(body)
+            raw = converted(body_of(reply), self._version, uid)
+        except ReviewError as error:
+            raise StorageError(f"conversion webhook for {kind} failed: {error}") from None
+        if len(raw) != len(objects):
+            raise StorageError(f"conversion webhook for {kind} returned {len(raw)} objects, expected {len(objects)}")
+        return raw
+
+    async def _call(self, body: bytes) -> Reply:
+        """Send a review.
+
+        Raises:
+            ReviewError: There is no answer, in time.
+        """
+        if self._closed:
+            raise ReviewError("the definition has changed, please try again")
+        calling = Deferred.fromCoroutine(self._exchange(body))
+        calling.addTimeout(SECONDS, self._reactor)
+        try:
+            return await calling
+        except TimedOut:
+            raise ReviewError(f'Post "{self._target.url}": context deadline exceeded') from None
+
+    async def _exchange(self, body: bytes) -> Reply:
+        try:
+            response = await self._server().send("POST", self._target.head(len(body)) + body)
+        except (TransportError, ApiError) as error:
+            raise ReviewError(f'Post "{self._target.url}": {error}') from None
+        try:
+            content = await response.read(ANSWER)
+        except TransportError as error:
+            raise ReviewError(
+                f"unexpected error when reading response body. Please retry. Original error: {error}"
+            ) from None
+        finally:
+            if not response.complete:
+                response.close()
+        return Reply(response.status, response.header("content-type"), content)
+
+    def _server(self) -> Upstream:
+        """The server of the webhook, with the connections that are open; a new one once it is reached in another way.
+
+        Raises:
+            ApiError: The Service cannot be found.
+            TransportError: The definition's or the client's certificates cannot be used.
+        """
+        host, port = self._target.address(self._resolve)
+        pair = (b"", b"") if self._certificate is None else self._certificate()
+        if self._upstream is None or self._reached != (host, port, pair):
+            if self._upstream is not None:
+                self._upstream.retire()
+            self._upstream, self._reached = self._connected(host, port, pair), (host, port, pair)
+        return self._upstream
+
+    def _connected(self, host: str, port: int, pair: Pair) -> Upstream:
+        certificate, key = pair
+        try:
+            tls = UpstreamTls(
+                self._target.server_name, ca=self._target.ca, certificate=certificate, key=key, clock=self._reactor
+            )
+        except CredentialsError as error:
+            raise TransportError(str(error)) from error
+        return Upstream(self._reactor, host, port, tls)
+
+
+class Target:
+    """Where a ``clientConfig`` points.
+
+    Attributes:
+        url: Where the requests go, as errors show it.
+        server_name: The name, or the address, that the webhook's certificate has to be for.
+        ca: The PEM of the only roots; None: the system's.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        service = config.get("service")
+        if service is None:
+            parts = urlsplit(config["url"])
+            self.server_name, self._port = parts.hostname or "", parts.port or 443
+            authority, path = parts.netloc.rpartition("@")[2], unquote(parts.path)
+            self._service: tuple[str, str] | None = None
+        else:
+            namespace, name, self._port = service["namespace"], service["name"], int(service.get("port") or 443)
+            self.server_name = f"{name}.{namespace}.svc"
+            authority, path = f"{self.server_name}:{self._port}", service.get("path") or ""
+            self._service = namespace, name
+        # Go's path.Join
+        target = quote("/" + posixpath.normpath(f"/{path}").lstrip("/"), safe="/$&+,:;=@") + f"?timeout={SECONDS:g}s"
+        self.url = f"https://{authority}{target}"
+        self.ca = base64.b64decode(config["caBundle"]) if config.get("caBundle") else None
+        self._head = (
+            f"POST {target} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: extapi\r\nAccept: application/json, */*\r\n"
+            f"Content-Type: application/json\r\nContent-Length: "
+        )
+
+    def address(self, resolve: Resolve) -> tuple[str, int]:
+        """The host and port to connect to.
+
+        Raises:
+            ApiError: The Service cannot be found.
+        """
+        if self._service is None:
+            return self.server_name, self._port
+        return resolve(*self._service, self._port)
+
+    def head(self, length: int) -> bytes:
+        """The head of a request with a body of that length."""
+        return f"{self._head}{length}\r\n\r\n".encode("latin-1", "replace")

@@ -1,0 +1,146 @@
+"""A conversion webhook on loopback: a TLS server in threads, which lets the test write whatever bytes it likes.
+
+The path of a request chooses what it answers (:mod:`tests.webhooks.answers`). Knows none of our code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.certificates import SERVER, Issued, authority
+
+
+@dataclass
+class Call:
+    """A request as the webhook got it, and the way to answer it."""
+
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    connection: int
+    """Its connection's number, from 0."""
+    send: Callable[[bytes], None]
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set when the webhook is closed; those that hang wait for it."""
+
+    @property
+    def review(self) -> Any:
+        return json.loads(self.body)
+
+
+Answer = Callable[[Call], "bytes | None"]
+"""Returns the bytes of the whole response; None: the connection is to be closed."""
+
+
+class Webhook:
+    """Serves until it is closed. ``answers``: by path, without its leading slash."""
+
+    def __init__(self, answers: Mapping[str, Answer], context: ssl.SSLContext | None) -> None:
+        self._answers = answers
+        self._context = context
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._over = threading.Event()
+        self._open: set[socket.socket] = set()
+        self.port: int = self._listener.getsockname()[1]
+        self.calls: list[Call] = []
+        self.connections = 0
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._over.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for each in list(self._open):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+
+    def url(self, path: str, host: str = "127.0.0.1") -> str:
+        return f"https://{host}:{self.port}/{path}"
+
+    def _accept(self) -> None:
+        threads = []
+        while not self._over.is_set():
+            try:
+                plain, _ = self._listener.accept()
+            except OSError:
+                break
+            number, self.connections = self.connections, self.connections + 1
+            threads.append(threading.Thread(target=self._serve, args=(plain, number), daemon=True))
+            threads[-1].start()
+        for each in threads:
+            each.join()
+
+    def _serve(self, plain: socket.socket, number: int) -> None:
+        self._open.add(plain)
+        with contextlib.suppress(OSError, ssl.SSLError, ValueError), plain:
+            if self._context is None:
+                self._talk(plain, number)
+                return
+            with self._context.wrap_socket(plain, server_side=True) as secured:
+                self._open.add(secured)
+                self._open.discard(plain)
+                try:
+                    self._talk(secured, number)
+                finally:
+                    self._open.discard(secured)
+        self._open.discard(plain)
+
+    def _talk(self, connection: socket.socket, number: int) -> None:
+        with connection.makefile("rb") as stream:
+            while line := stream.readline():
+                target = line.split()[1].decode()
+                headers = {}
+                while header := stream.readline().strip():
+                    name, _, value = header.decode().partition(":")
+                    headers[name.lower()] = value.strip()
+                body = stream.read(int(headers.get("content-length", 0)))
+                call = Call(target, headers, body, number, connection.sendall, self._over)
+                self.calls.append(call)
+                answer = self._answers[target.partition("?")[0].lstrip("/")](call)
+                if answer is None:
+                    return
+                connection.sendall(answer)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Certificates of webhooks."""
+
+    ca: Issued
+    leaf: Issued
+
+    def context(self, directory: Path, *, client_ca: Issued | None = None) -> ssl.SSLContext:
+        paths = self.leaf.save(directory, f"{self.leaf.certificate.serial_number:x}")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(paths.certificate, paths.key)
+        if client_ca is not None:
+            context.load_verify_locations(cadata=client_ca.pem.decode())
+            context.verify_mode = ssl.CERT_OPTIONAL
+        return context
+
+
+def certified(*names: str, **properties: Any) -> Certified:
+    """A certificate for names and addresses; by default of this machine."""
+    ca = authority("webhook-ca")
+    san = names or ("127.0.0.1", "localhost")
+    return Certified(ca, ca.leaf("webhook", san=san, eku=SERVER, **properties))
+
+
+@contextlib.contextmanager
+def serving(answers: Mapping[str, Answer], context: ssl.SSLContext | None) -> Iterator[Webhook]:
+    webhook = Webhook(answers, context)
+    try:
+        yield webhook
+    finally:
+        webhook.close()

@@ -7,6 +7,7 @@ many may ask; an author's functions, which answer at once, are called by :mod:`e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from extapi.api.metadata_rules import annotation_errors, label_errors
@@ -18,6 +19,8 @@ _KEPT: Final = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
 _LONGEST: Final = 1024
 """Characters of a converter's text that are told."""
 _CHANGEABLE: Final = {"labels": label_errors, "annotations": annotation_errors}
+_PATHS: Final = {"annotations": "metadata.annotation"}
+"""A path in kube-apiserver's texts that is no field's."""
 
 
 class Converter(Protocol):
@@ -163,7 +166,11 @@ def _check_map(field: str, before: Any, after: Any) -> None:
             raise ValueError(  # noqa: TRY004 -- refused as the other mistakes are
                 f"metadata.{field}[{key[:_LONGEST]}] must be a string, but is {_go_type(value)} in converted object"
             )
-    errors = [] if after == before else [error.text() for error in _CHANGEABLE[field](after)]
+    errors = (
+        []
+        if after == before
+        else [replace(error, path=_PATHS.get(field, error.path)).text() for error in _CHANGEABLE[field](after)]
+    )
     if errors:
         raise ValueError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 

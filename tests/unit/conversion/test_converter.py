@@ -90,14 +90,15 @@ def test_objects_that_come_back_in_another_order_are_not_mixed_up() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"apiVersion": V1}, f"object: invalid groupVersion (expected {V2}, received {V1})"),
-        ({"apiVersion": None}, f"object: invalid groupVersion (expected {V2}, received None)"),
-        ({"kind": "Other"}, "object: invalid kind (expected CronTab, received Other)"),
+        ({"apiVersion": V1}, f"object at index 0: invalid groupVersion (expected {V2}, received {V1})"),
+        ({"apiVersion": None}, f"object at index 0: invalid groupVersion (expected {V2}, received )"),
+        ({"kind": "Other"}, "object at index 0: invalid kind (expected CronTab, received Other)"),
         ({"metadata": {"name": "z"}}, "object: must have the same name: a != z"),
         ({"metadata": {"name": "a", "namespace": "m"}}, "object: must have the same namespace: n != m"),
         ({"metadata": {"name": "a", "namespace": "n"}}, "object: must have the same UID: uid-a != "),
+        ({"metadata": {"name": 1}}, "object: must have the same name: a != "),
         ({"metadata": 7}, "object: must have the same name: a != "),
-        (None, "object: it is not a JSON object"),
+        (None, "object at index 0: it is not a JSON object"),
     ],
 )
 def test_it_must_be_the_same_object_in_the_version_that_was_asked_for(change: Any, why: str) -> None:
@@ -131,8 +132,18 @@ def test_labels_that_are_left_out_are_gone() -> None:
 @pytest.mark.parametrize(
     ("metadata", "why"),
     [
-        ({"labels": []}, "invalid metadata.labels of type list in converted object"),
-        ({"labels": {"a": 1}}, "metadata.labels[a] must be a string, but is int in converted object"),
+        ({"labels": []}, "invalid metadata.labels of type []interface {} in converted object"),
+        ({"labels": "x"}, "invalid metadata.labels of type string in converted object"),
+        ({"annotations": 3}, "invalid metadata.annotations of type int64 in converted object"),
+        ({"labels": {"a": 1}}, "metadata.labels[a] must be a string, but is int64 in converted object"),
+        ({"labels": {"a": 1.5}}, "metadata.labels[a] must be a string, but is float64 in converted object"),
+        ({"labels": {"a": True}}, "metadata.labels[a] must be a string, but is bool in converted object"),
+        ({"labels": {"a": None}}, "metadata.labels[a] must be a string, but is <nil> in converted object"),
+        ({"labels": {"a": []}}, "metadata.labels[a] must be a string, but is []interface {} in converted object"),
+        (
+            {"labels": {"a": {}}},
+            "metadata.labels[a] must be a string, but is map[string]interface {} in converted object",
+        ),
         (
             {"labels": {"a": "-"}},
             (
@@ -141,7 +152,7 @@ def test_labels_that_are_left_out_are_gone() -> None:
                 "'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
             ),
         ),
-        ({"annotations": {"": "b"}}, "[metadata.annotations: "),
+        ({"annotations": {"": "b"}}, "[metadata.annotation: "),
     ],
 )
 def test_labels_and_annotations_that_have_changed_must_be_valid(metadata: Any, why: str) -> None:

@@ -50,7 +50,11 @@ _FIELDS: Final[Mapping[str, tuple[str, type, str]]] = {
 
 
 class ReviewError(Exception):
-    """A webhook has not converted; the text says why."""
+    """A webhook has not converted; the text says why, after its name and that of the kind."""
+
+
+class RefusedError(ReviewError):
+    """It could not convert all of the objects: without one of them, it may."""
 
 
 class _Result(msgspec.Struct):
@@ -96,13 +100,14 @@ def request(version: str, uid: str, objects: Sequence[Obj], api_version: str) ->
     return strictjson.encode_typed(review) + b"\n"
 
 
-def converted(body: bytes, version: str, uid: str) -> list[bytes]:
+def converted(body: bytes, version: str, uid: str, count: int) -> list[bytes]:
     """The converted objects, each as JSON, of an answer to a review.
 
     Args:
         body: The answer.
         version: Of the review that was sent.
         uid: Of the request.
+        count: How many objects were sent.
 
     Raises:
         ReviewError: The answer is no review, is one of another request, or says that the conversion has failed.
@@ -113,17 +118,22 @@ def converted(body: bytes, version: str, uid: str) -> list[bytes]:
         found = f"{group}/{number}, Kind={review.kind or ''}"
         expected = f"{GROUP}/v1, Kind={KIND}"
         if found != expected:
-            raise ReviewError(f"expected webhook response of {expected}, got {found}")
+            raise ReviewError(f"failed: expected webhook response of {expected}, got {found}")
     response = review.response
     if response is None:
-        raise ReviewError("no response provided")
+        raise ReviewError("failed: no response provided")
     if version == "v1" and (response.uid or "") != uid:
-        raise ReviewError(f"expected response.uid={go_quote(uid)}, got {go_quote(shortened(response.uid or ''))}")
+        raise ReviewError(
+            f"failed: expected response.uid={go_quote(uid)}, got {go_quote(shortened(response.uid or ''))}"
+        )
     result = response.result or _Result()
     if result.status != "Success":
         said = f"response.result.status was '{result.status or ''}', not 'Success'"
-        raise ReviewError(shortened(result.message or said))
-    return [bytes(each) for each in response.converted_objects or ()]
+        raise RefusedError(f"failed: {shortened(result.message or said)}")
+    objects = response.converted_objects or ()
+    if len(objects) != count:
+        raise RefusedError(f"returned {len(objects)} objects, expected {count}")
+    return [bytes(each) for each in objects]
 
 
 def read_object(data: bytes) -> Obj | ApiError:
@@ -171,15 +181,15 @@ def _check_type(api_version: str, kind: str, version: str) -> None:
         ReviewError: It would not.
     """
     if api_version.count("/") > 1:
-        raise ReviewError(f"unexpected GroupVersion string: {shortened(api_version)}")
+        raise ReviewError(f"failed: unexpected GroupVersion string: {shortened(api_version)}")
     kind, api_version = kind or KIND, api_version or f"{GROUP}/{version}"
     if (api_version, kind) == (f"{GROUP}/{version}", KIND):
         return
     if api_version in _KNOWN.get(kind, ()):
         kinds = f"({api_version.rpartition('/')[2]}.{kind}) to ({version}.{KIND})"
-        raise ReviewError(f"converting {kinds}: unknown conversion")
+        raise ReviewError(f"failed: converting {kinds}: unknown conversion")
     shown, of = go_quote(shortened(kind)), go_quote(shortened(api_version))
-    raise ReviewError(f'no kind {shown} is registered for version {of} in scheme "pkg/runtime/scheme.go:111"')
+    raise ReviewError(f'failed: no kind {shown} is registered for version {of} in scheme "pkg/runtime/scheme.go:111"')
 
 
 def _explained(body: bytes, version: str) -> _Review:
@@ -225,7 +235,7 @@ def _loosely(body: bytes) -> Any:
             return strictjson.decode(body).value
         return strictyaml.decode(body).value
     except strictyaml.YAMLError as error:
-        raise ReviewError(f"error converting YAML to JSON: {shortened(str(error))}") from None
+        raise ReviewError(f"failed: error converting YAML to JSON: {shortened(str(error))}") from None
     except ValueError as error:
         raise _unreadable(str(error)) from None
 
@@ -243,7 +253,7 @@ def _check_members(value: Obj, prefix: str, version: str) -> None:
         shown, wanted, name = _FIELDS[path]
         if not isinstance(found, wanted):
             raise ReviewError(
-                f"json: cannot unmarshal {_json_type(found)} into Go struct field {shown} of type "
+                f"failed: json: cannot unmarshal {_json_type(found)} into Go struct field {shown} of type "
                 f"{name.format(version=version)}"
             )
         if isinstance(found, dict):
@@ -251,7 +261,7 @@ def _check_members(value: Obj, prefix: str, version: str) -> None:
 
 
 def _unreadable(why: str) -> ReviewError:
-    return ReviewError(f"couldn't get version/kind; json parse error: {shortened(why)}")
+    return ReviewError(f"failed: couldn't get version/kind; json parse error: {shortened(why)}")
 
 
 def _json_type(value: Any) -> str:

@@ -24,7 +24,7 @@ from extapi.client.credentials import CredentialsError
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import TransportError
 from extapi.client.upstream import Upstream
-from extapi.crd.conversionreview import ReviewError, converted, read_object, request, review_version
+from extapi.crd.conversionreview import RefusedError, ReviewError, converted, read_object, request, review_version
 from extapi.crd.failurelog import FailureLog
 from extapi.crd.services import Resolve
 from extapi.crd.webhookreply import Reply, body_of
@@ -71,20 +71,24 @@ class WebhookConverter:
         self._failures = FailureLog(f"CustomResourceDefinition {crd}", self._target.url, reactor)
         self._upstream: Upstream | None = None
         self._reached: tuple[str, int, Pair] | None = None
-        self._closed = False
+        self._retired = self._closed = False
 
     async def convert(self, objects: Sequence[Obj], api_version: str) -> Sequence[Obj | ApiError]:
-        """Ask the webhook.
+        """Ask the webhook; for each object what it has become, or kube-apiserver's text why it is not converted.
 
-        Raises:
-            ApiError: It has converted none of them; the text is kube-apiserver's.
+        kube-apiserver asks for each object by itself, so that one which the webhook refuses fails no other. Here the
+        objects of a refused call are sent again, in halves.
         """
-        kind = f"{objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
         try:
-            raw = await self._asked(kind, objects, api_version)
-        except StorageError as error:
-            self._failures.failed(error.message)
-            raise
+            raw = await self._asked(objects, api_version)
+        except RefusedError as error:
+            half = len(objects) // 2
+            if half:
+                first = await self.convert(objects[:half], api_version)
+                return [*first, *await self.convert(objects[half:], api_version)]
+            return self._failed(objects, error)
+        except ReviewError as error:
+            return self._failed(objects, error)
         made = [read_object(each) for each in raw]
         broken = next((each for each in made if isinstance(each, ApiError)), None)
         if broken is None:
@@ -93,30 +97,36 @@ class WebhookConverter:
             self._failures.failed(broken.message)
         return made
 
+    def retire(self) -> None:
+        """Keep no connections any more: another webhook has come, or none. Calls still work, for those who have them."""
+        self._retired = True
+        if self._upstream is not None:
+            self._upstream.retire()
+
     def close(self) -> None:
         """End all connections; calls that still run fail, and so do later ones."""
         self._closed = True
         if self._upstream is not None:
             self._upstream.close()
 
-    async def _asked(self, kind: str, objects: Sequence[Obj], api_version: str) -> list[bytes]:
-        """The converted objects as JSON.
+    def _failed(self, objects: Sequence[Obj], error: ReviewError) -> list[Obj | ApiError]:
+        failures: list[Obj | ApiError] = [
+            StorageError(f"{self.name} for {each['apiVersion']}, Kind={each['kind']} {error}") for each in objects
+        ]
+        self._failures.failed(str(failures[0]))
+        return failures
+
+    async def _asked(self, objects: Sequence[Obj], api_version: str) -> list[bytes]:
+        """The converted objects as JSON, as many as were sent.
 
         Raises:
-            StorageError: There are none, or not as many as were sent.
+            ReviewError: There are none.
         """
         if self._version is None:
-            raise StorageError("no supported conversion review versions")
+            raise ReviewError("failed: no supported conversion review versions")
         uid = str(uuid4())
-        body = request(self._version, uid, objects, api_version)
-        try:
-            reply = await self._call(body)
-            raw = converted(body_of(reply), self._version, uid)
-        except ReviewError as error:
-            raise StorageError(f"conversion webhook for {kind} failed: {error}") from None
-        if len(raw) != len(objects):
-            raise StorageError(f"conversion webhook for {kind} returned {len(raw)} objects, expected {len(objects)}")
-        return raw
+        reply = await self._call(request(self._version, uid, objects, api_version))
+        return converted(body_of(reply), self._version, uid, len(objects))
 
     async def _call(self, body: bytes) -> Reply:
         """Send a review.
@@ -125,24 +135,24 @@ class WebhookConverter:
             ReviewError: There is no answer, in time.
         """
         if self._closed:
-            raise ReviewError("the definition has changed, please try again")
+            raise ReviewError("failed: the webhook is closed")
         calling = Deferred.fromCoroutine(self._exchange(body))
         calling.addTimeout(SECONDS, self._reactor)
         try:
             return await calling
         except TimedOut:
-            raise ReviewError(f'Post "{self._target.url}": context deadline exceeded') from None
+            raise ReviewError(f'failed: Post "{self._target.url}": context deadline exceeded') from None
 
     async def _exchange(self, body: bytes) -> Reply:
         try:
             response = await self._server().send("POST", self._target.head(len(body)) + body)
         except (TransportError, ApiError) as error:
-            raise ReviewError(f'Post "{self._target.url}": {error}') from None
+            raise ReviewError(f'failed: Post "{self._target.url}": {error}') from None
         try:
             content = await response.read(ANSWER)
         except TransportError as error:
             raise ReviewError(
-                f"unexpected error when reading response body. Please retry. Original error: {error}"
+                f"failed: unexpected error when reading response body. Please retry. Original error: {error}"
             ) from None
         finally:
             if not response.complete:
@@ -162,6 +172,8 @@ class WebhookConverter:
             if self._upstream is not None:
                 self._upstream.retire()
             self._upstream, self._reached = self._connected(host, port, pair), (host, port, pair)
+            if self._retired:
+                self._upstream.retire()
         return self._upstream
 
     def _connected(self, host: str, port: int, pair: Pair) -> Upstream:

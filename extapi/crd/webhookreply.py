@@ -60,9 +60,11 @@ def body_of(reply: Reply) -> bytes:
     content_type = reply.content_type or "application/json"
     _check_content_type(content_type)
     if not 200 <= reply.status <= 206:
-        raise ReviewError(_status_text(reply) or _server_text(reply))
+        raise ReviewError(f"failed: {_status_text(reply) or _server_text(reply)}")
     if not reply.body:
-        raise ReviewError(f"0-length response with status code: {reply.status} and content type: {content_type}")
+        raise ReviewError(
+            f"failed: 0-length response with status code: {reply.status} and content type: {content_type}"
+        )
     return reply.body
 
 
@@ -87,7 +89,7 @@ def _check_content_type(text: str) -> None:
     elif found and _PARAMETERS.fullmatch(f";{parameters}") is None:
         why = "invalid media parameter"
     if why:
-        raise ReviewError(f"Internal error occurred: mime: {why}")
+        raise ReviewError(f"failed: Internal error occurred: mime: {why}")
 
 
 def _status_text(reply: Reply) -> str:

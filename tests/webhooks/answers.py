@@ -26,9 +26,10 @@ def converted(obj: Any, api_version: str) -> Any:
     spec = dict(obj.get("spec") or {})
     if api_version.endswith("/v1") and "hostPort" in spec:
         host, _, port = str(spec.pop("hostPort")).partition(":")
-        spec = {**spec, "host": host, "port": port}
+        spec |= {"host": host, "port": port}
     elif not api_version.endswith("/v1") and "host" in spec:
-        spec = {**spec, "hostPort": f"{spec.pop('host')}:{spec.pop('port', '')}"}
+        host, port = spec.pop("host"), spec.pop("port", "")
+        spec["hostPort"] = f"{host}:{port}"
     return {**obj, "apiVersion": api_version, "spec": spec}
 
 

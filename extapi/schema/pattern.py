@@ -21,8 +21,11 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
-        reason = error.args[0] if error.args else ""
-        raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
+        translated = _translated(pattern)
+        if translated == pattern:
+            reason = error.args[0] if error.args else ""
+            raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
+        return matcher(translated)
 
     # What the package's own ``search`` wraps: it would count characters for positions that nobody asks for, and take
     # five times as long.
@@ -37,3 +40,25 @@ def matcher(pattern: str) -> Callable[[str], bool]:
         return bool(match(anywhere, data, 0, len(data))[0] != _NO_SPAN)
 
     return matches
+
+
+def _translated(pattern: str) -> str:
+    """What Go takes and RE2 writes otherwise, such as the class ``\\p{letter}``; anything else stays as it is."""
+    from extapi.schema.cel.library.regular_expressions import translated  # noqa: PLC0415 -- most patterns need it not
+
+    try:
+        return translated(pattern)
+    except ValueError:
+        return pattern
+
+
+def syntax_error(pattern: str) -> str:
+    """Why Go refuses a pattern, such as ``error parsing regexp: missing closing ): `(```; empty if it does not."""
+    from extapi.schema.cel.library.regular_expressions import compiled  # noqa: PLC0415 -- most schemas have no pattern
+
+    try:
+        compiled(pattern)
+        matcher(pattern)
+    except ValueError as error:
+        return str(error)
+    return ""

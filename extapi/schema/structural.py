@@ -250,10 +250,15 @@ def _read(schema: Any, path: str, depth: int, problems: list[str]) -> Structural
         elif name == "validations" and (wrong := [*_wrong_members(value, join(path, keyword))]):
             problems += wrong
         elif name == "validations":
-            fields[name] = tuple({key: each for key, each in rule.items() if each not in (None, "")} for rule in value)
+            fields[name] = tuple({key: each for key, each in rule.items() if _says(key, each)} for rule in value)
         else:
             fields[name] = tuple(value) if name in _TUPLES else value
     return Structural(**fields, unsupported=unsupported)
+
+
+def _says(member: str, value: Any) -> bool:
+    """Whether a member of a rule is there; an empty reason is a wrong one."""
+    return value is not None and (value != "" or member == "reason")
 
 
 def _nested(name: str, value: Any, path: str, depth: int, problems: list[str]) -> Any:

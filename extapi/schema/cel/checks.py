@@ -13,8 +13,17 @@ from extapi.fielderrors import FieldError, FieldErrorType
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.fieldpath import normalize_field_path
 from extapi.schema.cel.intervals import LARGEST
-from extapi.schema.cel.rules import MEMBERS, SPACE, CompiledRule, ValidationRule, compile_rules
+from extapi.schema.cel.rules import (
+    MEMBERS,
+    NEW,
+    SPACE,
+    CompiledRule,
+    StoredExpressions,
+    ValidationRule,
+    compile_rules,
+)
 from extapi.schema.cel.validator import OBJECT_BUDGET, rule_validator
+from extapi.schema.check_structure import unreadable
 from extapi.schema.structural import MISSING, Structural, join, replace
 
 RULE_LIMIT: Final = 10_000_000
@@ -27,11 +36,17 @@ _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInva
 _RULES: Final = "x-kubernetes-validations"
 
 
-def check_written_rules(node: Structural, path: str) -> Iterator[FieldError]:
-    """The mistakes in the rules of one node that can be seen without compiling them."""
+def check_written_rules(node: Structural, path: str, *, of_author: bool = False) -> Iterator[FieldError]:
+    """The mistakes in the rules of one node that can be seen without compiling them.
+
+    Args:
+        node: The node.
+        path: Where it is.
+        of_author: Whether members that rules do not have are mistakes, too; those of a definition went with its decoding.
+    """
     for index, written in enumerate(node.validations):
         at = f"{join(path, _RULES)}[{index}]"
-        for key in written:
+        for key in written if of_author else ():
             if key not in MEMBERS:
                 yield FieldError.forbidden(join(at, key), "is not a field of validation rules")
         yield from _written(ValidationRule.read(written), node, at)
@@ -61,7 +76,7 @@ def _field_path(given: str, node: Structural, at: str) -> Iterator[FieldError]:
         yield FieldError.invalid(at, given, "must be non-empty if specified")
     if _has_line_breaks(given):
         yield FieldError.invalid(at, given, "must not contain line breaks")
-    if normalize_field_path(given, node) is None:
+    if not unreadable(node) and normalize_field_path(given, node) is None:
         yield FieldError.invalid(at, given, "must be a valid path")
 
 
@@ -69,15 +84,24 @@ def _has_line_breaks(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def check_rules(structural: Structural, path: str, is_sound: Callable[[str], bool]) -> list[FieldError]:
+def check_rules(
+    structural: Structural,
+    path: str,
+    is_sound: Callable[[str], bool],
+    *,
+    stored: StoredExpressions = NEW,
+    any_cost: bool = False,
+) -> list[FieldError]:
     """The mistakes in the rules of a whole schema that show when they are compiled, and rules that may cost too much.
 
     Args:
         structural: The schema, which is structural.
         path: Where it is.
         is_sound: Whether the part of the schema at a path has no errors, so that its rules can be judged.
+        stored: The expressions that are stored already, and may use more than new ones.
+        any_cost: Whether a single rule may cost what it will, as it may if it was accepted before.
     """
-    walk = _Check(is_sound)
+    walk = _Check(is_sound, stored, any_cost=any_cost)
     walk.visit(structural, path, declare(structural, root=True), 1, "")
     walk.errors += walk.total(path)
     return walk.errors
@@ -86,11 +110,13 @@ def check_rules(structural: Structural, path: str, is_sound: Callable[[str], boo
 class _Check:
     """One walk through a schema, and what its rules cost so far."""
 
-    __slots__ = ("_costs", "_is_sound", "_total", "errors")
+    __slots__ = ("_any_cost", "_costs", "_is_sound", "_stored", "_total", "errors")
 
-    def __init__(self, is_sound: Callable[[str], bool]) -> None:
+    def __init__(self, is_sound: Callable[[str], bool], stored: StoredExpressions, *, any_cost: bool) -> None:
         self.errors: list[FieldError] = []
         self._is_sound = is_sound
+        self._stored = stored
+        self._any_cost = any_cost
         self._total = 0
         self._costs: list[tuple[int, str]] = []
 
@@ -128,7 +154,7 @@ class _Check:
             text = f"internal error: {why}: unable to convert structural schema to CEL declarations"
             self.errors.append(FieldError(FieldErrorType.INTERNAL, path, detail=text))
             return
-        for index, compiled in enumerate(compile_rules(node, declared)):
+        for index, compiled in enumerate(compile_rules(node, declared, stored=self._stored)):
             self._rule(compiled, f"{path}[{index}]", cardinality, uncorrelatable)
 
     def _rule(self, compiled: CompiledRule, path: str, cardinality: int | None, uncorrelatable: str) -> None:
@@ -151,7 +177,7 @@ class _Check:
             self.errors.append(FieldError.invalid(join(path, "optionalOldSelf"), rule.optional_old_self, text))
 
     def _cost(self, name: str, cost: int, path: str) -> None:
-        if cost > RULE_LIMIT:
+        if cost > RULE_LIMIT and not self._any_cost:
             self.errors.append(FieldError.forbidden(path, _too_high(name, cost, RULE_LIMIT)))
         self._total = min(self._total + cost, LARGEST)
         if cost >= SCHEMA_LIMIT // 100:  # others contribute too little

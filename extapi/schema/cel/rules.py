@@ -5,7 +5,7 @@ Source: ``apiextensions-apiserver/pkg/apiserver/schema/cel`` Compile and compile
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from extapi.fielderrors import RawValue, go_string
@@ -91,15 +91,30 @@ class CompiledRule(NamedTuple):
     """Where failures are, below the value; empty: at the value itself."""
 
 
-def compile_rules(structural: Structural, declared: Declared, *, stored: bool = False) -> Iterator[CompiledRule]:
+class StoredExpressions(NamedTuple):
+    """Expressions that are stored already, so that they may use more than new ones; None: all are."""
+
+    rules: Collection[str] | None = ()
+    messages: Collection[str] | None = ()
+
+
+NEW: Final = StoredExpressions()
+"""No expression is stored."""
+STORED: Final = StoredExpressions(None, None)
+"""All are."""
+
+
+def compile_rules(
+    structural: Structural, declared: Declared, *, stored: StoredExpressions = NEW
+) -> Iterator[CompiledRule]:
     """The rules of a node, in their order.
 
     Args:
         structural: The node.
         declared: What it is to CEL.
-        stored: Whether the rules are stored already, so that they may use more than new ones.
+        stored: The expressions that are stored already.
     """
-    environments = _Environments(declared, stored=stored)
+    environments = _Environments(declared, stored)
     cardinality = MAX_REQUEST // (declared.min_serialized_size + 1)  # at least a comma between two values
     for written in structural.validations:
         rule = ValidationRule.read(written)
@@ -107,22 +122,31 @@ def compile_rules(structural: Structural, declared: Declared, *, stored: bool = 
 
 
 class _Environments:
-    """The two environments of a node's rules, each made when it is needed."""
+    """The environments of a node's rules, each made when it is needed."""
 
     __slots__ = ("_declared", "_made", "_stored")
 
-    def __init__(self, declared: Declared, *, stored: bool) -> None:
+    def __init__(self, declared: Declared, stored: StoredExpressions) -> None:
         self._declared = declared
         self._stored = stored
-        self._made: dict[bool, Environment] = {}
+        self._made: dict[tuple[bool, bool], Environment] = {}
 
-    def of(self, rule: ValidationRule) -> Environment:
+    def of_rule(self, rule: ValidationRule) -> Environment:
         """The environment of a rule."""
-        optional = bool(rule.optional_old_self)
-        found = self._made.get(optional)
+        rules = self._stored.rules
+        return self._of(rule, stored=rules is None or rule.rule in rules)
+
+    def of_message(self, rule: ValidationRule) -> Environment:
+        """The environment of the expression that makes a rule's message."""
+        messages = self._stored.messages
+        return self._of(rule, stored=messages is None or rule.message_expression in messages)
+
+    def _of(self, rule: ValidationRule, *, stored: bool) -> Environment:
+        wanted = bool(rule.optional_old_self), stored
+        found = self._made.get(wanted)
         if found is None:
-            found = rule_environment(self._declared, optional_old_self=optional, stored=self._stored)
-            self._made[optional] = found
+            found = rule_environment(self._declared, optional_old_self=wanted[0], stored=stored)
+            self._made[wanted] = found
         return found
 
 
@@ -131,7 +155,7 @@ def _compiled(
 ) -> CompiledRule:
     if not rule.rule.strip(SPACE):
         return CompiledRule(rule)
-    environment = environments.of(rule)
+    environment = environments.of_rule(rule)
     try:
         expression = compile_expression(rule.rule, environment)
     except CompileError as error:
@@ -150,7 +174,7 @@ def _compiled(
         cardinality=cardinality,
     )
     if rule.message_expression:
-        compiled = _with_message(compiled, environment)
+        compiled = _with_message(compiled, environments.of_message(rule))
         if compiled.message_error:
             return compiled
     if rule.field_path:

@@ -16,7 +16,7 @@ from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.errors import CostLimitExceededError, DeadlineExceededError
 from extapi.schema.cel.expression import CALL_LIMIT, Evaluation
 from extapi.schema.cel.failures import failure, made_message, rule_message
-from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules
+from extapi.schema.cel.rules import NEW, STORED, CompiledRule, ValidationRule, compile_rules
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.structural import MISSING, Structural, join, join_key, replace
 
@@ -110,7 +110,7 @@ class _Node:
     def rules(self) -> tuple[CompiledRule, ...] | None:
         """The rules, compiled; None if they cannot be, since CEL cannot see such values."""
         if self._rules is None and self._declared is not None:
-            self._rules = tuple(compile_rules(self.structural, self._declared, stored=self._stored))
+            self._rules = tuple(compile_rules(self.structural, self._declared, stored=STORED if self._stored else NEW))
         return self._rules
 
     @property

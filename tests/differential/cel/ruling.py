@@ -8,7 +8,7 @@ from typing import Any
 from extapi.fielderrors import FieldError
 from extapi.schema.cel.declared import Declared, declare
 from extapi.schema.cel.expression import CALL_LIMIT
-from extapi.schema.cel.rules import CompiledRule, compile_rules
+from extapi.schema.cel.rules import NEW, STORED, CompiledRule, compile_rules
 from extapi.schema.cel.validator import OBJECT_BUDGET, rule_validator
 from extapi.schema.check import check
 from extapi.schema.structural import MISSING, Structural, from_openapi, replace
@@ -21,7 +21,10 @@ def schema(request: dict[str, Any]) -> Answer:
     structural = from_openapi(request["schema"])
     root, stored = bool(request.get("root")), bool(request.get("stored"))
     answer: Answer = {
-        "rules": [_rule(*found) for found in _rules(structural, declare(structural, root=root), stored=stored)]
+        "rules": [
+            _rule(*found)
+            for found in _rules(structural, declare(structural, root=root), stored=STORED if stored else NEW)
+        ]
     }
     if request.get("compileOnly"):
         return answer
@@ -62,7 +65,9 @@ def _rules(
     """Each rule, with where it is. Source: ``apiextensions-apiserver/pkg/apiserver/schema/cel`` validator."""
     node = rules if node is None else node
     if rules.validations and declared is not None:
-        compiled = compile_rules(replace(node, validations=rules.validations), declared, stored=stored)
+        compiled = compile_rules(
+            replace(node, validations=rules.validations), declared, stored=STORED if stored else NEW
+        )
         yield from ((path, index, each) for index, each in enumerate(compiled))
     element = None if declared is None else declared.element
     for mark, one, other in (("[]", rules.items, node.items), ("{}", rules.additional, node.additional)):

@@ -109,6 +109,15 @@ def compiled(pattern: str) -> RegularExpression:
     return RegularExpression(made._regexp, re2._Anchor.UNANCHORED)  # noqa: SLF001 - what the wrapper wraps
 
 
+def translated(pattern: str) -> str:
+    """A pattern of Go's as RE2 writes it.
+
+    Raises:
+        ValueError: Go refuses it.
+    """
+    return translate(pattern, _has_class)
+
+
 def _options(re2: Any) -> Any:
     options = re2.Options()
     options.log_errors = False

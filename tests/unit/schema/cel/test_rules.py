@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi.schema.cel.declared import declare
-from extapi.schema.cel.rules import CompiledRule, ValidationRule, compile_rules
+from extapi.schema.cel.rules import NEW, STORED, CompiledRule, ValidationRule, compile_rules
 from extapi.schema.structural import from_openapi
 
 
@@ -15,7 +15,7 @@ def compiled(schema: dict[str, Any], *rules: dict[str, Any], stored: bool = Fals
     structural = from_openapi({**schema, "x-kubernetes-validations": list(rules)})
     declared = declare(structural)
     assert declared is not None
-    return list(compile_rules(structural, declared, stored=stored))
+    return list(compile_rules(structural, declared, stored=STORED if stored else NEW))
 
 
 STRING = {"type": "string"}

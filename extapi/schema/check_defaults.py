@@ -1,0 +1,130 @@
+"""Checks defaults: they must have only known fields and be valid (behaviour J18).
+
+Source: ``apiextensions-apiserver/pkg/apiserver/schema/defaulting`` ValidateDefaults.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from extapi.api.jsonvalue import json_copy
+from extapi.errors import FieldError, aggregate
+from extapi.schema.check_keywords import META
+from extapi.schema.default import defaulter, has_default
+from extapi.schema.embedded import validate_embedded
+from extapi.schema.prune import pruner
+from extapi.schema.structural import MISSING, Structural, join
+from extapi.schema.validate import validator
+
+if TYPE_CHECKING:
+    from extapi.schema.cel.checks import DefaultRules
+
+_Around = Callable[[Any], dict[str, Any]]
+"""Puts a value where it stands into an object."""
+
+
+class DefaultCheck:
+    """Checks the defaults of one schema.
+
+    Args:
+        is_sound: Whether the part of the schema at a path has no errors, so that it can judge.
+        of_author: Whether the defaults are those of types: each is judged with the defaults inside of it, as it will be when it
+            is filled in, also in maps, but not in metadata. kube-apiserver judges them as they stand.
+        pruned: Whether they may have no unknown fields.
+    """
+
+    def __init__(
+        self, is_sound: Callable[[str], bool] = lambda _path: True, *, of_author: bool = False, pruned: bool = True
+    ) -> None:
+        self._is_sound = is_sound
+        self._of_author = of_author
+        self._pruned = pruned
+        self._rules: DefaultRules | None = None
+
+    def errors(self, structural: Structural, path: str) -> Iterator[FieldError]:
+        """The errors of all defaults of a whole object's schema."""
+        root = dataclasses.replace(structural, embedded_resource=True)
+        for key, sub in structural.properties.items():
+            at = f"{join(path, 'properties')}[{key}]"
+            if key not in META:
+                yield from self._below(sub, at)
+            elif not self._of_author:
+                yield from self._in_meta(sub, at, root, _member(_whole, key))
+
+    def _below(self, node: Structural, path: str) -> Iterator[FieldError]:
+        if has_default(node) and self._is_sound(path):
+            yield from self._default(node, join(path, "default"))
+        if node.items is not None:
+            yield from self._below(node.items, join(path, "items"))
+        if self._of_author and node.additional is not None:
+            yield from self._below(node.additional, join(path, "additionalProperties"))
+        for key, sub in node.properties.items():
+            at = f"{join(path, 'properties')}[{key}]"
+            if node.embedded_resource and key in META and not self._of_author:
+                yield from self._in_meta(sub, at, node, _member(_whole, key))
+            else:
+                yield from self._below(sub, at)
+
+    def _default(self, node: Structural, at: str) -> Iterator[FieldError]:
+        # Checked as the only member of an object, as it will be when it is filled in.
+        around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
+        obj: dict[str, Any] = {"default": json_copy(node.default)}
+        if pruner(around)(obj) and (self._pruned or self._of_author):
+            yield FieldError.invalid(at, node.default, "must not have unknown fields")
+        if self._of_author:
+            defaulter(around)(obj)
+        else:
+            obj["default"] = node.default
+        errors = list(validate_embedded(node.default, node, at)) if not self._of_author else []
+        errors = errors or [_moved(error, at) for error in validator(around)(obj, None)]
+        yield from errors or self._broken_rules(node, obj["default"], at)
+
+    def _in_meta(self, node: Structural, path: str, root: Structural, around: _Around) -> Iterator[FieldError]:
+        """The defaults in the metadata of an object, whose schema is ``root``."""
+        if has_default(node):
+            at = join(path, "default")
+            found = list(validate_embedded(around(json_copy(node.default)), root))
+            if found:
+                text = aggregate(error.text() for error in found)
+                yield FieldError.invalid(at, node.default, f"must result in valid metadata: {text}")
+            else:
+                schema = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
+                errors = [_moved(error, at) for error in validator(schema)({"default": node.default}, None)]
+                yield from errors or self._broken_rules(node, node.default, at)
+        if node.items is not None:
+            yield from self._in_meta(node.items, join(path, "items"), root, _item(around))
+        for key, sub in node.properties.items():
+            yield from self._in_meta(sub, f"{join(path, 'properties')}[{key}]", root, _member(around, key))
+
+    def _broken_rules(self, node: Structural, default: Any, at: str) -> list[FieldError]:
+        if not node.has_rules:
+            return []
+        if self._rules is None:
+            from extapi.schema.cel.checks import DefaultRules  # noqa: PLC0415 -- without rules it is not needed
+
+            self._rules = DefaultRules()
+        return self._rules.errors(node, default, at)
+
+
+def _whole(value: Any) -> dict[str, Any]:
+    """The least object that has what is given."""
+    return {"apiVersion": "validation/v1", "kind": "Validation", **value}
+
+
+def _member(around: _Around, key: str) -> _Around:
+    return lambda value: around({key: value})
+
+
+def _item(around: _Around) -> _Around:
+    return lambda value: around([value])
+
+
+def _moved(error: FieldError, path: str) -> FieldError:
+    """An error about the object ``{"default": ...}`` as an error about the default itself."""
+    inner = error.path.removeprefix("default")
+    quote = '"' if error.detail.startswith('"') else ""
+    detail = error.detail.removeprefix(quote).removeprefix("default")
+    moved = f"{quote}{path}{detail}" if detail != error.detail.removeprefix(quote) else error.detail
+    return dataclasses.replace(error, path=path + inner if error.path else "", detail=moved)

@@ -122,9 +122,12 @@ def _item(around: _Around) -> _Around:
 
 
 def _moved(error: FieldError, path: str) -> FieldError:
-    """An error about the object ``{"default": ...}`` as an error about the default itself."""
+    """An error about the object ``{"default": ...}`` as an error about the default itself.
+
+    The text names the field inside of the default; that of the default itself is empty, as in kube-apiserver.
+    """
     inner = error.path.removeprefix("default")
     quote = '"' if error.detail.startswith('"') else ""
-    detail = error.detail.removeprefix(quote).removeprefix("default")
-    moved = f"{quote}{path}{detail}" if detail != error.detail.removeprefix(quote) else error.detail
-    return dataclasses.replace(error, path=path + inner if error.path else "", detail=moved)
+    detail = error.detail.removeprefix(quote)
+    moved = detail.removeprefix("default").removeprefix(".") if detail.startswith("default") else detail
+    return dataclasses.replace(error, path=path + inner if error.path else "", detail=quote + moved)

@@ -18,7 +18,7 @@ from extapi.schema.structural import MAX_DEPTH, Structural, from_openapi, join
 
 META = ("apiVersion", "kind", "metadata")
 """The fields of a whole object that its schema does not describe."""
-_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _NOT_SUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 
 
@@ -104,8 +104,8 @@ def _node(node: Structural, path: str, asked: Asked, at: _Place) -> Iterator[Fie
 
 
 def _keywords(node: Structural, path: str, asked: Asked, at: _Place) -> Iterator[FieldError]:
-    if asked.known_types and node.type and node.type not in _TYPES and not (asked.of_author and node.type == "null"):
-        yield FieldError.not_supported(join(path, "type"), node.type, _TYPES)
+    if asked.known_types and node.type and node.type not in TYPES and not (asked.of_author and node.type == "null"):
+        yield FieldError.not_supported(join(path, "type"), node.type, TYPES)
     if at.no_defaults and has_default(node):
         yield FieldError.forbidden(join(path, "default"), f"must not be set {at.no_defaults}")
     for keyword in _NOT_SUPPORTED:

@@ -8,7 +8,7 @@ Source: ``apiextensions-apiserver/pkg/apis/apiextensions`` types_jsonschema.go.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 _HTML: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -149,7 +149,7 @@ def _rules(found: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-_READERS: Final = {
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "items": items_as_go,
     "schemas": lambda value: [schema_as_go(each) for each in value],
     "schema": schema_as_go,

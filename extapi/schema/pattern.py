@@ -43,7 +43,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _translated(pattern: str) -> str:
-    """What Go takes and RE2 writes otherwise, such as the class ``\\p{letter}``; anything else stays as it is."""
+    r"""What Go takes and RE2 writes otherwise, such as the class ``\p{letter}``; anything else stays as it is."""
     from extapi.schema.cel.library.regular_expressions import translated  # noqa: PLC0415 -- most patterns need it not
 
     try:

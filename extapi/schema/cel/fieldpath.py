@@ -6,7 +6,7 @@ Source: ``apiextensions-apiserver/pkg/apiserver/schema/cel`` ValidFieldPath.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from extapi.schema.structural import Structural
 
@@ -22,35 +22,84 @@ _ESCAPES: Final = {
     "\\": "\\",
 }
 _DELIMITERS: Final = ".[]"
+_NOWHERE: Final = "does not refer to a valid field"
+
+
+class Field(NamedTuple):
+    """A field that a path leads to."""
+
+    names: tuple[str, ...]
+    """The names on the way."""
+    written: str
+    """The path as errors print it, without its first dot."""
+    schema: Structural | None
+    """The field's schema; None if it has none."""
 
 
 def normalize_field_path(path: str, structural: Structural) -> str | None:
     """The path as errors print it, without its first dot; None if it is wrong, or the schema has no such field."""
+    try:
+        return find_field(path, structural).written
+    except ValueError:
+        return None
+
+
+def find_field(path: str, structural: Structural, *, brackets: bool = True) -> Field:
+    """Follow a path.
+
+    Args:
+        path: The path.
+        structural: The schema where it starts.
+        brackets: Whether it may have names in brackets.
+
+    Raises:
+        ValueError: The path is wrong, or leads nowhere, in kube-apiserver's words.
+    """
     node: Structural | None = structural
-    written = ""
+    written, names = "", list[str]()
     tokens = _tokens(path)
     for each in tokens:
         if each == ".":
             name = next(tokens, None)
         elif each == "[":
-            name = _unquoted(next(tokens, ""))
-            if next(tokens, "") != "]":
-                return None
+            if not brackets:
+                raise ValueError("array notation is not allowed")
+            name = _bracketed(tokens)
         else:
-            return None
-        if name is None or node is None:
-            return None
+            raise ValueError(f"expected [ or . but got: {each}")
+        if name is None:
+            raise ValueError("unexpected end of JSON path")
+        if node is None or not (node.properties or node.additional_properties is not None):
+            raise ValueError(_NOWHERE)
+        names.append(name)
         if node.properties:
             written += f".{name}" if written else name
             node = node.properties.get(name)
             if node is None:
-                return None
-        elif node.additional_properties is not None:
+                raise ValueError(_NOWHERE)
+        else:
             written += f"[{name}]"
             node = node.additional
-        else:
-            return None
-    return written
+    return Field(tuple(names), written, node)
+
+
+def _bracketed(tokens: Iterator[str]) -> str | None:
+    """The name in brackets, after the first of them; None if the path ends there.
+
+    Raises:
+        ValueError: There is none.
+    """
+    token = next(tokens, None)
+    if token is None:
+        return None
+    name = _unquoted(token)
+    if name is None:
+        quoted = len(token) > 1 and token[0] == token[-1] == "'"
+        raise ValueError("invalid string literal" if quoted else f"expected single quoted string but got {token}")
+    closing = next(tokens, None)
+    if closing not in (None, "]"):
+        raise ValueError(f"expected ] but got {closing}")
+    return None if closing is None else name
 
 
 def _tokens(path: str) -> Iterator[str]:

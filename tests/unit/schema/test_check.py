@@ -319,12 +319,12 @@ KEYS = "x-kubernetes-list-map-keys"
         ),
         (
             {"type": "integer", "minimum": 1, "default": 0},
-            ["default: Invalid value: 0: properties[f].default in body should be greater than or equal to 1"],
+            ["default: Invalid value: 0:  in body should be greater than or equal to 1"],
         ),
         (
             {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": 1}},
             [
-                'default.a: Invalid value: "integer": properties[f].default.a in body must be of type string: "integer"',
+                'default.a: Invalid value: "integer": a in body must be of type string: "integer"',
             ],
         ),
     ],

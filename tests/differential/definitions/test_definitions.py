@@ -1,0 +1,81 @@
+"""Wrong definitions are refused in the words of kube-apiserver; good ones that look wrong are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.differential.definitions import names, schemas, updates
+from tests.differential.definitions.building import GROUP
+from tests.differential.definitions.ours import created, neutral, updated
+from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
+from tests.kubernetes.control_plane import ControlPlane
+from tests.waiting import until
+
+pytestmark = pytest.mark.needs("crd")
+
+PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+MANIFESTS = {**names.CASES, **schemas.CASES}
+
+
+@pytest.fixture(scope="module")
+def call(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Caller:
+    """The administrator, at the control plane."""
+    keys = control_plane.certificates
+    signed = user_certificate(authority(keys, "cluster-ca"), "e2e-admin", "system:masters")
+    directory = tmp_path_factory.mktemp("definitions")
+    return Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
+
+
+@pytest.fixture
+def store(call: Caller) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+    """Create a definition and wait until it is established; it is gone after the test."""
+    stored: list[str] = []
+
+    def make(manifest: dict[str, Any]) -> dict[str, Any]:
+        answer = call("POST", PATH, manifest)
+        assert answer.status == 201, answer.body
+        name = manifest["metadata"]["name"]
+        stored.append(name)
+        return until(lambda: _established(call("GET", f"{PATH}/{name}").json))
+
+    yield make
+    for name in stored:
+        call("DELETE", f"{PATH}/{name}")
+        until(lambda: call("GET", f"{PATH}/{name}").status == 404)  # noqa: B023 -- called at once
+
+
+def _established(obj: dict[str, Any]) -> dict[str, Any] | None:
+    conditions = obj.get("status", {}).get("conditions") or ()
+    found = {each["type"]: each["status"] for each in conditions}
+    return obj if found.get("Established") == "True" else None
+
+
+def test_there_are_enough() -> None:
+    assert len(MANIFESTS) + len(updates.CASES) >= 150
+    assert len(MANIFESTS) == len(names.CASES) + len(schemas.CASES)
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_new_definition(call: Caller, name: str) -> None:
+    manifest = MANIFESTS[name]
+    answer = call("POST", f"{PATH}?dryRun=All&fieldValidation=Ignore", manifest)
+    wanted = None if answer.status == 201 else neutral(answer.json)
+    found = neutral(created(manifest))
+    if found and manifest["metadata"].get("generateName"):  # the name is made up
+        found, wanted = found["details"]["causes"], wanted["details"]["causes"]
+        found, wanted = ([each["field"] for each in causes] for causes in (found, wanted))
+    assert found == wanted
+
+
+@pytest.mark.parametrize("name", updates.CASES)
+def test_a_changed_definition(call: Caller, store: Callable[[dict[str, Any]], dict[str, Any]], name: str) -> None:
+    before, change = updates.CASES[name]
+    stored = store(before)
+    change = {**change, "metadata": {**change["metadata"], "name": f"things.{GROUP}"}}
+    change["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
+    answer = call("PUT", f"{PATH}/things.{GROUP}?dryRun=All&fieldValidation=Ignore", change)
+    wanted = None if answer.status == 200 else neutral(answer.json)
+    assert neutral(updated(change, stored)) == wanted

@@ -130,4 +130,6 @@ def _moved(error: FieldError, path: str) -> FieldError:
     quote = '"' if error.detail.startswith('"') else ""
     detail = error.detail.removeprefix(quote)
     moved = detail.removeprefix("default").removeprefix(".") if detail.startswith("default") else detail
-    return dataclasses.replace(error, path=path + inner if error.path else "", detail=quote + moved)
+    if inner.startswith("["):
+        inner = f".{inner}"  # as kube-apiserver writes it
+    return dataclasses.replace(error, path=path + inner, detail=quote + moved)

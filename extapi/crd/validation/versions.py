@@ -12,7 +12,7 @@ from typing import Any, Final
 from extapi.crd.validation.internal import Version
 from extapi.crd.validation.options import MOST_SELECTABLE, Options
 from extapi.crd.validation.schemas import schema_errors
-from extapi.fielderrors import MOST_ERRORS, FieldError
+from extapi.fielderrors import MOST_ERRORS, FieldError, RawValue, go_string
 from extapi.schema.cel.fieldpath import find_field
 from extapi.schema.check_structure import unreadable
 from extapi.schema.structural import Structural, from_openapi
@@ -57,18 +57,19 @@ def _deprecation(version: Mapping[str, Any], path: str) -> Iterator[FieldError]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return
+    shown = RawValue(go_string(warning))  # a pointer, which Go prints as JSON
     if not version.get("deprecated"):
-        yield FieldError.invalid(path, warning, "can only be set for deprecated versions")
+        yield FieldError.invalid(path, shown, "can only be set for deprecated versions")
         return
     if len(warning.encode(errors="replace")) > _LONGEST_WARNING:
-        yield FieldError.invalid(path, warning, "must be <= 256 characters long")
+        yield FieldError.invalid(path, shown, "must be <= 256 characters long")
     if not warning:
-        yield FieldError.invalid(path, warning, "must not be an empty string")
+        yield FieldError.invalid(path, shown, "must not be an empty string")
     at = 0
     for char in warning:
         if not char.isprintable():
             text = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
-            yield FieldError.invalid(path, warning, text)
+            yield FieldError.invalid(path, shown, text)
             break
         at += len(char.encode(errors="replace"))
 
@@ -108,7 +109,7 @@ def _scale(scale: Mapping[str, Any], path: str) -> Iterator[FieldError]:
         elif not written.startswith("."):
             yield from _json_path(written, at)
         elif not written.startswith(roots):
-            yield FieldError.invalid(at, written, why)
+            yield FieldError.invalid(at, RawValue(go_string(written)), why)
 
 
 def selectable_errors(version: Version, path: str, schema_path: str, options: Options) -> Iterator[FieldError]:

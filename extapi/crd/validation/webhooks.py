@@ -118,9 +118,10 @@ def _url(text: str, path: str) -> Iterator[FieldError]:
 
 
 def _service(service: Mapping[str, Any], path: str) -> Iterator[FieldError]:
-    for name in ("name", "namespace"):
+    # kube-apiserver mistakes one for the other.
+    for name, said in (("namespace", "name"), ("name", "namespace")):
         if not service.get(name):
-            yield FieldError.required(f"{path}.{name}")
+            yield FieldError.required(f"{path}.{said}")
     port = service.get("port") or 0
     if not 1 <= port <= _MAX_PORT:
         text = f"port is not valid: must be between 1 and {_MAX_PORT}, inclusive"

@@ -37,11 +37,9 @@ def _approved(group: str, text: str | None = None) -> Manifest:
 NAMES = {
     "named otherwise": meta(name="other.wrong.test"),
     "named badly": meta(name="Things.wrong.test"),
-    "generated": meta(name="", generateName="things-"),
     "bad label": meta(labels={"a b": "c d"}),
     "bad annotation": meta(annotations={"a b": "c"}),
     "bad finalizer": meta(finalizers=["a b"]),
-    "in a namespace": meta(namespace="default"),
     "no group": definition(group=...) | {"metadata": {"name": "things."}},
     "empty group": definition(group=""),
     "group without dot": definition(group="wrong"),

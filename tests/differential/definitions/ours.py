@@ -22,8 +22,6 @@ def created(manifest: Manifest) -> dict[str, Any] | None:
     """The Status that refuses a new definition; None if it is accepted."""
     obj = _decoded(manifest)
     obj["metadata"]["generation"] = 1
-    if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
-        obj["metadata"]["name"] = obj["metadata"]["generateName"] + "x"
     of_metadata = validate_object_meta(obj, namespaced=False, name_rule=object_name)
     found = validate_create(obj)
     # The name's own rule stands beside those of all names.

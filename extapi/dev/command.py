@@ -24,6 +24,7 @@ from extapi.dev.builtincontrolplane import BuiltinControlPlane
 from extapi.dev.console import Console
 from extapi.dev.directory import StateDirectory, opened, write_secret
 from extapi.dev.failure import DevFailure
+from extapi.dev.following import Following
 from extapi.dev.kube import KubeError
 from extapi.dev.kubecontrolplane import KubeControlPlane
 from extapi.dev.processes import Processes
@@ -56,6 +57,7 @@ class DevOptions:
     storage: str | None
     control_plane: str
     foreground: bool
+    reload: bool
 
 
 @click.command()
@@ -84,6 +86,11 @@ class DevOptions:
     "--foreground",
     is_flag=True,
     help="Give the extension server this terminal, so that breakpoint() works in the API's code.",
+)
+@click.option(
+    "--reload",
+    is_flag=True,
+    help="Serve changes of the API's Python files at once, without a restart.",
 )
 @click.option("--user", metavar="NAME", help="Print this user's kubeconfig for the control plane in DIR, and exit.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="A group of --user; may be repeated.")
@@ -135,11 +142,12 @@ def _run(options: DevOptions, stop: signals.Stop) -> None:
         )
         with terminal.kept() if options.foreground else contextlib.nullcontext(), console.until_the_end():
             try:
-                _start(replace(options, port=port, serve_port=serve_port), state, groups, needs, processes)
+                following = _start(replace(options, port=port, serve_port=serve_port), state, groups, needs, processes)
                 console.starting = False
                 click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
                 while True:
                     processes.check()
+                    following.check()
                     time.sleep(_WATCH_INTERVAL)
             finally:
                 processes.stop()
@@ -162,13 +170,14 @@ def _start(
     groups: Sequence[GroupVersions],
     needs: Sequence[PolicyRule],
     processes: Processes,
-) -> None:
-    """Start everything in the order of dependence, and tell the user about each step."""
+) -> Following:
+    """Start everything in the order of dependence, and tell the user about each step; what is to be followed then."""
     now = dt.datetime.now(dt.UTC)
     found = programs(click.echo) if options.control_plane == "kube" else None
     keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
     cluster: KubeControlPlane | BuiltinControlPlane
     flags = [f"--request-timeout={_DEBUGGING}"] if options.foreground else []
+    state.served.unlink(missing_ok=True)
     if found is None:
         click.echo(_NO_CLUSTER)
         click.echo("starting the control plane")
@@ -192,7 +201,7 @@ def _start(
             kubeconfig=cluster.write_kubeconfig("extension-client"),
             certificates=keys,
             processes=processes,
-            flags=["--development", *flags],
+            flags=["--development", f"--served-file={state.served}", *(["--reload"] if options.reload else []), *flags],
             foreground=options.foreground,
         )
         click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))
@@ -207,6 +216,15 @@ def _start(
         processes.check()  # an ended process explains more
         raise DevFailure(f"the control plane refused a request: {error}") from error
     _tell(state, groups, resources)
+    return Following(
+        cluster.client,
+        state.served,
+        port=options.serve_port,
+        ca=keys.certificate("serving-ca"),
+        groups=groups,
+        needs=needs,
+        tell=click.echo,
+    )
 
 
 def _tell(state: StateDirectory, groups: Sequence[GroupVersions], resources: Sequence[str]) -> None:

@@ -31,6 +31,8 @@ _LEVELS = {"warning": "warning", "error": "error", "critical": "error"}
 _LIBRARIES = frozenset({"extapi", "twisted", "py"})
 _AT_START = ("health check failed", "--development:")
 """Expected until all servers are ready, because we poll for readiness."""
+_TOLD = "reloaded "
+"""How the one message of the library begins that is no warning and shown all the same."""
 _LONGEST_TRACE = 2000
 """Lines of a traceback that is printed."""
 
@@ -90,7 +92,7 @@ class LogSource:
         level = str(entry["level"])
         source = str(entry.get("source", ""))
         ours = source.partition(".")[0] in _LIBRARIES and not source.startswith("extapi.pizza")
-        if level not in _LEVELS and (level == "debug" or ours or not source):
+        if level not in _LEVELS and (level == "debug" or ours or not source) and not entry["event"].startswith(_TOLD):
             return
         component = str(entry.get("component", "" if ours else source))
         style = _LEVELS.get(level, "")

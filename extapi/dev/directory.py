@@ -61,6 +61,11 @@ class StateDirectory:
         """The database of the extension server, unless another storage is asked for."""
         return self.root / "storage.sqlite"
 
+    @property
+    def served(self) -> Path:
+        """What the extension server serves now."""
+        return self.root / "served.json"
+
     def credentials(self, user: str) -> Path:
         """The kubeconfig of a component."""
         return self.root / f"{user}.kubeconfig"

@@ -14,12 +14,64 @@ import yaml
 from extapi.loading.module import LoadingError, load_api
 
 _SERVICE = re.compile(r"(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9-]+)(:(?P<port>[0-9]{1,5}))?(?P<path>/\S*)?")
+_LARGEST = 32 * 1024 * 1024
+"""Bytes of a file of manifests."""
 _URL = re.compile(r"https://[^\s/?#@]+(/[^\s?#]*)?")
 
 
 @click.group()
 def crd() -> None:
-    """CustomResourceDefinitions: made of Python types."""
+    """CustomResourceDefinitions: made of Python types, and checked."""
+
+
+@crd.command()
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True),
+)
+@click.option(
+    "--old",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="What is stored so far: the manifests are judged as changes of it. May be repeated.",
+)
+def check(files: tuple[Path, ...], old: tuple[Path, ...]) -> None:
+    """Say what kube-apiserver finds wrong with the CustomResourceDefinitions in files, YAML or JSON.
+
+    Prints FILE:LINE: FIELD: ERROR, one line each, in kube-apiserver's words; also fields that it does not know, which kubectl
+    refuses. Warnings, and objects of other kinds, which are not checked, are named on standard error. The exit status is 1 if
+    anything is wrong. A FILE of - is standard input.
+    """
+    from extapi.crd.checking import Check  # noqa: PLC0415 - mistakes on the command line are told at once
+
+    checked = Check([(str(path), _content(path)) for path in old])
+    for path in files:
+        for line in checked.judge(str(path), _content(path)):
+            click.echo(line)
+    for note in checked.notes:
+        click.echo(note, err=True)
+    click.echo(checked.summary(), err=True)
+    sys.exit(1 if checked.wrong else 0)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file, as far as they are read.
+
+    Raises:
+        ClickException: It cannot be read, or is too large.
+    """
+    try:
+        with click.open_file(str(path), "rb") as file:
+            data: bytes = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from error
+    if len(data) > _LARGEST:
+        raise click.ClickException(f"{path}: is larger than {_LARGEST} bytes")
+    return data
 
 
 @crd.command()

@@ -1,0 +1,100 @@
+"""Judges the definitions in files for a reader: what is wrong, and in which line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from extapi.api.metadata_rules import validate_object_meta
+from extapi.api.names import object_name
+from extapi.crd.manifests import Contents, Manifest, read_contents
+from extapi.crd.validation import validate_create, validate_update, warnings
+from extapi.fielderrors import FieldError
+
+_ESTABLISHED = {"type": "Established", "status": "True"}
+
+
+class Check:
+    """Judges files one after the other.
+
+    Args:
+        old: The names and bytes of the files with what is stored so far.
+
+    Attributes:
+        notes: What is no error: warnings, and what was not judged.
+        wrong: Whether anything is wrong so far.
+    """
+
+    def __init__(self, old: Sequence[tuple[str, bytes]] = ()) -> None:
+        self.notes: list[str] = []
+        self.wrong = False
+        self._stored: dict[str, dict[str, Any]] = {}
+        self._is_update = bool(old)
+        self._definitions = self._errors = 0
+        for name, data in old:
+            contents = read_contents(data, name)
+            for manifest in contents.manifests:
+                self._stored[_name(manifest)] = _established(manifest.obj)
+            self._note(contents, name)
+            self.wrong |= bool(contents.errors)
+            self.notes += contents.errors
+
+    def judge(self, name: str, data: bytes) -> Iterator[str]:
+        """The errors of a file, one line each.
+
+        Args:
+            name: What the file is called.
+            data: Its bytes.
+        """
+        contents = read_contents(data, name)
+        self._note(contents, name)
+        for line in contents.errors:
+            yield self._counted(line)
+        for manifest in contents.manifests:
+            self._definitions += 1
+            for path in manifest.unknown:
+                yield self._counted(f'{name}:{manifest.line_of(path)}: unknown field "{path}"')
+            for error in self._judged(manifest):
+                yield self._counted(f"{name}:{manifest.line_of(error.path)}: {error.text()}")
+
+    def summary(self) -> str:
+        """How many there were."""
+        definitions = "1 definition" if self._definitions == 1 else f"{self._definitions} definitions"
+        errors = "1 error" if self._errors == 1 else f"{self._errors or 'no'} errors"
+        return f"{definitions}, {errors}"
+
+    def _judged(self, manifest: Manifest) -> list[FieldError]:
+        stored = self._stored.get(_name(manifest))
+        self._warn(manifest, stored)
+        of_metadata = validate_object_meta(manifest.obj, namespaced=False, name_rule=object_name)
+        if stored is None:
+            if self._is_update:
+                self.notes.append(f"{manifest.name}:{manifest.line}: {_name(manifest)} is new: --old does not have it")
+            return [*of_metadata, *validate_create(manifest.obj)]
+        storage = manifest.obj["status"].get("storedVersions") or []
+        kept = stored["status"].get("storedVersions") or []
+        status = {**stored["status"], "storedVersions": [*kept, *(each for each in storage if each not in kept)]}
+        return [*of_metadata, *validate_update({**manifest.obj, "status": status}, stored)]
+
+    def _warn(self, manifest: Manifest, stored: dict[str, Any] | None) -> None:
+        for text in warnings(manifest.obj, stored):
+            self.notes.append(f"{manifest.name}:{manifest.line}: warning: {text}")
+
+    def _note(self, contents: Contents, name: str) -> None:
+        for line, kind in contents.others:
+            self.notes.append(f"{name}:{line}: {kind} is not checked")
+
+    def _counted(self, line: str) -> str:
+        self.wrong = True
+        self._errors += 1
+        return line
+
+
+def _name(manifest: Manifest) -> str:
+    found: str = manifest.obj["metadata"].get("name") or ""
+    return found
+
+
+def _established(obj: dict[str, Any]) -> dict[str, Any]:
+    """A definition as it is stored once it is served."""
+    return {**obj, "status": {**obj["status"], "conditions": [_ESTABLISHED]}}

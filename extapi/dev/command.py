@@ -43,6 +43,7 @@ _SHARED = {
 _NO_CLUSTER = """\
 this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods, quota, CRDs
 or admission webhooks (--control-plane kube runs the real kube-apiserver)"""
+_EXAMPLE = "extapi.pizza:api"
 _PORT = click.IntRange(0, 65535)
 
 
@@ -58,10 +59,16 @@ class DevOptions:
     control_plane: str
     foreground: bool
     reload: bool
+    crd: tuple[Path, ...]
+
+    @property
+    def what(self) -> str:
+        """What is served, for messages."""
+        return " and ".join([*([self.target] if self.target else []), *map(str, self.crd)])
 
 
 @click.command()
-@click.argument("target", metavar="[MODULE:NAME]", default="extapi.pizza:api")
+@click.argument("target", metavar="[MODULE:NAME]", default="")
 @click.option(
     "--dir",
     "directory",
@@ -92,12 +99,18 @@ class DevOptions:
     is_flag=True,
     help="Serve changes of the API's Python files at once, without a restart.",
 )
+@click.option(
+    "--crd",
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    help="A file or folder with CustomResourceDefinitions, whose kinds the extension server serves; may be repeated.",
+)
 @click.option("--user", metavar="NAME", help="Print this user's kubeconfig for the control plane in DIR, and exit.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="A group of --user; may be repeated.")
 def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
     """Run a local control plane with the API at MODULE:NAME beside it, until Ctrl-C.
 
-    MODULE:NAME names an extapi.Api; without it the worked example, extapi.pizza:api, is served.
+    MODULE:NAME names an extapi.Api; without it the kinds of --crd are served, or else the worked example, extapi.pizza:api.
     """
     if groups and user is None:
         raise click.UsageError("--group needs --user")
@@ -105,6 +118,8 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
         if user is not None:
             click.echo(users.kubeconfig_for(options["directory"], user, groups, now=dt.datetime.now(dt.UTC)), nl=False)
             return
+        if not options["target"] and not options["crd"]:
+            options["target"] = _EXAMPLE
         with signals.as_exception() as stop:
             _run(DevOptions(**options), stop)
     except signals.StopRequested:
@@ -120,7 +135,7 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
 def _run(options: DevOptions, stop: signals.Stop) -> None:
     """Start everything, then watch it until the user stops it."""
     started = time.monotonic()
-    groups, needs = _load(options.target)
+    needs = _load(options.target) if options.target else ()
     with opened(options.directory) as state:
         port = ports.choose(options.port, "--port")
         serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
@@ -142,7 +157,7 @@ def _run(options: DevOptions, stop: signals.Stop) -> None:
         )
         with terminal.kept() if options.foreground else contextlib.nullcontext(), console.until_the_end():
             try:
-                following = _start(replace(options, port=port, serve_port=serve_port), state, groups, needs, processes)
+                following = _start(replace(options, port=port, serve_port=serve_port), state, needs, processes)
                 console.starting = False
                 click.echo(f"ready after {time.monotonic() - started:.1f} s (logs in {state.logs}; Ctrl-C ends it)")
                 while True:
@@ -154,20 +169,18 @@ def _run(options: DevOptions, stop: signals.Stop) -> None:
                 state.port.unlink(missing_ok=True)
 
 
-def _load(target: str) -> tuple[list[GroupVersions], Sequence[PolicyRule]]:
-    """The groups and versions of the API, and the rights that its code needs in the cluster."""
+def _load(target: str) -> Sequence[PolicyRule]:
+    """The rights that the code of the API needs in the cluster. An API that cannot be served is told before anything starts."""
     try:
-        api = load_api(target)
+        return load_api(target).needs
     except LoadingError as error:
         error.show()
         sys.exit(1)
-    return [GroupVersions(group.name, group.versions_by_priority()) for group in api.groups], api.needs
 
 
 def _start(
     options: DevOptions,
     state: StateDirectory,
-    groups: Sequence[GroupVersions],
     needs: Sequence[PolicyRule],
     processes: Processes,
 ) -> Following:
@@ -193,9 +206,10 @@ def _start(
     write_secret(state.port, f"{options.port}\n")
     try:
         registration.authorize(cluster.client, needs)
-        click.echo(f"starting the extension server for {options.target}")
+        click.echo(f"starting the extension server for {options.what}")
         extension.start(
             options.target,
+            crds=options.crd,
             port=options.serve_port,
             storage=options.storage or f"sqlite:///{state.storage}",
             kubeconfig=cluster.write_kubeconfig("extension-client"),
@@ -204,6 +218,7 @@ def _start(
             flags=["--development", f"--served-file={state.served}", *(["--reload"] if options.reload else []), *flags],
             foreground=options.foreground,
         )
+        groups = extension.served(state.served, processes)
         click.echo("registering " + ", ".join(f"{v}.{group.group}" for group in groups for v in group.versions))
         registration.register(cluster.client, groups, port=options.serve_port, ca=keys.certificate("serving-ca"))
         extension.wait_available(cluster.client, groups, processes, foreground=options.foreground)
@@ -233,7 +248,8 @@ def _tell(state: StateDirectory, groups: Sequence[GroupVersions], resources: Seq
     resource = resources[0] if resources else "namespaces"
     click.echo("\nin another shell:\n")
     click.echo(f"    export KUBECONFIG={shlex.quote(str(state.kubeconfig))}")
-    click.echo(f"    {kubectl} api-resources --api-group={groups[0].group}")
+    if groups:
+        click.echo(f"    {kubectl} api-resources --api-group={groups[0].group}")
     click.echo(f"    {kubectl} explain {resource}")
     click.echo(f"    {kubectl} get {resource}\n")
 

@@ -14,6 +14,7 @@ from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions, unavailable
+from extapi.server.servedfile import Served
 
 _DAY = 24 * 60 * 60
 
@@ -26,15 +27,17 @@ def start(
     kubeconfig: Path,
     certificates: Certificates,
     processes: Processes,
+    crds: Sequence[Path] = (),
     flags: Sequence[str] = (),
     foreground: bool = False,
 ) -> None:
     """Start ``extapi serve``, and wait until it reports that it is ready.
 
     Args:
-        target: ``MODULE:NAME`` of the API.
+        target: ``MODULE:NAME`` of the API; empty if only definitions are served.
         storage: The URL of its store.
         kubeconfig: Its identity at kube-apiserver.
+        crds: Files and folders of definitions.
         flags: Additional flags of ``extapi serve``; of a flag that is given twice, the last one counts.
         foreground: It has our terminal, and a debugger may stop it.
 
@@ -43,7 +46,8 @@ def start(
     """
     command = [
         "serve",
-        target,
+        *([target] if target else []),
+        *(f"--crd={path.absolute()}" for path in crds),
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         f"--tls-cert-file={certificates.certificate('extension-server')}",
@@ -62,6 +66,21 @@ def start(
         seconds=_DAY if foreground else 60,
         interval=0.03,
     )
+
+
+def served(path: Path, processes: Processes) -> list[GroupVersions]:
+    """The groups and versions that the server says it serves, in the file of ``--served-file``.
+
+    Raises:
+        DevFailure: It ended, or does not say so in time.
+    """
+    processes.wait_until(
+        lambda: None if path.exists() else "the extension server has not said yet what it serves",
+        "the extension server to say what it serves",
+        seconds=60,
+        interval=0.01,
+    )
+    return [GroupVersions(group, versions) for group, versions in Served.read(path).groups]
 
 
 def wait_available(

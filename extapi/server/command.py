@@ -44,14 +44,16 @@ class _Serve(click.Command):
 
 
 @click.command(cls=_Serve)
-@click.argument("target", metavar="MODULE:NAME")
+@click.argument("target", metavar="[MODULE:NAME]", default="")
 @_flags
 def serve(target: str, **raw: Any) -> None:
-    """Serve the Api named NAME in MODULE, such as extapi.pizza:api."""
+    """Serve the Api named NAME in MODULE, such as extapi.pizza:api, and the kinds of --crd."""
     problems: list[str] = []
     api = options = None
+    if not target and not any(raw["crd"]):
+        raise click.UsageError("name what to serve: MODULE:NAME, or --crd with a file or folder of definitions")
     try:
-        api = load_api(target)
+        api = load_api(target) if target else Api()
     except LoadingError as error:
         problems += error.problems
     try:
@@ -69,6 +71,7 @@ def _run(api: Api, options: ServerOptions, target: str) -> int:
     """Run the process. Imports are in here so that ``--help`` and mistakes take no time."""
     from extapi.client.credentials import CredentialsError, NotInCluster  # noqa: PLC0415
     from extapi.listener.state import OnFinished  # noqa: PLC0415
+    from extapi.server.definitionfiles import DefinitionsError  # noqa: PLC0415
     from extapi.server.process import ServerProcess  # noqa: PLC0415
     from extapi.server.reactor import run_process  # noqa: PLC0415
     from extapi.server.structuredlog import structlog  # noqa: PLC0415
@@ -90,4 +93,4 @@ def _run(api: Api, options: ServerOptions, target: str) -> int:
                 f"{error}: give --kubeconfig, or run in a pod. To try the API without a cluster: extapi dev {target}"
             ) from error
 
-    return run_process(process, (CredentialsError,))
+    return run_process(process, (CredentialsError, DefinitionsError))

@@ -1,6 +1,6 @@
 """The flags of ``extapi serve``: names, defaults and rules of k8s.io/apiserver's recommended options (behaviour A9, A10, B9, L).
 
-All mistakes are reported at once. Nothing here opens a file or a connection.
+All mistakes are reported at once. Nothing here reads a file or opens a connection.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ FLAGS: Sequence[Flag] = (
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory: or sqlite:///PATH."),
+    Flag("crd", "", "A file with CustomResourceDefinitions whose kinds are served, or a folder of such files; may be repeated. Changes are served without a restart.", multiple=True),
     Flag("etcd-servers", "", "Accepted and ignored: --storage says where objects are kept.", multiple=True),
     Flag("audit-log-path", "", "Accepted and ignored: nothing is recorded or written, as in k8s.io/apiserver without an audit policy."),
     Flag("audit-log-maxage", "366", "Accepted and ignored: days to keep old files of --audit-log-path."),
@@ -118,6 +119,7 @@ class ServerOptions:
     request_timeout: float = 60.0
     shutdown_delay: float = 0.0
     storage: str = "memory:"
+    crd: tuple[Path, ...] = ()
     etcd_servers: tuple[str, ...] = ()
     audit_log_path: str = ""
     development: bool = False
@@ -152,6 +154,14 @@ class _Reader:
 
     def path(self, flag: str) -> Path | None:
         return Path(self.text(flag)) if self.text(flag) else None
+
+    def paths(self, flag: str) -> tuple[Path, ...]:
+        """Files or folders, which exist."""
+        found = tuple(Path(value) for value in _each(self._raw[flag]) if value)
+        for path in found:
+            if not path.exists():
+                self.problems.append(f"--{flag}: {path}: no such file or folder")
+        return found
 
     def number(self, flag: str, least: int, most: int) -> int:
         text = self.text(flag)
@@ -228,6 +238,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         request_timeout=read.duration("request-timeout", zero=False),
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
+        crd=read.paths("crd"),
         etcd_servers=read.several("etcd-servers"),
         audit_log_path=read.text("audit-log-path"),
         development=bool(raw["development"]),

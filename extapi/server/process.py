@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -12,10 +14,16 @@ from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api
 from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
+from extapi.crd.definition import Definition
+from extapi.crd.files import DefinitionFiles
+from extapi.crd.services import by_dns
+from extapi.crd.webhook import WebhookConverter
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate, self_signed
+from extapi.server.definitionfiles import FollowedFiles
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
 from extapi.server.health import NamedCheck
+from extapi.server.kindsources import KindSources
 from extapi.server.options import ServerOptions
 from extapi.server.reloading import Reloader
 from extapi.server.servedfile import ServedFile
@@ -64,6 +72,7 @@ class ServerProcess:
         name_authorities(tls, self._auth.settings)
         core = self._cluster.client(None, "kubeconfig")
         self._namespaces = Informer(core, NAMESPACES, clock=reactor, jitter=self._random.random)
+        self._files = _definitions(options, reactor)
         self._server = server = Server(
             api,
             open_backend(options.storage, reactor),
@@ -74,8 +83,9 @@ class ServerProcess:
             secret=self._auth.secret,
             builtin=[
                 NamespaceLifecycle(cache=self._namespaces, live=lambda name: core.get(NAMESPACES, name), clock=reactor),
+                *self._files,
             ],
-            checks=self._checks(),
+            checks=[*self._checks(), *(files.health for files in self._files)],
             log_health=self._log_health,
             pool=reactor.getThreadPool(),
             reads=options.reads,
@@ -85,6 +95,9 @@ class ServerProcess:
             describe=describe,
             cluster=self._cluster.for_authors(),
         )
+        sources = KindSources(api.groups, server.replace, reactor)
+        for files in self._files:
+            files.serve_through(sources)
         self._serving = Serving(
             server,
             reactor,
@@ -97,7 +110,11 @@ class ServerProcess:
             describe=describe,
             started=self._started,
         )
-        self._reloader = Reloader(target, api, server.replace_api, reactor) if options.reload else None
+        self._reloader = (
+            Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
+            if options.reload
+            else None
+        )
         self._served_file = None if options.served_file is None else ServedFile(options.served_file)
 
     async def run(self) -> int:
@@ -120,6 +137,8 @@ class ServerProcess:
         """Begin to stop: readiness off, then no new connections, then requests in flight end, then watches and the store."""
         if self._reloader is not None:
             self._reloader.stop()
+        for files in self._files:
+            files.stop()
         self._serving.stop()
 
     def _started(self) -> None:
@@ -154,3 +173,12 @@ def _serving_certificate(options: ServerOptions, reactor: Any) -> ServingCertifi
         certificate, key = self_signed(options.cert_dir, datetime.fromtimestamp(reactor.seconds(), UTC))
     minimum = SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION
     return ServingCertificate(certificate, key, minimum=minimum)
+
+
+def _definitions(options: ServerOptions, reactor: Any) -> Sequence[FollowedFiles]:
+    """The files of ``--crd``; none if there are none."""
+
+    def converter(definition: Definition) -> WebhookConverter:
+        return WebhookConverter(definition.name, definition.conversion, by_dns, reactor)
+
+    return [FollowedFiles(DefinitionFiles(options.crd, converter), reactor)] if options.crd else []

@@ -1,0 +1,121 @@
+"""``--crd``: definitions in files and folders as a source of kinds, followed while the server runs.
+
+Asks for the state of the files now and then: that works on every file system, a ConfigMap's volume included. A manifest with
+errors changes nothing: what was served of it is served still, and operators are told by the log and by ``/readyz?verbose``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import LoopingCall
+
+from extapi.crd.files import DefinitionFiles, Reading, Stamps
+from extapi.server.health import NamedCheck
+from extapi.server.kindsources import KindSources, OfferedKind
+from extapi.server.structuredlog import structlog
+from extapi.storage.base import Unavailable
+
+INTERVAL: Final = 0.5
+"""Seconds between two looks at the files. They must be the same twice: somebody may be about to write the rest."""
+SOURCE: Final = "files"
+"""The name of the source."""
+
+
+class DefinitionsError(Exception):
+    """Files that were named one by one have errors, so that the server does not start; with a line per problem."""
+
+
+class FollowedFiles:
+    """Offers the kinds of files to a server, first when it starts; a startable among its ``builtin``.
+
+    Args:
+        files: The files.
+        clock: The reactor.
+    """
+
+    def __init__(self, files: DefinitionFiles, clock: Any) -> None:
+        self._files = files
+        self._log = structlog.get_logger("extapi.server")
+        self._sources: KindSources | None = None
+        self._seen: Stamps | None = None
+        self._offered: Stamps | None = None
+        self._problems: list[str] = []
+        self._looking = LoopingCall(self._look)
+        self._looking.clock = clock
+        self._running: Deferred[None] | None = None
+        self.health = NamedCheck("custom-resource-definitions", self._missing, frozenset({"readyz"}), self._note)
+        """Not ready before the first kinds are served."""
+
+    def serve_through(self, sources: KindSources) -> None:
+        """Say who serves the kinds; before :meth:`start`."""
+        self._sources = sources
+
+    async def start(self, context: Any) -> None:
+        """Serve what the files say, and follow them.
+
+        Raises:
+            DefinitionsError: A file that was named itself has errors. Those in a folder keep no other from being served: who
+                puts a file there may be somebody else than who starts the server.
+        """
+        del context
+        await self._offer(self._files.look(), first=True)
+        self._looking.start(INTERVAL, now=False)
+
+    def stop(self) -> None:
+        """Follow them no more."""
+        if self._looking.running:
+            self._looking.stop()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _missing(self) -> str | None:
+        return None if self._offered is not None else "the definitions of --crd are not served yet"
+
+    def _note(self) -> str:
+        count = len(self._problems)
+        return (
+            f"{count} {'problem' if count == 1 else 'problems'} with manifests of --crd: see the log" if count else ""
+        )
+
+    def _look(self) -> Deferred[None] | None:
+        """One look; a Deferred while something is done, before the end of which there is no other look."""
+        found = self._files.look()
+        if found == self._offered:
+            return None
+        if found != self._seen:
+            self._seen = found
+            return None
+        self._running = Deferred.fromCoroutine(self._offer(found))
+        return self._running.addErrback(self._failed)
+
+    async def _offer(self, stamps: Stamps, *, first: bool = False) -> None:
+        """Read the files and serve what they say; ``stamps``: their state before.
+
+        Raises:
+            DefinitionsError: It is the first time, and files that were named have errors.
+            Unavailable: Nothing can be served now; the next look tries again.
+        """
+        assert self._sources is not None  # noqa: S101 -- the server that starts this has been told
+        reading: Reading = self._files.read()
+        if first and reading.named_problems:
+            raise DefinitionsError("\n".join(reading.named_problems))
+        kinds = [OfferedKind(each.definition.group, each.kind, each.origin) for each in reading.kinds]
+        refused = await self._sources.offer(SOURCE, kinds)
+        self._offered = stamps
+        problems = [*reading.problems, *(each.text() for each in refused)]
+        for problem in problems:
+            if problem not in self._problems:
+                self._log.error("a definition is not served as it is written", problem=problem)
+        self._problems = problems
+        self._log.info("serving definitions", kinds=len(kinds) - len(refused), problems=len(problems))
+
+    def _failed(self, failure: Any) -> None:
+        if failure.check(CancelledError):
+            return
+        if failure.check(Unavailable):
+            self._log.warning("definitions cannot be served now, trying again", reason=failure.getErrorMessage())
+            return
+        self._offered = self._seen  # whatever it is, it is not tried again before the files change
+        self._log.error("definitions could not be read or served", reason=failure.getTraceback())

@@ -60,7 +60,7 @@ class Following:
         except (OSError, ValueError):
             return  # the server has not written it yet
         try:
-            self._follow(served)
+            self._follow(served, str(found.st_mtime_ns))
         except (KubeError, TransportError) as error:
             if str(error) != self._failure:
                 self._tell(f"the control plane refused a request: {error}")
@@ -68,19 +68,19 @@ class Following:
         else:
             self._seen, self._failure = (found.st_mtime_ns, found.st_ino), ""
 
-    def _follow(self, served: Served) -> None:
+    def _follow(self, served: Served, stamp: str) -> None:
         if tuple(served.needs) != self._needs:
             registration.authorize(self._client, served.needs)
             self._needs = tuple(served.needs)
         groups = [GroupVersions(name, versions) for name, versions in served.groups]
         names = _names(groups)
-        if names == self._registered:
-            return
+        if names == self._registered and self._seen is None:
+            return  # the server has written it for the first time
         if new := [name for name in names if name not in self._registered]:
             self._tell("registering " + ", ".join(new))
         if gone := [name for name in self._registered if name not in names]:
             self._tell("removing " + ", ".join(gone))
-        registration.register(self._client, groups, port=self._port, ca=self._ca)
+        registration.register(self._client, groups, port=self._port, ca=self._ca, stamp=stamp)
         self._registered = names
 
 

@@ -21,6 +21,7 @@ NAMESPACE = "extapi-dev"
 SERVICE = "extension-server"
 _ACCOUNT = "extension-server"
 _LABELS = {"app.kubernetes.io/managed-by": "extapi-dev"}
+_STAMP = "extapi-dev/served"
 _RBAC = "rbac.authorization.k8s.io"
 _RBAC_PATH = f"/apis/{_RBAC}/v1"
 _APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -56,18 +57,21 @@ def authorize(client: KubeClient, needs: Sequence[PolicyRule] = ()) -> None:
         client.apply(path, obj)
 
 
-def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, ca: Path) -> None:
+def register(client: KubeClient, groups: Sequence[GroupVersions], *, port: int, ca: Path, stamp: str = "") -> None:
     """Register one APIService per version, all at ``port`` on loopback; remove obsolete ones of earlier runs.
 
     Args:
         ca: The certificate of the authority that signed the server's.
+        stamp: An annotation of all objects. If it differs from before, the aggregator reads the server's documents again,
+            which otherwise it does once a minute: kube-apiserver if an APIService changes, the built-in one if the Service does.
 
     Raises:
         KubeError: Kube-apiserver refused.
     """
-    client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", _service())
+    service = _stamped(_service(), stamp)
+    client.apply(f"/api/v1/namespaces/{NAMESPACE}/services/{SERVICE}", service)
     bundle = base64.b64encode(ca.read_bytes()).decode()
-    wanted = {obj["metadata"]["name"]: obj for obj in _api_services(groups, port, bundle)}
+    wanted = {obj["metadata"]["name"]: _stamped(obj, stamp) for obj in _api_services(groups, port, bundle)}
     label, value = next(iter(_LABELS.items()))
     for item in client.get(f"{_APISERVICES}?labelSelector={label}%3D{value}")["items"]:
         if item["metadata"]["name"] not in wanted:
@@ -145,6 +149,12 @@ def _service() -> dict[str, Any]:
     """Of type ExternalName: kube-apiserver then connects to that name, here itself, at the APIService's port."""
     spec = {"type": "ExternalName", "externalName": "localhost"}
     return {"apiVersion": "v1", "kind": "Service", "metadata": _metadata(SERVICE, NAMESPACE), "spec": spec}
+
+
+def _stamped(obj: dict[str, Any], stamp: str) -> dict[str, Any]:
+    if stamp:
+        obj["metadata"]["annotations"] = {_STAMP: stamp}
+    return obj
 
 
 def _api_services(groups: Sequence[GroupVersions], port: int, bundle: str) -> Iterator[dict[str, Any]]:

@@ -22,8 +22,9 @@ from twisted.internet.error import TimeoutError as TimedOut
 from extapi.api.types import Obj
 from extapi.client.credentials import CredentialsError
 from extapi.client.tls import UpstreamTls
-from extapi.client.transport import TransportError
+from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstream import Upstream
+from extapi.client.upstreamresponse import UpstreamResponse
 from extapi.crd.conversionreview import RefusedError, ReviewError, converted, read_object, request, review_version
 from extapi.crd.failurelog import FailureLog
 from extapi.crd.services import Resolve
@@ -34,6 +35,8 @@ SECONDS = 30.0
 """Seconds per call, connecting and reading included (``setGlobalDefaults`` in ``apiserver/pkg/util/webhook``)."""
 ANSWER = 8 * 1024 * 1024
 """Bytes of an answer. kube-apiserver has no limit; a call carries 1 MiB of objects, or one object."""
+
+_LATE = "net/http: request canceled (Client.Timeout or context cancellation while reading body)"
 
 Pair = tuple[bytes, bytes]
 """A client's PEM chain and its PEM key."""
@@ -136,28 +139,37 @@ class WebhookConverter:
         """
         if self._closed:
             raise ReviewError("failed: the webhook is closed")
-        calling = Deferred.fromCoroutine(self._exchange(body))
+        begun: list[UpstreamResponse] = []
+        calling = Deferred.fromCoroutine(self._exchange(body, begun))
         calling.addTimeout(SECONDS, self._reactor)
         try:
             return await calling
         except TimedOut:
-            raise ReviewError(f'failed: Post "{self._target.url}": context deadline exceeded') from None
+            raise self._unread(_LATE) if begun else self._unsent("context deadline exceeded") from None
 
-    async def _exchange(self, body: bytes) -> Reply:
+    async def _exchange(self, body: bytes, begun: list[UpstreamResponse]) -> Reply:
+        """Send a review, and read the answer. ``begun`` gets the answer once its head is there."""
         try:
             response = await self._server().send("POST", self._target.head(len(body)) + body)
         except (TransportError, ApiError) as error:
-            raise ReviewError(f'failed: Post "{self._target.url}": {error}') from None
+            raise self._unsent(str(error)) from None
+        begun.append(response)
         try:
             content = await response.read(ANSWER)
+        except ConnectionLost:
+            raise self._unread("unexpected EOF") from None
         except TransportError as error:
-            raise ReviewError(
-                f"failed: unexpected error when reading response body. Please retry. Original error: {error}"
-            ) from None
+            raise self._unread(str(error)) from None
         finally:
             if not response.complete:
                 response.close()
         return Reply(response.status, response.header("content-type"), content)
+
+    def _unsent(self, why: str) -> ReviewError:
+        return ReviewError(f'failed: Post "{self._target.url}": {why}')
+
+    def _unread(self, why: str) -> ReviewError:
+        return ReviewError(f"failed: unexpected error when reading response body. Please retry. Original error: {why}")
 
     def _server(self) -> Upstream:
         """The server of the webhook, with the connections that are open; a new one once it is reached in another way.

@@ -27,6 +27,8 @@ class Call:
     body: bytes
     connection: int
     """Its connection's number, from 0."""
+    client: str
+    """The common name in the certificate that was shown; empty if none was."""
     send: Callable[[bytes], None]
     over: threading.Event = field(default_factory=threading.Event)
     """Set when the webhook is closed; those that hang wait for it."""
@@ -48,7 +50,8 @@ class Webhook:
         self._context = context
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._over = threading.Event()
-        self._open: set[socket.socket] = set()
+        self.open: set[socket.socket] = set()
+        """The connections that are open."""
         self.port: int = self._listener.getsockname()[1]
         self.calls: list[Call] = []
         self.connections = 0
@@ -60,7 +63,7 @@ class Webhook:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        for each in list(self._open):
+        for each in list(self.open):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -82,35 +85,41 @@ class Webhook:
             each.join()
 
     def _serve(self, plain: socket.socket, number: int) -> None:
-        self._open.add(plain)
+        self.open.add(plain)
         with contextlib.suppress(OSError, ssl.SSLError, ValueError), plain:
             if self._context is None:
                 self._talk(plain, number)
                 return
             with self._context.wrap_socket(plain, server_side=True) as secured:
-                self._open.add(secured)
-                self._open.discard(plain)
+                self.open.add(secured)
+                self.open.discard(plain)
                 try:
                     self._talk(secured, number)
                 finally:
-                    self._open.discard(secured)
-        self._open.discard(plain)
+                    self.open.discard(secured)
+        self.open.discard(plain)
 
     def _talk(self, connection: socket.socket, number: int) -> None:
         with connection.makefile("rb") as stream:
-            while line := stream.readline():
+            while (line := stream.readline()).endswith(b" HTTP/1.1\r\n"):
                 target = line.split()[1].decode()
                 headers = {}
                 while header := stream.readline().strip():
                     name, _, value = header.decode().partition(":")
                     headers[name.lower()] = value.strip()
                 body = stream.read(int(headers.get("content-length", 0)))
-                call = Call(target, headers, body, number, connection.sendall, self._over)
+                call = Call(target, headers, body, number, _client(connection), connection.sendall, self._over)
                 self.calls.append(call)
                 answer = self._answers[target.partition("?")[0].lstrip("/")](call)
                 if answer is None:
                     return
                 connection.sendall(answer)
+
+
+def _client(connection: socket.socket) -> str:
+    shown = connection.getpeercert() if isinstance(connection, ssl.SSLSocket) else None
+    subject: Any = (shown or {}).get("subject", ())
+    return "".join(value for part in subject for key, value in part if key == "commonName")
 
 
 @dataclass(frozen=True)

@@ -91,13 +91,15 @@ def request(version: str, uid: str, objects: Sequence[Obj], api_version: str) ->
         objects: The objects to convert.
         api_version: The ``apiVersion`` to convert to.
     """
-    review = {
-        "kind": KIND,
-        "apiVersion": f"{GROUP}/{version}",
-        "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": list(objects)},
-        "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
-    }
-    return strictjson.encode_typed(review) + b"\n"
+    encode = strictjson.encode
+    return b"".join(
+        (
+            b'{"kind":"%b","apiVersion":"%b/%b",' % (KIND.encode(), GROUP.encode(), version.encode()),
+            b'"request":{"uid":%b,"desiredAPIVersion":%b,"objects":[' % (encode(uid), encode(api_version)),
+            b",".join([encode(each) for each in objects]),
+            b']},"response":{"uid":"","convertedObjects":null,"result":{"metadata":{}}}}\n',
+        )
+    )
 
 
 def converted(body: bytes, version: str, uid: str, count: int) -> list[bytes]:

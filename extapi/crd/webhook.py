@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
-from twisted.internet.defer import Deferred
-from twisted.internet.error import TimeoutError as TimedOut
+from twisted.internet.defer import Deferred, TimeoutError as TimedOut
 
 from extapi.api.types import Obj
 from extapi.client.credentials import CredentialsError

@@ -120,13 +120,13 @@ def _raw(sent: bytes) -> Answer:
 
 def hang(call: Call) -> None:
     """Never answer."""
-    call.over.wait()
+    call.ended()
 
 
 def half(call: Call) -> None:
     """Begin an answer, and never end it."""
     call.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-    call.over.wait()
+    call.ended()
 
 
 REVIEWS: Mapping[str, Answer] = {

@@ -12,6 +12,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,10 @@ class Call:
     client: str
     """The common name in the certificate that was shown; empty if none was."""
     send: Callable[[bytes], None]
+    ended: Callable[[], object]
+    """Waits until the client has closed the connection, or the webhook is closed."""
     over: threading.Event = field(default_factory=threading.Event)
-    """Set when the webhook is closed; those that hang wait for it."""
+    """Set when the webhook is closed."""
 
     @property
     def review(self) -> Any:
@@ -65,7 +68,7 @@ class Webhook:
         self._listener.close()
         for each in list(self.open):
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                socket.socket.shutdown(each, socket.SHUT_RDWR)  # that of TLS is not for other threads
         self._thread.join()
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
@@ -85,19 +88,18 @@ class Webhook:
             each.join()
 
     def _serve(self, plain: socket.socket, number: int) -> None:
-        self.open.add(plain)
-        with contextlib.suppress(OSError, ssl.SSLError, ValueError), plain:
-            if self._context is None:
-                self._talk(plain, number)
-                return
-            with self._context.wrap_socket(plain, server_side=True) as secured:
-                self.open.add(secured)
-                self.open.discard(plain)
-                try:
-                    self._talk(secured, number)
-                finally:
-                    self.open.discard(secured)
-        self.open.discard(plain)
+        with contextlib.suppress(OSError, ValueError), plain:
+            wrapped = plain
+            if self._context is not None:
+                wrapped = self._context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+            self.open.add(wrapped)
+            try:
+                if isinstance(wrapped, ssl.SSLSocket):
+                    wrapped.do_handshake()
+                self._talk(wrapped, number)
+            finally:
+                wrapped.close()
+                self.open.discard(wrapped)
 
     def _talk(self, connection: socket.socket, number: int) -> None:
         with connection.makefile("rb") as stream:
@@ -108,7 +110,16 @@ class Webhook:
                     name, _, value = header.decode().partition(":")
                     headers[name.lower()] = value.strip()
                 body = stream.read(int(headers.get("content-length", 0)))
-                call = Call(target, headers, body, number, _client(connection), connection.sendall, self._over)
+                call = Call(
+                    target,
+                    headers,
+                    body,
+                    number,
+                    _client(connection),
+                    connection.sendall,
+                    partial(stream.read, 1),
+                    self._over,
+                )
                 self.calls.append(call)
                 answer = self._answers[target.partition("?")[0].lstrip("/")](call)
                 if answer is None:

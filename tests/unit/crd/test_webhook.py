@@ -21,7 +21,7 @@ from extapi.crd.webhook import WebhookConverter
 from extapi.errors import ApiError, ServiceUnavailable, StorageError
 from tests.certificates import CLIENT, Issued, authority
 from tests.unit.client.conftest import Turning
-from tests.webhooks.answers import ANSWERS, EVERY, REVIEWS, good, http, review
+from tests.webhooks.answers import ANSWERS, EVERY, REVIEWS, good, hang, http, review
 from tests.webhooks.server import Answer, Call, Certified, Webhook, certified, serving
 from tests.webhooks.texts import TEXTS
 
@@ -82,6 +82,12 @@ class Setting:
     def convert(self, converter: WebhookConverter, *objects: Obj, seconds: float = 10) -> list[Obj | ApiError]:
         return self.turning.run(convert_objects(converter, objects or (hook(),), V2), seconds)
 
+    def close(self) -> None:
+        for converter in self.converters:
+            converter.close()
+        upstreams = [converter._upstream for converter in self.converters if converter._upstream is not None]
+        self.turning.until(lambda: not any(upstream._open for upstream in upstreams))
+
     def error(self, converter: WebhookConverter) -> str:
         (made,) = self.convert(converter)
         assert isinstance(made, StorageError), made
@@ -115,11 +121,7 @@ def turning() -> Iterator[Turning]:
 def setting(turning: Turning, webhook: Webhook, certificates: Certified) -> Iterator[Setting]:
     made = Setting(turning, webhook, certificates.ca)
     yield made
-    for converter in made.converters:
-        converter.close()
-    turning.until(
-        lambda: all(not converter._upstream or not converter._upstream._open for converter in made.converters)
-    )
+    made.close()
 
 
 @pytest.fixture
@@ -136,8 +138,7 @@ def with_answers(turning: Turning, tmp_path: Path) -> Iterator[Callable[..., Set
 
     yield make
     for context, made in opened:
-        for converter in made.converters:
-            converter.close()
+        made.close()
         context.__exit__(None, None, None)
 
 
@@ -471,7 +472,7 @@ def test_a_retired_webhook_works_but_keeps_no_connections(with_answers: Callable
 
 
 def test_a_conversion_that_is_cancelled_ends_its_connection(with_answers: Callable[..., Setting]) -> None:
-    setting = with_answers(hang=lambda call: call.over.wait() and None)
+    setting = with_answers(hang=hang)
     running = Deferred.fromCoroutine(setting.converter("hang").convert([hook()], V2))
     setting.turning.until(lambda: bool(setting.webhook.calls))
     running.cancel()

@@ -47,25 +47,27 @@ class Columns:
     """The columns of one version of a kind, compiled; by default name and age.
 
     The name comes first, unless one of the columns is called Name (as in kube-apiserver's events). ``definitions`` has
-    the encoded columnDefinitions.
+    the encoded columnDefinitions. With ``defined`` they are those of a CustomResourceDefinition: the name always comes first,
+    and a cell shows the first result of its path.
 
     Raises:
         JSONPathError: A path cannot be read.
     """
 
-    __slots__ = ("_dates", "_finders", "definitions")
+    __slots__ = ("_dates", "_finders", "_most", "definitions")
 
-    def __init__(self, columns: Sequence[Column] = ()) -> None:
+    def __init__(self, columns: Sequence[Column] = (), *, defined: bool = False) -> None:
         used: Sequence[Column] = columns or (AGE,)
-        if all(column.name != _NAME.name for column in used):
+        if defined or all(column.name != _NAME.name for column in used):
             used = (_NAME, *used)
+        self._most = 1 if defined else None
         self._finders = [(column.type, _finder(column)) for column in used]
         self._dates = [index for index, column in enumerate(used) if column.type == "date"]
         self.definitions = strictjson.encode([_definition(column) for column in used])
 
     def raw_cells(self, obj: dict[str, Any]) -> RawCells:
         """The cells of an object before dates are rendered. A value that is missing, or of another type, is None."""
-        return tuple(_cell(kind, find(obj)) for kind, find in self._finders)
+        return tuple(_cell(kind, find(obj)[: self._most]) for kind, find in self._finders)
 
     def render(self, raw: RawCells, now: float) -> list[Cell]:
         """The cells as they are written at ``now`` (in seconds since the epoch)."""
@@ -123,8 +125,8 @@ def _definition(column: Column) -> dict[str, Any]:
 def _cell(kind: str, found: Sequence[Any]) -> Cell:
     """The cell for the results of a path, in a column of type ``kind``.
 
-    A string column shows all results, as ``kubectl -o custom-columns`` does; other types show the first. (Custom
-    resources always show the first, which for a list of toppings is too little.)
+    A string column shows all results, as ``kubectl -o custom-columns`` does; other types show the first. (Of custom
+    resources that too, which for a list of toppings is too little.)
     """
     if not found or found[0] is None:
         return None

@@ -25,7 +25,7 @@ class ServedVersion:
         self.structural = structural
         self.schema = Schema(structural)
         self.selectable = Selectable(kind, name)
-        self.columns = Columns(kind.columns_of(name))
+        self.columns = Columns(kind.columns_of(name), defined=kind.behaviour.defined)
         self.status = kind.status_of(name)
         """Whether there is a status subresource, so that other writes leave status alone."""
         scale = kind.scale_of(name)

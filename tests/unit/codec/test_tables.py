@@ -123,6 +123,13 @@ def test_missing_values_are_null_and_string_columns_show_all_of_several_results(
     assert columns.raw_cells({}) == ("", None, None)
 
 
+def test_a_definition_s_columns_show_the_first_result_and_the_name_before_all() -> None:
+    """As of the models of kserve's ServingRuntime: 1.36.3 answers with the first."""
+    columns = Columns([Column("Name", ".spec.toppings[*].name", "string")], defined=True)
+    assert [each["name"] for each in json.loads(columns.definitions)] == ["Name", "Name"]
+    assert columns.raw_cells(PIZZA) == ("x", "tomato")
+
+
 def test_of_several_results_that_are_no_strings_the_first_counts() -> None:
     columns = Columns([Column("Q", ".q[*]", "integer")])
     assert columns.raw_cells({"metadata": {"name": "x"}, "q": [3, 4]}) == ("x", 3)

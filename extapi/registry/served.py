@@ -354,7 +354,8 @@ class ServedKind:
         And those of its scale, in a write of ``part`` (behaviour J29).
         """
         served = self.versions[version]
-        errors = served.schema.validate(obj, old)
+        check = served.schema.validate_status if served.status and part == "status" else served.schema.validate
+        errors = check(obj, old)
         return errors if served.scale is None else [*errors, *served.scale.errors(obj, part)]
 
     def knows(self, obj: Obj) -> bool:

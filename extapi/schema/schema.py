@@ -9,7 +9,7 @@ from extapi.schema.default import defaulter, null_dropper
 from extapi.schema.embedded import coerce_embedded, holds_embedded
 from extapi.schema.prune import pruner
 from extapi.schema.structural import Structural
-from extapi.schema.validate import validator
+from extapi.schema.validate import status_validator, validator
 
 if TYPE_CHECKING:
     from extapi.schema.cel.validator import RuleValidator
@@ -21,7 +21,16 @@ class Schema:
     Immutable. It is for whole objects, and does not look at ``metadata``, ``apiVersion`` and ``kind``.
     """
 
-    __slots__ = ("_embeds", "default", "drop_nulls", "prune", "rules", "structural", "validate_against")
+    __slots__ = (
+        "_embeds",
+        "default",
+        "drop_nulls",
+        "prune",
+        "rules",
+        "structural",
+        "validate_against",
+        "validate_status",
+    )
 
     def __init__(self, structural: Structural) -> None:
         self.structural = structural
@@ -33,6 +42,8 @@ class Schema:
         self.drop_nulls = null_dropper(structural)
         """Drops meaningless nulls, in place."""
         self.validate_against = validator(structural)
+        self.validate_status = status_validator(structural)
+        """As :meth:`validate`, of a write of the status alone."""
         self.rules = _rules(structural)
         """Runs the rules (``x-kubernetes-validations``), which may cost much; None if there are none."""
 

@@ -10,7 +10,7 @@ Source (texts and order): ``k8s.io/kube-openapi/pkg/validation`` (validate, erro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -43,20 +43,14 @@ def validator(structural: Structural) -> Validate:
         ValueError: A pattern does not compile.
     """
     patterns: dict[str, Callable[[str], bool]] = {}
-
-    def exact(node: Structural) -> Callable[[Any], bool]:
-        return lambda value: not _Walk(patterns).apply(node, value, "", MISSING).errors
-
-    accepts = predicate(structural, exact)
+    accepts = _predicate(structural, patterns)
 
     def run(obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         if accepts(obj):
             return []
         walk = _Walk(patterns)
         found = list(walk.check(structural, obj, "", MISSING if old is None else old).errors.values())
-        lists = list(islice(validate_lists(obj, structural), MOST_ERRORS))
-        if lists and (old is None or not any(True for _ in validate_lists(old, structural))):
-            found += lists
+        found += _of_lists(structural, obj, old)
         embedded = list(islice(validate_embedded(obj, structural), MOST_ERRORS))
         if embedded and old is not None:
             before = {error.text() for error in islice(validate_embedded(old, structural), MOST_ERRORS)}
@@ -64,6 +58,45 @@ def validator(structural: Structural) -> Validate:
         return found + embedded
 
     return run
+
+
+def status_validator(structural: Structural) -> Validate:
+    """The errors of an object in a write of its status: those of the status, whose texts name fields from the status on.
+
+    The rest of the object is not looked at, and neither are names of embedded resources.
+
+    Source: ``apiextensions-apiserver/pkg/registry/customresource`` ValidateStatusUpdate.
+    """
+    node = structural.properties.get("status")
+    if node is None:
+        return lambda _obj, _old=None: []
+    patterns: dict[str, Callable[[str], bool]] = {}
+    compiled: list[Callable[[Any], bool]] = []  # at the first use: the whole schema holds it already
+
+    def run(obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
+        if not compiled:
+            compiled.append(_predicate(node, patterns))
+        if "status" not in obj or compiled[0](obj["status"]):
+            return []
+        before = old_member(old, "status")
+        found = _Walk(patterns).check(node, obj["status"], "", before).errors.values()
+        below = [replace(error, path=f"status.{error.path}" if error.path else "status") for error in found]
+        return below + _of_lists(structural, obj, old)
+
+    return run
+
+
+def _predicate(node: Structural, patterns: dict[str, Callable[[str], bool]]) -> Callable[[Any], bool]:
+    def exact(branch: Structural) -> Callable[[Any], bool]:
+        return lambda value: not _Walk(patterns).apply(branch, value, "", MISSING).errors
+
+    return predicate(node, exact)
+
+
+def _of_lists(structural: Structural, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
+    """Duplicates in lists; none if the old object has some anywhere."""
+    lists = list(islice(validate_lists(obj, structural), MOST_ERRORS))
+    return lists if lists and (old is None or not any(True for _ in validate_lists(old, structural))) else []
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from extapi.errors import MOST_ERRORS, FieldError, FieldErrorType
 from extapi.schema.structural import MISSING, Structural, from_openapi
-from extapi.schema.validate import _Walk, validate, validator
+from extapi.schema.validate import _Walk, status_validator, validate, validator
 
 
 def of(spec: dict[str, Any]) -> Structural:
@@ -652,3 +652,36 @@ def test_an_update_that_changes_nothing_breaks_no_rule_of_known_fields(schema: d
     errors = validate({"f": value}, node, {"f": value})
     # Objects with members that the schema does not know do not correlate.
     assert not errors or isinstance(value, (dict, list))
+
+
+STATUS = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "l": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("obj", "old", "wanted"),
+    [
+        # As 1.36.3 answers to writes of the status of Kueue's LocalQueue and Rook's OperatorConfig.
+        ({"status": {"n": []}}, {}, ['status.n: Invalid value: "array": n in body must be of type integer: "array"']),
+        ({"status": True}, {}, ['status: Invalid value: "boolean":  in body must be of type object: "boolean"']),
+        # Only the status is looked at, and of that what has changed.
+        ({"spec": 5, "status": {"n": "x"}}, {"status": {"n": "x"}}, []),
+        ({"spec": 5}, {"status": {}}, []),
+        ({"status": {"l": ["a", "a"]}}, {}, ['status.l[1]: Duplicate value: "a"']),
+        ({"status": {"l": ["a", "a", "b"]}}, {"status": {"l": ["a", "a"]}}, []),
+    ],
+)
+def test_a_write_of_the_status_is_judged_from_the_status_on(
+    obj: dict[str, Any], old: dict[str, Any], wanted: list[str]
+) -> None:
+    schema = from_openapi({"type": "object", "properties": {"spec": {"type": "object"}, "status": STATUS}})
+    assert [error.text() for error in status_validator(schema)(obj, old)] == wanted
+
+
+def test_a_write_of_a_status_without_schema_has_no_errors() -> None:
+    assert status_validator(from_openapi({"type": "object"}))({"status": 5}, {}) == []

@@ -18,6 +18,7 @@ from extapi.api.column import AGE, Column
 from extapi.api.jsonvalue import INT64, check_json
 from extapi.api.strconv import has_pattern
 from extapi.codec import strictjson
+from extapi.codec.columnpath import MISSING, ColumnPath, ColumnPathError
 from extapi.codec.humanduration import human_duration
 from extapi.codec.jsonpath import JSONPath
 from extapi.codec.options import IncludeObject
@@ -48,26 +49,27 @@ class Columns:
 
     The name comes first, unless one of the columns is called Name (as in kube-apiserver's events). ``definitions`` has
     the encoded columnDefinitions. With ``defined`` they are those of a CustomResourceDefinition: the name always comes first,
-    and a cell shows the first result of its path.
+    and a cell shows the first result of its path, which is read as by client-go.
 
     Raises:
         JSONPathError: A path cannot be read.
     """
 
-    __slots__ = ("_dates", "_finders", "_most", "definitions")
+    __slots__ = ("_dates", "_finders", "definitions")
 
     def __init__(self, columns: Sequence[Column] = (), *, defined: bool = False) -> None:
         used: Sequence[Column] = columns or (AGE,)
         if defined or all(column.name != _NAME.name for column in used):
             used = (_NAME, *used)
-        self._most = 1 if defined else None
-        self._finders = [(column.type, _finder(column)) for column in used]
+        finders = _defined(used) if defined else [_finder(column) for column in used]
+        used = used[: len(finders)]
+        self._finders = [(column.type, find) for column, find in zip(used, finders, strict=True)]
         self._dates = [index for index, column in enumerate(used) if column.type == "date"]
         self.definitions = strictjson.encode([_definition(column) for column in used])
 
     def raw_cells(self, obj: dict[str, Any]) -> RawCells:
         """The cells of an object before dates are rendered. A value that is missing, or of another type, is None."""
-        return tuple(_cell(kind, find(obj)[: self._most]) for kind, find in self._finders)
+        return tuple(_cell(kind, find(obj)) for kind, find in self._finders)
 
     def render(self, raw: RawCells, now: float) -> list[Cell]:
         """The cells as they are written at ``now`` (in seconds since the epoch)."""
@@ -91,7 +93,32 @@ def _name(obj: dict[str, Any]) -> str:
 _NAME = Column("Name", format="name", description=_NAME_DESCRIPTION, cell=_name)
 
 
-def _finder(column: Column) -> Callable[[dict[str, Any]], Sequence[Any]]:
+_Find = Callable[[dict[str, Any]], Sequence[Any]]
+
+
+def _defined(columns: Sequence[Column]) -> list[_Find]:
+    """What finds the values of a definition's columns: at most one each, and none from the first path on that cannot be read."""
+    finders: list[_Find] = []
+    for column in columns:
+        try:
+            finders.append(_finder(column) if column.cell is not None else _first(column))
+        except ColumnPathError:
+            break
+    return finders
+
+
+def _first(column: Column) -> _Find:
+    path = ColumnPath(column.json_path)
+    null = "<no value>" if column.type == "string" else None  # what Go's templates print
+
+    def find(obj: dict[str, Any]) -> Sequence[Any]:
+        found = path.first(obj)
+        return () if found is MISSING else (null if found is None else found,)
+
+    return find
+
+
+def _finder(column: Column) -> _Find:
     """A function that finds the values of a column in an object.
 
     If the author's ``cell`` fails, the cell shows ``<error>``.

@@ -40,13 +40,11 @@ def compiled(kind: Kind) -> dict[str, Structural]:
         for name, version in kind.versions.items()
     }
     schemas = {name: structural for name, structural in made.items() if structural is not None}
-    for name, structural in schemas.items():
-        problems.add(*_columns(kind, name, structural))
     if kind.behaviour.defined:
         problems.check()
         return schemas
     for name, structural in schemas.items():
-        problems.add(*selectable_problems(kind, name, structural))
+        problems.add(*_columns(kind, name, structural), *selectable_problems(kind, name, structural))
         if _typed(kind, name):
             problems.add(*scale_problems(kind, name, structural))
     problems.add(*_parts(kind, schemas), *_differences(kind, schemas), *_waiting(kind))

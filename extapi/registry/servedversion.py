@@ -23,7 +23,7 @@ class ServedVersion:
         """The name of this version's representation in the cache."""
         self.api_version = group_version(group, name)
         self.structural = structural
-        self.schema = Schema(structural)
+        self.schema = Schema(structural, defined=kind.behaviour.defined)
         self.selectable = Selectable(kind, name)
         self.columns = Columns(kind.columns_of(name), defined=kind.behaviour.defined)
         self.status = kind.status_of(name)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Schema:
     """The operations of a structural schema, in the order of behaviour J19: prune, default, validate, and its rules.
 
-    Immutable. It is for whole objects, and does not look at ``metadata``, ``apiVersion`` and ``kind``.
+    Immutable. It is for whole objects, and does not look at ``metadata``, ``apiVersion`` and ``kind``. ``defined``: whether
+    it is that of a CustomResourceDefinition.
     """
 
     __slots__ = (
@@ -32,7 +33,7 @@ class Schema:
         "validate_status",
     )
 
-    def __init__(self, structural: Structural) -> None:
+    def __init__(self, structural: Structural, *, defined: bool = False) -> None:
         self.structural = structural
         self._embeds = holds_embedded(structural)
         self.prune = pruner(structural)
@@ -41,7 +42,7 @@ class Schema:
         """Drops meaningless nulls and fills in defaults, in place."""
         self.drop_nulls = null_dropper(structural)
         """Drops meaningless nulls, in place."""
-        self.validate_against = validator(structural)
+        self.validate_against = validator(structural, defined=defined)
         self.validate_status = status_validator(structural)
         """As :meth:`validate`, of a write of the status alone."""
         self.rules = _rules(structural)

@@ -36,8 +36,11 @@ def validate(obj: dict[str, Any], structural: Structural, old: dict[str, Any] | 
     return validator(structural)(obj, old)
 
 
-def validator(structural: Structural) -> Validate:
+def validator(structural: Structural, *, defined: bool = False) -> Validate:
     """:func:`validate` for one schema, compiled.
+
+    With ``defined`` it is that of a CustomResourceDefinition, and embedded resources are judged even if an update does not
+    change them: so does kube-apiserver. An author's new rule should not lock what is stored.
 
     Raises:
         ValueError: A pattern does not compile.
@@ -50,12 +53,11 @@ def validator(structural: Structural) -> Validate:
             return []
         walk = _Walk(patterns)
         found = list(walk.check(structural, obj, "", MISSING if old is None else old).errors.values())
-        found += _of_lists(structural, obj, old)
         embedded = list(islice(validate_embedded(obj, structural), MOST_ERRORS))
-        if embedded and old is not None:
+        if embedded and old is not None and not defined:
             before = {error.text() for error in islice(validate_embedded(old, structural), MOST_ERRORS)}
             embedded = [error for error in embedded if error.text() not in before]
-        return found + embedded
+        return found + embedded + _of_lists(structural, obj, old)
 
     return run
 

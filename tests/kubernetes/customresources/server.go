@@ -33,7 +33,7 @@ import (
 )
 
 // How long the definitions of the test before may take to go.
-const leaving = 30 * time.Second
+const leaving = 2 * time.Minute
 
 // StartDefaultServer returns a configuration of clients of the running server. The options name no etcd.
 func StartDefaultServer(
@@ -122,7 +122,7 @@ func removeDefinitions(config *rest.Config) error {
 	}
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 	return wait.PollUntilContextTimeout(
-		context.Background(), 20*time.Millisecond, leaving, true, func(ctx context.Context) (bool, error) {
+		context.Background(), 50*time.Millisecond, leaving, true, func(ctx context.Context) (bool, error) {
 			found, err := definitions.List(ctx, metav1.ListOptions{})
 			if err != nil {
 				return false, fmt.Errorf("list the definitions that are left: %w", err)

@@ -155,3 +155,10 @@ def test_what_was_wrong_before_may_stay() -> None:
     assert validate({"list": [pod(namespace="B_")], "status": {"ready": True}}, old) == []
     assert [error.path for error in validate({"list": [pod(namespace="C_")]}, old)] == ["list[0].metadata.namespace"]
     assert [error.path for error in validate(old)] == ["list[0].metadata.namespace"]
+
+
+def test_in_a_definition_what_was_wrong_before_is_told_again() -> None:
+    """``customresource/strategy.go`` ValidateUpdate: "We don't make a difference between update and create for those"."""
+    validate = Schema(from_openapi(SHAPES["list[0]"]), defined=True).validate
+    old = {"list": [pod(namespace="B_")], "status": {}}
+    assert [error.path for error in validate({**old, "status": {"ready": True}}, old)] == ["list[0].metadata.namespace"]

@@ -38,8 +38,8 @@ def read_table(table: str) -> Table:
     """The messages of a table: one line each, such as ``Port: 1 name; 3 port! int32; 4 targetPort IntOrString``.
 
     A field has its number, its name in JSON and its type, which is a string if none is given: ``bool``, ``int32``,
-    ``int64``, ``bytes`` (base64 in JSON), ``Time``, ``MicroTime``, ``IntOrString``, ``Quantity``, ``ExtraValue``,
-    ``FieldsV1``, ``RawExtension``, another message; or ``[]T`` or ``map<string,T>`` of these. After the name, ``?`` marks a
+    ``int64``, ``double``, ``bytes`` (base64 in JSON), ``Time``, ``MicroTime``, ``IntOrString``, ``Quantity``,
+    ``ExtraValue``, ``FieldsV1``, ``RawExtension``, ``JSON``, another message; or ``[]T`` or ``map<string,T>`` of these. After the name, ``?`` marks a
     pointer in Go: a zero is read if it was sent, and written only if it is there. Other zeros are always written, but not
     read, as with Go's ``omitempty``; ``!`` marks a field without ``omitempty``. A line that begins with a space continues
     the message before; ``#`` begins a comment.
@@ -60,7 +60,7 @@ def read_table(table: str) -> Table:
     return messages
 
 
-_FIELD = re.compile(r"\s*([1-9][0-9]*) (\w+)([?!]?)(?: (\[\]|map<string,)?(\w*)>?)?\s*")
+_FIELD = re.compile(r"\s*([1-9][0-9]*) ([\w$-]+)([?!]?)(?: (\[\]|map<string,)?(\w*)>?)?\s*")
 _CARDINALITIES = {"": "one", "[]": "list", "map<string,": "map"}
 
 

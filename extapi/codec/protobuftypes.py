@@ -9,6 +9,7 @@ Source: the protobuf encoding guide; ``apimachinery/pkg/apis/meta/v1`` Time and 
 from __future__ import annotations
 
 import base64
+import struct
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -16,10 +17,10 @@ from typing import Any, Final
 from extapi.api.timestamp import parse_timestamp
 from extapi.codec import strictjson
 
-__all__ = ["BYTES", "NUMBERS", "SCALAR_WRITERS", "SPECIAL_WRITERS", "VARINT", "ZERO_TIME", "sized", "varint"]
+__all__ = ["BYTES", "FIXED64", "NUMBERS", "SCALAR_WRITERS", "SPECIAL_WRITERS", "VARINT", "ZERO_TIME", "sized", "varint"]
 
-VARINT, BYTES = 0, 2
-"""The wire types of numbers, and of values with a length."""
+VARINT, FIXED64, BYTES = 0, 1, 2
+"""The wire types of whole numbers, of other numbers, and of values with a length."""
 ZERO_TIME = -62135596800
 """Seconds of Go's zero time, the year 1: null in JSON."""
 
@@ -45,7 +46,7 @@ def sized(number: int, content: bytes) -> bytes:
     return varint(number << 3 | BYTES) + varint(len(content)) + content
 
 
-NUMBERS = frozenset({"bool", "int32", "int64"})
+NUMBERS = frozenset({"bool", "double", "int32", "int64"})
 
 
 SCALAR_WRITERS: Final[Mapping[str, tuple[int, Callable[[Any], bytes]]]] = {
@@ -54,6 +55,7 @@ SCALAR_WRITERS: Final[Mapping[str, tuple[int, Callable[[Any], bytes]]]] = {
     "bool": (VARINT, varint),
     "int32": (VARINT, varint),
     "int64": (VARINT, varint),
+    "double": (FIXED64, lambda value: struct.pack("<d", value)),
 }
 """The wire type of each, and a function that writes the content without tag and length."""
 
@@ -101,5 +103,6 @@ SPECIAL_WRITERS: Final[Mapping[str, Callable[[Any], bytes]]] = {
     "ExtraValue": lambda value: b"".join(sized(1, item.encode()) for item in value or ()),
     "FieldsV1": _written_json,
     "RawExtension": _written_json,
+    "JSON": _written_json,
 }
 """A function for each that writes the content of a value in JSON; None is the zero."""

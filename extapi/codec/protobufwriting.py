@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from extapi.codec.protobuftable import Field, Table
-from extapi.codec.protobuftypes import BYTES, SCALAR_WRITERS, SPECIAL_WRITERS, VARINT, sized, varint
+from extapi.codec.protobuftypes import BYTES, SCALAR_WRITERS, SPECIAL_WRITERS, sized, varint
+from extapi.codec.protobufunions import UNIONS
 
 __all__ = ["EVENT_LENGTH", "event_frame", "list_bytes", "message_bytes", "wrap"]
 
@@ -63,8 +64,8 @@ def _one(table: Table, number: int, kind: str, value: Any, parts: list[bytes]) -
         parts.append(sized(number, _message(table, kind, value)))
         return
     wire, write = scalar
-    if wire == VARINT:
-        parts.append(varint(number << 3 | VARINT) + write(value or 0))
+    if wire != BYTES:
+        parts.append(varint(number << 3 | wire) + write(value or 0))
     elif value is not None or kind != "bytes":
         parts.append(sized(number, write(value or "")))
 
@@ -88,4 +89,7 @@ def _content(table: Table, kind: str, value: Any) -> bytes:
 
 def _message(table: Table, kind: str, value: Any) -> bytes:
     special = SPECIAL_WRITERS.get(kind)
-    return message_bytes(table, kind, value or {}) if special is None else special(value)
+    if special is not None:
+        return special(value)
+    union = UNIONS.get(kind)
+    return message_bytes(table, kind, (value or {}) if union is None else union.write(value))

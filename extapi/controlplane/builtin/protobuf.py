@@ -13,9 +13,10 @@ from typing import Any, Final
 from extapi.api.types import Obj
 from extapi.codec.protobuftable import Field, Table, read_table
 from extapi.codec.protobuftypes import BYTES, NUMBERS
+from extapi.codec.protobufunions import UNIONS
 from extapi.codec.protobufwriting import list_bytes, message_bytes, wrap
 from extapi.controlplane.builtin.protobufvalues import SCALARS, SPECIAL, text
-from extapi.controlplane.builtin.wireformat import Budget, ProtobufError, expect, fields, refuse
+from extapi.controlplane.builtin.wireformat import MAX_FIELDS, Budget, ProtobufError, expect, fields, refuse
 
 __all__ = ["MAX_DEPTH", "Messages", "ProtobufError", "unwrap"]
 
@@ -27,12 +28,19 @@ _MAGIC = b"k8s\0"
 class Messages:
     """The :class:`extapi.api.behaviour.Serializer` of a table (:func:`extapi.codec.protobuftable.read_table`).
 
+    Args:
+        table: The messages.
+        depth: The bound on levels of nested messages.
+        most: The bound on fields of a body.
+
     Raises:
         ValueError: The table cannot be read, or names a message that it does not have.
     """
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, *, depth: int = MAX_DEPTH, most: int = MAX_FIELDS) -> None:
         self._messages: Table = read_table(table)
+        self._depth = depth
+        self._most = most
 
     def __contains__(self, kind: object) -> bool:
         """Whether the table has a message of this name that is a whole object."""
@@ -51,7 +59,7 @@ class Messages:
         """
         if kind not in self._messages:
             refuse(f"proto: nothing is known of {kind}")
-        return _Decoding(self._messages).message(kind, memoryview(raw), {}, 0)
+        return _Decoding(self._messages, self._depth, Budget(self._most)).message(kind, memoryview(raw), {}, 0)
 
     def message(self, kind: str, obj: Mapping[str, Any]) -> bytes:
         """The message ``kind`` of a valid object, without the members that the message does not have.
@@ -99,14 +107,15 @@ def unwrap(body: bytes) -> tuple[str, str, bytes]:
 class _Decoding:
     """The reading of one body."""
 
-    def __init__(self, messages: Mapping[str, Mapping[int, Field]]) -> None:
+    def __init__(self, messages: Table, depth: int, budget: Budget) -> None:
         self._messages = messages
-        self._budget = Budget()
+        self._depth = depth
+        self._budget = budget
 
     def message(self, kind: str, data: memoryview, into: Obj, depth: int) -> Obj:
         """Read a message into ``into``: messages that are sent twice are merged, of scalars the last one wins."""
-        if depth > MAX_DEPTH:
-            refuse(f"proto: messages are nested deeper than {MAX_DEPTH}")
+        if depth > self._depth:
+            refuse(f"proto: messages are nested deeper than {self._depth}")
         known = self._messages[kind]
         for field in known.values():
             if field.always:
@@ -138,6 +147,10 @@ class _Decoding:
         data = expect(value, wire, BYTES, field.go_name)
         if field.type in SPECIAL:
             return SPECIAL[field.type](data, self._budget)
+        union = UNIONS.get(field.type)
+        if union is not None:
+            members = {} if old is None else dict(union.write(old))
+            return union.read(self.message(field.type, data, members, depth))
         return self.message(field.type, data, {} if old is None else old, depth)
 
     def _entry(self, field: Field, data: memoryview, depth: int) -> tuple[str, Any]:

@@ -7,13 +7,15 @@ Source: ``apimachinery/pkg/apis/meta/v1`` Time and MicroTime, ``util/intstr``, `
 from __future__ import annotations
 
 import base64
+import math
+import struct
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from extapi.api.jsonvalue import without_surrogates
 from extapi.codec import strictjson
-from extapi.codec.protobuftypes import BYTES, VARINT, ZERO_TIME
+from extapi.codec.protobuftypes import BYTES, FIXED64, VARINT, ZERO_TIME
 from extapi.controlplane.builtin.wireformat import Budget, expect, fields, refuse
 
 __all__ = ["SCALARS", "SPECIAL", "text"]
@@ -33,12 +35,25 @@ def _signed(bits: int) -> Callable[[int], int]:
     return lambda value: ((value & mask) ^ half) - half
 
 
+_WHOLE = 2**53
+"""From here on doubles are sparser than integers."""
+
+
+def _double(data: memoryview) -> float:
+    """A double as JSON shows it: a whole number without a point. JSON has no infinity, and neither have stored objects."""
+    value: float = struct.unpack("<d", data)[0]
+    if not math.isfinite(value):
+        refuse(f"json: unsupported value: {'NaN' if math.isnan(value) else '+Inf' if value > 0 else '-Inf'}")
+    return int(value) if value.is_integer() and abs(value) < _WHOLE else value
+
+
 SCALARS: Final[Mapping[str, tuple[int, Callable[[Any], Any]]]] = {
     "string": (BYTES, text),
     "bytes": (BYTES, lambda data: base64.b64encode(data).decode()),
     "bool": (VARINT, bool),
     "int32": (VARINT, _signed(32)),
     "int64": (VARINT, _signed(64)),
+    "double": (FIXED64, _double),
 }
 """The wire type of each, and a function that reads it."""
 
@@ -131,5 +146,6 @@ SPECIAL: Final[Mapping[str, Callable[[memoryview, Budget], Any]]] = {
     "ExtraValue": _extra_value,
     "FieldsV1": _raw_json,
     "RawExtension": _raw_json,
+    "JSON": _raw_json,
 }
 """Messages that JSON shows as another type, with a function that reads each."""

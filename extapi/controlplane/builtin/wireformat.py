@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from extapi.codec.protobuftypes import BYTES, VARINT
+from extapi.codec.protobuftypes import BYTES, FIXED64, VARINT
 
 __all__ = ["MAX_FIELDS", "Budget", "ProtobufError", "expect", "fields", "refuse"]
 
 MAX_FIELDS: Final = 100_000
 """The bound on fields of one body, unknown ones included: a field of two bytes becomes an object of two hundred."""
 
-_FIXED64, _GROUP, _END, _FIXED32 = 1, 3, 4, 5
+_GROUP, _END, _FIXED32 = 3, 4, 5
 """Wire types that no known field has."""
 _EOF = "unexpected EOF"
 
@@ -29,10 +29,10 @@ class ProtobufError(ValueError):
 class Budget:
     """The number of fields that may still be read of one body."""
 
-    __slots__ = ("left",)
+    __slots__ = ("_most", "left")
 
-    def __init__(self) -> None:
-        self.left = MAX_FIELDS
+    def __init__(self, most: int = MAX_FIELDS) -> None:
+        self._most = self.left = most
 
     def spend(self) -> None:
         """Count one field.
@@ -42,7 +42,7 @@ class Budget:
         """
         self.left -= 1
         if self.left < 0:
-            refuse(f"proto: more than {MAX_FIELDS} fields")
+            refuse(f"proto: more than {self._most} fields")
 
 
 def fields(kind: str, data: memoryview, budget: Budget) -> Iterator[tuple[int, int, Any]]:
@@ -73,8 +73,8 @@ def _read(data: memoryview, at: int, wire: int) -> tuple[Any, int]:
         size, at = _varint(data, at)
         if size >= 2**63:
             refuse("proto: negative length found during unmarshaling")
-    elif wire in (_FIXED64, _FIXED32):
-        size = 8 if wire == _FIXED64 else 4
+    elif wire in (FIXED64, _FIXED32):
+        size = 8 if wire == FIXED64 else 4
     else:
         refuse(f"proto: illegal wireType {wire}")
     if at + size > len(data):

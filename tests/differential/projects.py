@@ -63,8 +63,6 @@ class Manifest:
 
     project: str
     definition: dict[str, Any]
-    size: int
-    """Of its file, in bytes."""
 
     @property
     def name(self) -> str:
@@ -103,4 +101,4 @@ def _in(project: str, directory: Path) -> Iterator[Manifest]:
         if "kind: CustomResourceDefinition" in text:
             for document in yaml.load_all(text, Loader=_Loader):  # noqa: S506 - a safe one
                 if isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":
-                    yield Manifest(project, document, len(text))
+                    yield Manifest(project, document)

@@ -28,7 +28,7 @@ class EncodedObject:
         InternalError: An author's code made what is no JSON.
     """
 
-    __slots__ = ("_kind", "_projected", "_read", "_stored", "_stored_parts", "_version", "value")
+    __slots__ = ("_is_whole", "_kind", "_projected", "_read", "_stored", "_stored_parts", "_version", "value")
 
     def __init__(self, kind: ServedKind, stored: Obj, version: str, read: Read | None = None) -> None:
         self._kind = kind
@@ -38,7 +38,10 @@ class EncodedObject:
         self._stored_parts = kind.to_parts(stored, version)
         self.value = b"".join(self._stored_parts)
         """The bytes for the store."""
-        self._projected: Parts | ApiError | None = self._stored_parts if kind.is_stored_as(version) else None
+        # A new object has lost the status that its client sent. It is stored without one, and read with that one's default.
+        self._is_whole = "status" in stored or not kind.versions[kind.kind.storage].defaults_status
+        same = self._is_whole and kind.is_stored_as(version)
+        self._projected: Parts | ApiError | None = self._stored_parts if same else None
 
     async def projections(self) -> dict[str, Parts]:
         """What readers will see of the object, by the name of the representation; what cannot be converted is missing."""
@@ -47,7 +50,7 @@ class EncodedObject:
         found = {} if isinstance(projected, ApiError) else {versions[self._version].representation: projected}
         storage = versions[kind.storage]
         # Without a hub, readers also see defaults of the storage version, which conversion to it does not fill in.
-        if kind.hub is not None and self._stored["apiVersion"] == storage.api_version:
+        if kind.hub is not None and self._is_whole and self._stored["apiVersion"] == storage.api_version:
             found[storage.representation] = self._stored_parts
         return found
 

@@ -9,9 +9,11 @@ from extapi.api.versions import by_priority, group_version, version_priority
 from extapi.codec.tables import Columns
 from extapi.registry.scalepaths import ScalePaths
 from extapi.registry.selectable import Selectable
-from extapi.schema.default import Fill, null_keeping_defaulter
+from extapi.schema.default import Fill, has_default, null_keeping_defaulter
 from extapi.schema.schema import Schema
 from extapi.schema.structural import Structural
+
+_UNDECLARED = Structural()
 
 
 class ServedVersion:
@@ -28,6 +30,8 @@ class ServedVersion:
         self.columns = Columns(kind.columns_of(name), defined=kind.behaviour.defined)
         self.status = kind.status_of(name)
         """Whether there is a status subresource, so that other writes leave status alone."""
+        self.defaults_status = self.status and has_default(structural.properties.get("status", _UNDECLARED))
+        """Whether an object without status is read with one."""
         scale = kind.scale_of(name)
         self.scale = None if scale is None else ScalePaths(scale)
         self.warning = _deprecation(kind, group, name)

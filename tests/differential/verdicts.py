@@ -5,6 +5,7 @@ A verdict is the code, and the object as it was made of the request, or the erro
 
 from __future__ import annotations
 
+import copy
 import http.client
 import json
 import re
@@ -21,6 +22,7 @@ from tests.differential.neutral import Neutral
 Definition = dict[str, Any]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DRY = "dryRun=All"
+_LARGE = 2**53
 _WARNINGS = re.compile(r', (?=299 - ")')
 
 
@@ -82,6 +84,16 @@ class Tally:
         self.same[what] = self.same.get(what, 0) + 1
         return True
 
+    def compare_change(self, of: str, stored: Asked, change: Asked, theirs: Kube, ours: Ours) -> bool:
+        """Let both store an object, then ask both for the change of it; whether they say the same."""
+        both = theirs.ask(stored), ours.ask(stored)
+        if both[0][0] != both[1][0]:
+            self.differences.append(Difference(of, stored, *(of_answer(*each) for each in both)))
+        if both[0][0] != 201 or both[1][0] != 201:
+            return both[0][0] == both[1][0]
+        revisions = [json.loads(body)["metadata"]["resourceVersion"] for _, _, body in both]
+        return self.compare(of, change, theirs.at(revisions[0]), ours.at(revisions[1]))
+
     @property
     def total(self) -> int:
         """How many requests were compared."""
@@ -108,7 +120,7 @@ def without_fractions(value: Any) -> Any:
         return {key: without_fractions(each) for key, each in value.items()}
     if isinstance(value, list):
         return [without_fractions(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGE else value
 
 
 def of_answer(code: int, warnings: Iterable[str], body: bytes) -> dict[str, Any]:
@@ -126,6 +138,13 @@ class Kube:
 
     def __init__(self, port: int, tls: ssl.SSLContext) -> None:
         self._connection = http.client.HTTPSConnection("localhost", port, timeout=60, context=tls)
+        self._revision = ""
+
+    def at(self, revision: str) -> Kube:
+        """The same; what it is asked names this revision of its object."""
+        found = copy.copy(self)
+        found._revision = revision
+        return found
 
     def close(self) -> None:
         """No more requests."""
@@ -133,7 +152,7 @@ class Kube:
 
     def ask(self, asked: Asked) -> tuple[int, list[str], bytes]:
         """Code, warnings, body."""
-        content = None if asked.body is None else json.dumps(asked.body).encode()
+        content = None if asked.body is None else json.dumps(_at(asked.body, self._revision)).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         target = f"{asked.path}?{asked.query}" if asked.query else asked.path
         self._connection.request(asked.method, target, content, headers)
@@ -177,17 +196,29 @@ class Ours:
 
     def __init__(self, server: InMemoryServer) -> None:
         self._server = server
+        self._revision = ""
+
+    def at(self, revision: str) -> Ours:
+        """The same; what it is asked names this revision of its object."""
+        found = copy.copy(self)
+        found._revision = revision
+        return found
 
     def ask(self, asked: Asked) -> tuple[int, list[str], bytes]:
         """Code, warnings, body."""
         query = dict(pair.split("=", 1) for pair in asked.query.split("&") if pair)
-        answer = self._server.request(asked.method, asked.path, query, {"Content-Type": "application/json"}, asked.body)
+        body = _at(asked.body, self._revision)
+        answer = self._server.request(asked.method, asked.path, query, {"Content-Type": "application/json"}, body)
         warnings = answer.headers.get("warning", "")
         return answer.status, _WARNINGS.split(warnings) if warnings else [], answer.body
 
     def verdict(self, asked: Asked) -> dict[str, Any]:
         """Its verdict."""
         return of_answer(*self.ask(asked))
+
+
+def _at(body: Any, revision: str) -> Any:
+    return {**body, "metadata": {**body["metadata"], "resourceVersion": revision}} if revision else body
 
 
 def path_of(definition: Definition, version: str) -> str:

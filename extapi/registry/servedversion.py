@@ -25,7 +25,9 @@ class ServedVersion:
         """The name of this version's representation in the cache."""
         self.api_version = group_version(group, name)
         self.structural = structural
-        self.schema = Schema(structural, defined=kind.behaviour.defined)
+        self._defined = kind.behaviour.defined
+        if not self._defined:
+            self.schema = Schema(structural)
         self.selectable = Selectable(kind, name)
         self.columns = Columns(kind.columns_of(name), defined=kind.behaviour.defined)
         self.status = kind.status_of(name)
@@ -35,6 +37,11 @@ class ServedVersion:
         scale = kind.scale_of(name)
         self.scale = None if scale is None else ScalePaths(scale)
         self.warning = _deprecation(kind, group, name)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Its operations. Those of a definition are compiled when they are first used: of a folder full, few are."""
+        return Schema(self.structural, defined=self._defined)
 
     @cached_property
     def default_applied(self) -> Fill:

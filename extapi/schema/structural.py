@@ -7,7 +7,7 @@ says whether the tree is *structural*. Nothing here looks at objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from extapi.fielderrors import LONGEST_PATH
@@ -134,14 +134,16 @@ class Structural:
     def to_openapi(self) -> dict[str, Any]:
         """The schema as JSON: keywords in a fixed order, without those that say nothing."""
         out: dict[str, Any] = {}
-        for keyword, name in KEYWORDS.items():
-            value = getattr(self, name)
+        fields = self.__dict__
+        for name in sorted(fields.keys() & _ORDER.keys(), key=_ORDER.__getitem__):
+            value = fields[name]
             silent = (
                 value is MISSING or value is None or (name not in _ANY and (value is False or value in ("", (), {})))
             )
             if silent:
                 continue
-            out[keyword] = _written(value) if name in _NESTED else list(value) if name in _TUPLES else value
+            written = _written(value) if name in _NESTED else list(value) if name in _TUPLES else value
+            out[_KEYWORD_OF[name]] = written
         if self.additional_properties is False:
             out["additionalProperties"] = False
         if self.preserve_unknown is False:
@@ -194,6 +196,8 @@ KEYWORDS: Final[Mapping[str, str]] = {
 }
 """The keywords and the fields that hold them."""
 
+_KEYWORD_OF: Final = {name: keyword for keyword, name in KEYWORDS.items()}
+_ORDER: Final = {name: position for position, name in enumerate(_KEYWORD_OF)}
 _NOTHING: Final[Mapping[str, Any]] = {}
 _ANY = {"default", "example"}
 _NESTED = {"properties", "additional_properties", "items", "all_of", "any_of", "one_of", "not_"}
@@ -275,6 +279,14 @@ def _made(fields: dict[str, Any], unsupported: dict[str, Any]) -> Structural:
 def _says(member: str, value: Any) -> bool:
     """Whether a member of a rule is there; an empty reason is a wrong one."""
     return value is not None and (value != "" or member == "reason")
+
+
+def replace(node: Structural, **changes: Any) -> Structural:
+    """The node with other values of some fields. Sets no fields but those that the node has, unlike ``dataclasses.replace``."""
+    made = object.__new__(Structural)
+    made.__dict__.update(node.__dict__)
+    made.__dict__.update(changes)
+    return made
 
 
 def _nested(name: str, value: Any, path: str, depth: int, problems: list[str]) -> Any:

@@ -8,7 +8,6 @@ Source: ``k8s.io/apiserver/pkg/cel/common`` SchemaDeclType, ``k8s.io/apiserver/p
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from extapi.schema.cel.types import (
     map_of,
     struct,
 )
-from extapi.schema.structural import MISSING, Structural
+from extapi.schema.structural import MISSING, Structural, replace
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """How many bytes a request has at most: no value is larger, whatever its schema says."""
@@ -239,4 +238,4 @@ def with_object_meta(node: Structural) -> Structural:
     ):
         return node
     names = Structural(type="object", properties={"name": _TEXT, "generateName": _TEXT})
-    return dataclasses.replace(node, properties={**has, "apiVersion": _TEXT, "kind": _TEXT, "metadata": names})
+    return replace(node, properties={**has, "apiVersion": _TEXT, "kind": _TEXT, "metadata": names})

@@ -19,6 +19,7 @@ from extapi.schema.openapi.model import ResourceModel, TypeModel
 from extapi.schema.openapi.operations import OpenAPIOperation, Parameter, paths as paths_of
 from extapi.schema.structural import Structural
 
+_CONTAINERS = (dict, list)
 _INFO = {"title": "Kubernetes", "version": "unversioned"}
 _BEARER = {
     "BearerToken": {
@@ -109,10 +110,10 @@ def _schemas(dialect: Dialect, resources: Iterable[ResourceModel], paths: Mappin
     kinds = _sorted(found for model in resources for found in _schemas_of(dialect, model))
     meta = dialect.meta_schemas()
     used: set[str] = set()
-    fresh = meta.keys() & set(_references([paths, kinds]))
+    fresh = meta.keys() & _references([paths, kinds])
     while fresh:
         used |= fresh
-        fresh = meta.keys() & set(_references([meta[name] for name in fresh])) - used
+        fresh = meta.keys() & _references([meta[name] for name in fresh]) - used
     return _sorted([*kinds.items(), *((name, meta[name]) for name in used)])
 
 
@@ -125,15 +126,18 @@ def _schemas_of(dialect: Dialect, model: ResourceModel) -> Iterator[tuple[str, d
             yield sub.type.name, dialect.kind_schema(sub.structural, sub.type)
 
 
-def _references(value: Any) -> Iterator[str]:
+def _references(value: Any) -> set[str]:
     """The names of all schemas that are referred to."""
-    if isinstance(value, Mapping):
-        if isinstance(value.get("$ref"), str):
-            yield value["$ref"].rpartition("/")[2]
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _references(item)
+    found: set[str] = set()
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if each.__class__ is dict:
+            if isinstance(each.get("$ref"), str):
+                found.add(each["$ref"].rpartition("/")[2])
+            each = each.values()
+        rest += [inner for inner in each if inner.__class__ in _CONTAINERS]
+    return found
 
 
 def _sorted(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from extapi.schema.openapi.kinds import completed, extensions
 from extapi.schema.openapi.meta import meta_schemas as meta_schemas_v3
 from extapi.schema.openapi.model import TypeModel
 from extapi.schema.openapi.operations import RESPONSES, STRING, OpenAPIOperation, Parameter
-from extapi.schema.structural import MISSING, Structural
+from extapi.schema.structural import MISSING, Structural, replace
 
 _UNSHARED = frozenset({"dryRun", "fieldValidation", "name"})
 """Parameters written out in each operation: they differ by kind, or kubectl before 1.27 looks for them there."""
@@ -143,7 +142,7 @@ def _lowered(node: Structural) -> Structural:
     required = tuple(key for key in node.required if key not in node.properties or not node.properties[key].nullable)
     if node.additional is not None and node.additional.nullable:
         required = ()
-    return dataclasses.replace(
+    return replace(
         node,
         type=kind,
         default=MISSING,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from extapi.schema.openapi.kinds import completed, extensions
 from extapi.schema.openapi.meta import meta_schemas
 from extapi.schema.openapi.model import TypeModel
 from extapi.schema.openapi.operations import RESPONSES, STRING, OpenAPIOperation, Parameter
-from extapi.schema.structural import Structural
+from extapi.schema.structural import Structural, replace
 
 __all__ = ["kind_schema", "meta_schemas", "reference", "write_operation", "write_parameter"]
 
@@ -65,13 +64,13 @@ def kind_schema(structural: Structural, of: TypeModel, selectable: Sequence[str]
 
 def _unfold(node: Structural) -> Structural:
     """The schema with int-or-string in plain OpenAPI as well, for clients that do not know the extension."""
-    changes: dict[str, Any] = {
-        "properties": {key: _unfold(sub) for key, sub in node.properties.items()},
-        "items": None if node.items is None else _unfold(node.items),
-        "additional_properties": node.additional_properties if node.additional is None else _unfold(node.additional),
-    }
+    changes: dict[str, Any] = {"properties": {key: _unfold(sub) for key, sub in node.properties.items()}}
+    if node.items is not None:
+        changes["items"] = _unfold(node.items)
+    if node.additional is not None:
+        changes["additional_properties"] = _unfold(node.additional)
     if node.int_or_string and not node.any_of and not any(branch.any_of for branch in node.all_of[:1]):
         changes["any_of"] = _INT_OR_STRING
     elif node.int_or_string and node.any_of != _INT_OR_STRING and node.any_of:
         changes["all_of"] = (Structural(any_of=_INT_OR_STRING), *node.all_of)
-    return dataclasses.replace(node, **changes)
+    return replace(node, **changes)

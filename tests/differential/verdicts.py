@@ -10,14 +10,24 @@ import http.client
 import json
 import re
 import ssl
+import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
+from pathlib import Path
 from typing import Any
 
+from extapi.api.definition import Api, Group, Kind
+from extapi.crd.defaults import set_defaults
+from extapi.crd.definition import Definition as ReadDefinition
+from extapi.crd.kinds import kind_of
 from extapi.testing.memory import InMemoryServer
+from tests.differential.definitions.ours import created
 from tests.differential.neutral import Neutral
+from tests.kubernetes.calling import authority, tls_of, user_certificate
+from tests.kubernetes.control_plane import ControlPlane, running
 
 Definition = dict[str, Any]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -133,6 +143,57 @@ def of_answer(code: int, warnings: Iterable[str], body: bytes) -> dict[str, Any]
     return {name: shown[name] for name in ("code", "warnings", "content")}
 
 
+def api(definitions: Iterable[Definition]) -> Api:
+    """The kinds of definitions, as we serve them."""
+    groups: dict[str, list[Kind]] = {}
+    for each in definitions:
+        obj = copy.deepcopy(each)
+        set_defaults(obj)
+        read = ReadDefinition(obj)
+        groups.setdefault(read.group, []).append(kind_of(read))
+    return Api(*(Group(name, *kinds) for name, kinds in groups.items()))
+
+
+def refusals(definition: Definition, kube: Kube) -> tuple[Any, Any]:
+    """The errors for which a definition is refused, by both: kube-apiserver's, in whose maps there is no order, and ours."""
+    code, _, body = kube.ask(Asked("POST", DEFINITIONS, definition, DRY))
+    return None if code == 201 else causes(json.loads(body)), causes(created(definition))
+
+
+def causes(status: Any) -> Any:
+    """The causes of a Status, in one order; None if there is no Status."""
+    if status is None:
+        return None
+    found = [
+        (each["reason"], re.sub(r"selfType\d+", "selfType", each["message"]), each.get("field", ""))
+        for each in status["details"].get("causes", ())
+    ]
+    return sorted(found) or status["message"]
+
+
+@contextmanager
+def asking(control_plane: ControlPlane, directory: Path) -> Iterator[Kube]:
+    """A connection to a control plane, as its administrator."""
+    keys = control_plane.certificates
+    signed = user_certificate(authority(keys, "cluster-ca"), "e2e-admin", "system:masters")
+    kube = Kube(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
+    try:
+        yield kube
+    finally:
+        kube.close()
+
+
+@contextmanager
+def alone() -> Iterator[Kube]:
+    """A kube-apiserver for one command."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        running(Path(name) / "plane", "kube") as plane,
+        asking(plane, Path(name)) as kube,
+    ):
+        yield kube
+
+
 class Kube:
     """The real one."""
 
@@ -180,7 +241,10 @@ class Kube:
         end = time.monotonic() + 300
         for definition in made:
             for version in definition["spec"]["versions"]:
-                while version["served"] and self.ask(Asked("GET", f"{path_of(definition, version['name'])}", None, "limit=1"))[0] == 404:
+                while (
+                    version["served"]
+                    and self.ask(Asked("GET", f"{path_of(definition, version['name'])}", None, "limit=1"))[0] == 404
+                ):
                     if time.monotonic() > end:
                         raise AssertionError(f"{definition['metadata']['name']} is not served")
         return refused

@@ -28,13 +28,18 @@ class UnknownStoredVersion(Exception):
         self.kind = kind
 
 
+def record_key(group: str, resource: str) -> bytes:
+    """The key of a kind's record: a JSON list of versions."""
+    return f"/extapi/storedversions/{group or CORE}/{resource}".encode()
+
+
 async def check_stored_versions(backend: Backend, kind: ServedKind) -> None:
     """Record the storage version, and drop recorded versions in which no object is stored any more.
 
     Raises:
         UnknownStoredVersion: Objects are stored in a version that the kind does not have.
     """
-    key = f"/extapi/storedversions/{kind.group or CORE}/{kind.kind.plural}".encode()
+    key = record_key(kind.group, kind.kind.plural)
     while True:
         entry = await backend.get(key)
         recorded: list[str] = msgspec.json.decode(entry.value) if entry else []

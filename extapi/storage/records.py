@@ -190,6 +190,16 @@ class Writer:
             self.compacted = revision
         return self.compacted
 
+    def skip(self, revision: int) -> int:
+        """Leave out all revisions up to ``revision``, as far as none of them has been assigned, and forget the past.
+
+        Returns:
+            The current revision, which is the oldest that can be read, too.
+        """
+        self.revision = self.compacted = max(self.revision, revision)
+        self._set_mark("compacted", self.compacted)
+        return self.compacted
+
     def clean(self) -> int:
         """Delete some rows that can no longer be read.
 

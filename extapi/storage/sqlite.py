@@ -91,6 +91,7 @@ class SqliteBackend:
     def _publish(self, changes: list[LogEvent], compacted: int) -> None:
         """A group is on the disk: let readers see it. Tails get it before the writers go on."""
         self._oldest = compacted
+        self._current = max(self._current, compacted)  # see skip
         if changes:
             self._current = changes[-1].revision
             self._tails.publish(changes, self._current)
@@ -168,6 +169,20 @@ class SqliteBackend:
         while await self._submit(Writer.vacuum):
             pass
         return in_force
+
+    async def skip(self, revision: int) -> int:
+        """Let all later commits have revisions greater than ``revision``, and forget the past.
+
+        For a store that takes over what another one has served: no revision of that one, up to ``revision``, is then one of
+        this store. Readers that come with one of them are told that it is compacted.
+
+        Returns:
+            The current revision, which is the oldest that can be read, too.
+
+        Raises:
+            Unavailable: The store cannot be written now.
+        """
+        return await self._submit(lambda writer: writer.skip(revision))
 
     async def oldest(self) -> int:
         """See :meth:`extapi.storage.base.Backend.oldest`."""

@@ -94,6 +94,16 @@ class Freeze:
         Raises:
             TakeoverFailure: The cluster has no policies, or does not obey this one.
         """
+        await self.make()
+        await self._prove()
+        return await self.token()
+
+    async def make(self) -> None:
+        """Make the policy and the binding, unless they are there.
+
+        Raises:
+            TakeoverFailure: The cluster has no policies, or refuses this one.
+        """
         try:
             await self._put(POLICIES, self.policy())
             await self._put(BINDINGS, self.binding())
@@ -104,8 +114,6 @@ class Freeze:
             ) from error
         except ApiError as error:
             raise TakeoverFailure(f"writes of {self.kind.name} cannot be frozen: {told(error)}") from error
-        await self._prove()
-        return await self.token()
 
     async def _put(self, resource: ResourceName, obj: Obj) -> None:
         query = {"fieldManager": MANAGER}

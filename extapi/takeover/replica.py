@@ -40,6 +40,8 @@ class Replica:
         self.kind = kind
         self.written = 0
         """Commits so far."""
+        self._versions: dict[bytes, str] = {}
+        """The resourceVersions of the objects that are there as the cluster has them."""
 
     async def prepare(self, resource_version: int) -> ImportRecord:
         """Begin, or go on with what an earlier run has begun.
@@ -90,10 +92,14 @@ class Replica:
             TakeoverFailure: The server could not store it.
             Unavailable: The store cannot be written.
         """
-        key, value = self.kind.key(obj), self.kind.stored(obj)
+        key, version = self.kind.key(obj), obj["metadata"]["resourceVersion"]
+        if self._versions.get(key) == version:
+            return
+        value = self.kind.stored(obj)
         entry = await self.backend.get(key)
         if entry is None or entry.value != value:
             await self._commit(key, value, entry)
+        self._versions[key] = version
 
     async def remove(self, key: bytes) -> None:
         """Delete an object, if it is there.
@@ -101,6 +107,7 @@ class Replica:
         Raises:
             Unavailable: The store cannot be written.
         """
+        self._versions.pop(key, None)
         entry = await self.backend.get(key)
         if entry is not None:
             await self._commit(key, None, entry)

@@ -16,7 +16,10 @@ COMMANDS = {
     "crd": "extapi.crd.command:crd",
     "dev": "extapi.dev.command:dev",
     "doctor": "extapi.doctor.command:doctor",
+    "export": "extapi.takeover.exportcommand:export",
+    "import": "extapi.takeover.importcommand:import_",
     "manifests": "extapi.manifests.command:manifests",
+    "migrate": "extapi.takeover.migratecommand:migrate",
     "serve": "extapi.server.command:serve",
 }
 

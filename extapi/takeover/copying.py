@@ -5,6 +5,7 @@ Knows neither freezes nor APIServices.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ class Copies:
         self._backend = SqliteBackend(reactor, path)
         self.replicas = [Replica(self._backend, kind) for kind in kinds]
         self.followers = [
-            Follower(cluster, replica, jitter=random.random, problem=say)  # noqa: S311 - spreads watches, nothing secret
+            Follower(cluster, replica, jitter=random.random, problem=say)
             for replica in self.replicas
         ]
         self._following: list[Deferred[None]] = []
@@ -99,9 +100,9 @@ class Copies:
         """End following; everything that was read is in the store afterwards."""
         following, self._following = self._following, []
         for each in following:
-            each.addErrback(lambda failure: failure.trap(CancelledError))
             each.cancel()
-            await each
+            with contextlib.suppress(CancelledError):
+                await each
         for follower in self.followers:
             await follower.written()
 

@@ -39,7 +39,10 @@ SHOWN = 10
 )
 @click.option("--storage", required=True, metavar="URL", help="The store of the server, sqlite:///PATH.")
 @click.option(
-    "--stop", metavar="COMMAND", default="", help="The shell command that stops the server; it has to return once it has ended."
+    "--stop",
+    metavar="COMMAND",
+    default="",
+    help="The shell command that stops the server; it has to return once it has ended.",
 )
 def export(**options: Any) -> None:
     """Write the objects of an extension server's store back into their CustomResourceDefinition, which then serves again.

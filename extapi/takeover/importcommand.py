@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     "--storage", required=True, metavar="URL", help="The store to fill, sqlite:///PATH; its server must not run yet."
 )
 @click.option("--once", is_flag=True, help="Copy once and end, instead of following changes until Ctrl-C.")
-@click.option("--switch", is_flag=True, help="Freeze writes, copy what is left, and send all requests to the new server.")
+@click.option(
+    "--switch", is_flag=True, help="Freeze writes, copy what is left, and send all requests to the new server."
+)
 @click.option("--abort", is_flag=True, help="Undo a switch, as long as nothing was written to the new server.")
 @click.option(
     "--start",
@@ -64,7 +66,9 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="How long to wait until every kube-apiserver has seen a change.",
 )
-@click.option("--keep-freeze", is_flag=True, help="With --switch: leave the definition's own objects frozen at the end.")
+@click.option(
+    "--keep-freeze", is_flag=True, help="With --switch: leave the definition's own objects frozen at the end."
+)
 @click.option(
     "--writers-are-stopped",
     is_flag=True,

@@ -102,7 +102,10 @@ async def _one(cluster: Cluster, resource: str, group: str, *, server: str, rate
         )
     else:
         gone = await prune(cluster, definition)
-        say(f"{title}: status.storedVersions is {storage_version(definition)}" + (f", without {', '.join(gone)}" if gone else ""))
+        say(
+            f"{title}: status.storedVersions is {storage_version(definition)}"
+            + (f", without {', '.join(gone)}" if gone else "")
+        )
 
 
 async def served(cluster: Cluster, group: str, resource: str) -> ResourceName:
@@ -117,7 +120,7 @@ async def served(cluster: Cluster, group: str, resource: str) -> ResourceName:
     from extapi.takeover.failure import TakeoverFailure  # noqa: PLC0415
 
     try:
-        found = await cluster.client.call("GET", ResourceName(group, "", "").path().rstrip("/"))
+        found = await cluster.client.call("GET", f"/apis/{group}")
         preferred = found["preferredVersion"]["version"]
         for version in dict.fromkeys([preferred, *(each["version"] for each in found["versions"])]):
             listed = await cluster.client.call("GET", f"/apis/{group}/{version}")
@@ -128,4 +131,6 @@ async def served(cluster: Cluster, group: str, resource: str) -> ResourceName:
                     return ResourceName(group, str(version), resource)
     except ApiError as error:
         raise TakeoverFailure(f"the group {group} cannot be discovered: {told(error)}") from error
-    raise TakeoverFailure(f"the cluster serves no {resource} in the group {group}; kubectl api-resources lists what it serves")
+    raise TakeoverFailure(
+        f"the cluster serves no {resource} in the group {group}; kubectl api-resources lists what it serves"
+    )

@@ -45,7 +45,9 @@ async def prune(cluster: Cluster, before: Obj) -> list[str]:
     for attempt in range(_ATTEMPTS):
         live = await cluster.client.get(DEFINITIONS, name)
         if live["metadata"]["uid"] != before["metadata"]["uid"] or storage_version(live) != wanted:
-            raise TakeoverFailure(f"{name}: its storage version has changed during the migration; run the same command again")
+            raise TakeoverFailure(
+                f"{name}: its storage version has changed during the migration; run the same command again"
+            )
         stored = list((live.get("status") or {}).get("storedVersions") or ())
         if stored == [wanted]:
             return []
@@ -54,7 +56,9 @@ async def prune(cluster: Cluster, before: Obj) -> list[str]:
             await cluster.client.update(DEFINITIONS, name, live, subresource="status")
         except Conflict as error:
             if attempt == _ATTEMPTS - 1:
-                raise TakeoverFailure(f"{name} changes all the time: {told(error)}; run the same command again") from error
+                raise TakeoverFailure(
+                    f"{name} changes all the time: {told(error)}; run the same command again"
+                ) from error
         except ApiError as error:
             raise TakeoverFailure(f"{name}: status.storedVersions cannot be written: {told(error)}") from error
         else:

@@ -149,4 +149,5 @@ async def together(coroutines: Iterable[Coroutine[Any, Any, None]]) -> Sequence[
     try:
         return await gatherResults(running, consumeErrors=True)
     except FirstError as error:
-        raise error.subFailure.value from None
+        error.subFailure.raiseException()
+        raise  # it has raised already, which a type checker cannot see

@@ -135,9 +135,7 @@ class Restoration:
             return live
         metadata = live["metadata"]
         resource = self._resource({"apiVersion": api_version})
-        return await self._cluster.client.get(
-            resource, metadata["name"], namespace=metadata.get("namespace", "")
-        )
+        return await self._cluster.client.get(resource, metadata["name"], namespace=metadata.get("namespace", ""))
 
     async def _restored(self, obj: Obj, live: Obj | None) -> None:
         """Write one object."""

@@ -108,9 +108,7 @@ class Switch:
         Raises:
             TakeoverFailure: It failed.
         """
-        otherwise = (
-            "Writes are still refused. Start the server and run the same command again, or go back: extapi import --abort"
-        )
+        otherwise = "Writes are still refused. Start the server and run the same command again, or go back: extapi import --abort"
         await shell.command(self.reactor, "--start", command, otherwise)
         say("started: the command of --start has ended")
 

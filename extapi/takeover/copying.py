@@ -40,10 +40,7 @@ class Copies:
         self._cluster = cluster
         self._backend = SqliteBackend(reactor, path)
         self.replicas = [Replica(self._backend, kind) for kind in kinds]
-        self.followers = [
-            Follower(cluster, replica, jitter=random.random, problem=say)
-            for replica in self.replicas
-        ]
+        self.followers = [Follower(cluster, replica, jitter=random.random, problem=say) for replica in self.replicas]
         self._following: list[Deferred[None]] = []
 
     async def copy(self) -> None:

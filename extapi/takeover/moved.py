@@ -128,14 +128,14 @@ def moved(obj: Obj) -> MovedKind:
         raise TakeoverFailure(f"{name} is not established: kubectl describe crd {name} says why")
     if "deletionTimestamp" in obj["metadata"]:
         raise TakeoverFailure(f"{name} is being deleted, and its objects with it")
-    definition = Definition.read(obj)
+    definition = Definition(obj)
     if not definition.served_versions:
         raise TakeoverFailure(f"{name} serves no version, so that its objects cannot be read")
     # Objects in the storage version need no conversion, neither now nor when the server reads them.
     readable = definition.storage_version in definition.served_versions
     version = definition.storage_version if readable else definition.served_versions[0]
     try:
-        kind = kind_of(definition, lambda _: None)
+        kind = kind_of(definition)  # nothing is converted here
         return MovedKind(definition, ServedKind(kind, definition.group), version)
     except DeclarationError as error:
         raise TakeoverFailure(f"{name} cannot be served by this extapi: {error}") from error

@@ -17,6 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from extapi import Api, Group
+from extapi.crd.definition import Definition
+from extapi.crd.kinds import kind_of
 from extapi.dev.ports import LOOPBACK
 from tests.kubernetes.control_plane import ControlPlane
 from tests.waiting import until
@@ -76,8 +79,13 @@ def crate(name: str, step: int, writer: str = "", **metadata: Any) -> dict[str, 
     return {"apiVersion": f"{GROUP}/{VERSIONS[0]}", "kind": KIND, "metadata": {"name": name, **metadata}, "spec": spec}
 
 
-def serve_command(control_plane: ControlPlane, manifest: Path, storage: str, port: int) -> list[str]:
-    """The command line of the extension server of the definition in ``manifest``."""
+api = Api(Group(GROUP, kind_of(Definition(DEFINITION))))
+"""The definition as the extension server has it."""
+TARGET = "tests.kubernetes.moving:api"
+
+
+def serve_command(control_plane: ControlPlane, storage: str, port: int) -> list[str]:
+    """The command line of the extension server."""
     keys = control_plane.certificates
     kubeconfig = control_plane.cluster.write_kubeconfig("extension-client")
     return [
@@ -85,7 +93,7 @@ def serve_command(control_plane: ControlPlane, manifest: Path, storage: str, por
         "-m",
         "extapi",
         "serve",
-        f"--crd={manifest}",
+        TARGET,
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         f"--tls-cert-file={keys.certificate('extension-server')}",

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import signal
 import subprocess
@@ -48,8 +47,6 @@ class Ground:
     def __post_init__(self) -> None:
         self.port = ports.choose(0, "--serve-port")
         self.store = self.directory / "crates.sqlite"
-        self.manifest = self.directory / "crates.json"
-        self.manifest.write_text(json.dumps(DEFINITION))
 
     @property
     def storage(self) -> str:
@@ -72,8 +69,8 @@ class Ground:
 
         def some(first: int) -> None:
             for each in range(first, number, MAKERS):
-                extra = {"finalizers": [f"{GROUP}/keep"]} if each % 50 == 0 else {}
-                made = crate(f"old-{each:05d}", each, labels={"number": str(each)}, **extra)
+                extra: dict[str, Any] = {"finalizers": [f"{GROUP}/keep"]} if each % 50 == 0 else {}
+                made = crate(f"old-{each:05d}", each, **extra, labels={"number": str(each)})
                 self.ok("POST", crates(self.namespace), made)
                 if each % 10 == 0:
                     path = f"{crates(self.namespace, made['metadata']['name'])}/status"
@@ -108,7 +105,7 @@ class Ground:
     def switch_words(self) -> list[str]:
         """The flags of a switch."""
         start = [sys.executable, "-m", "tests.kubernetes.moving", str(self.directory)]
-        start += moving.serve_command(self.control_plane, self.manifest, self.storage, self.port)
+        start += moving.serve_command(self.control_plane, self.storage, self.port)
         service = f"{registration.NAMESPACE}/{registration.SERVICE}:{self.port}"
         ca = self.control_plane.certificates.certificate("serving-ca")
         return ["--switch", f"--start={shlex.join(start)}", f"--service={service}", f"--ca={ca}"]

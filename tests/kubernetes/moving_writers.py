@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 from tests.kubernetes.calling import MERGE, Answer, Caller
@@ -16,6 +16,8 @@ from tests.kubernetes.moving import crate, crates
 from tests.waiting import until
 
 NAMES = 6
+PAUSE = 0.25
+"""Seconds until a writer tries again, as clients back off."""
 PASSING = {403, 409, 429, 500, 502, 503, 504}
 """Refusals of a freeze, of an old resourceVersion, and of a server that is just not there: a writer tries again."""
 
@@ -102,7 +104,7 @@ class Writer(threading.Thread):
             # A server that broke off may have written it all the same.
             return answer.status >= 500 and self._is_there(name, step)
 
-        until(done, 120)
+        until(done, 120, interval=PAUSE)
 
     def _note(self, name: str, step: int | None, metadata: dict[str, Any]) -> None:
         self.log.append(Written(time.monotonic(), name, step or 0, metadata["uid"], int(metadata["resourceVersion"])))
@@ -210,4 +212,4 @@ class Writers:
     def longest_gap(self) -> float:
         """The longest time in which no writer had a write acknowledged, in seconds."""
         moments = sorted(each.at for writer in self.all for each in writer.log)
-        return max((after - before for before, after in zip(moments, moments[1:], strict=False)), default=0.0)
+        return max((after - before for before, after in pairwise(moments)), default=0.0)

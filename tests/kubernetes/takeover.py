@@ -214,7 +214,7 @@ def take_over(ground: Ground, informer: Path, *, objects: int, writes: int) -> R
         writers.start(WRITERS, ground.admin, ground.namespace)
         # An import is killed in the middle, another one goes on, and is stopped while it follows.
         killed = Command(ground.import_command())
-        until(lambda: ground.store.exists(), 60)
+        until(ground.store.exists, 60)
         writers.more(writes // 4)
         killed.kill()
         first = Command(ground.import_command())

@@ -139,8 +139,9 @@ class Command:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append((time.monotonic() - self._began, line.rstrip("\n")))
+        with self.process.stdout as output:
+            for line in output:
+                self.lines.append((time.monotonic() - self._began, line.rstrip("\n")))
 
     @property
     def text(self) -> str:

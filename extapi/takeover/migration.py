@@ -51,7 +51,7 @@ class Counts:
     unchanged: int = 0
     """Stored in that way already."""
     others: int = 0
-    """Written or deleted by somebody else meanwhile: a server stores every write in the storage version."""
+    """Written or deleted since the list began, by somebody else or an earlier run: all writes store the storage version."""
 
 
 class Migration:

@@ -14,7 +14,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import Backend, Unavailable
+from extapi.storage.base import Backend, Compacted, Unavailable
 from extapi.storage.file import UnusableFile
 from extapi.storage.sqlite import SqliteBackend
 from extapi.testing.stories import Follower, read_until, refusal, start, together
@@ -282,3 +282,44 @@ def test_it_is_a_backend(reactor: Any, path: Path) -> None:
     assert isinstance(store, Backend)
     drive(reactor, store.close())
     assert Deferred.fromCoroutine(store.close()).called
+
+
+def test_revisions_are_skipped(reactor: Any, path: Path) -> None:
+    store = SqliteBackend(reactor, path)
+    first = drive(reactor, store.commit(b"a", b"1", expected=0))
+    assert drive(reactor, store.skip(1000)) == 1000
+    assert (drive(reactor, store.revision()), drive(reactor, store.oldest())) == (1000, 1000)
+    # What is there stays, what was before cannot be read any more.
+    entry = drive(reactor, store.get(b"a"))
+    assert entry is not None
+    assert entry.revision == first
+    with pytest.raises(Compacted):
+        drive(reactor, store.page(b"", at=999, after=b"", limit=0))
+    assert drive(reactor, store.commit(b"b", b"2", expected=0)) == 1001
+    assert drive(reactor, store.skip(5)) == 1001
+    drive(reactor, store.close())
+    again = SqliteBackend(reactor, path)
+    assert (drive(reactor, again.revision()), drive(reactor, again.oldest())) == (1001, 1001)
+    # The compaction of a server goes on from there, and cleans what was written before.
+    second = drive(reactor, again.commit(b"a", b"3", expected=first))
+    assert drive(reactor, again.compact(second, expected=1001)) == second
+    assert [each.key for each in drive(reactor, again.page(b"", at=None, after=b"", limit=0)).entries] == [b"a", b"b"]
+    drive(reactor, again.close())
+
+
+def test_tails_go_on_after_a_skip(reactor: Any, path: Path) -> None:
+    store = SqliteBackend(reactor, path)
+    first = drive(reactor, store.commit(b"a", b"1", expected=0))
+    tail = store.tail(first)
+    drive(reactor, store.skip(1000))
+    drive(reactor, store.commit(b"b", b"2", expected=0))
+
+    async def next_change() -> tuple[int, int]:
+        while True:
+            batch = await tail.__anext__()
+            if batch.changes:
+                return batch.changes[0].revision, batch.progress
+
+    with pytest.raises(Compacted):  # it had not begun: its past is gone
+        drive(reactor, next_change())
+    drive(reactor, store.close())

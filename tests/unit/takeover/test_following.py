@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -28,10 +29,14 @@ class Following:
 
     def stop(self) -> None:
         if self.running is not None:
-            self.running.addErrback(lambda failure: failure.trap(CancelledError))
             self.running.cancel()
+            with contextlib.suppress(CancelledError):
+                self.world.run(self.ended(self.running))
             self.running = None
             self.world.run(self.follower.written())
+
+    async def ended(self, running: Deferred[None]) -> None:
+        await running
 
     def until_same(self) -> None:
         """Until the store has what the live server has."""

@@ -90,7 +90,7 @@ def test_definitions_are_found_by_name() -> None:
     where = cluster({"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": {"items": [definition()]}})
     (kind,) = now(read_kinds(where, [NAME, NAME]))
     assert kind.name == NAME
-    with pytest.raises(TakeoverFailure, match="the cluster has no CustomResourceDefinition nones.example.com"):
+    with pytest.raises(TakeoverFailure, match=r"the cluster has no CustomResourceDefinition nones.example.com"):
         now(read_kinds(where, ["nones.example.com"]))
-    with pytest.raises(TakeoverFailure, match="the CustomResourceDefinition a.b cannot be read: 404"):
+    with pytest.raises(TakeoverFailure, match=r"the CustomResourceDefinition a.b cannot be read: 404"):
         now(read_definition(where, "a.b"))

@@ -90,7 +90,7 @@ def test_the_way_back_ends_when_kube_apiserver_has_its_own_again() -> None:
 def test_a_way_back_without_end_is_told() -> None:
     clock = Clock()
     kube = table({OURS: MOVED, f"DELETE {OURS}": Answer(200, {})})
-    with pytest.raises(TakeoverFailure, match="waited 60 s for kube-apiserver's own APIService v1.moving.example.com"):
+    with pytest.raises(TakeoverFailure, match=r"waited 60 s for kube-apiserver's own APIService v1.moving.example.com"):
         now(V1.move_back(cluster(kube, clock)), clock)
 
 
@@ -104,7 +104,7 @@ def test_a_file_has_one_per_version(tmp_path: Path) -> None:
     other = {**MOVED, "spec": {**MOVED["spec"], "version": "v3"}}
     path = write(tmp_path / "all.yaml", service, MOVED, other)
     assert read_file(path, [V1]) == {V1: MOVED}
-    with pytest.raises(TakeoverFailure, match="has no APIService v2.moving.example.com; these versions move, too"):
+    with pytest.raises(TakeoverFailure, match=r"has no APIService v2.moving.example.com; these versions move, too"):
         read_file(path, [V1, V2])
 
 

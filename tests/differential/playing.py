@@ -1,4 +1,4 @@
-"""Plays conversations on both sides at once; those that wait for clocks are all played together."""
+"""Plays conversations on all sides at once; those that wait for clocks are all played together."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from typing import Any
 from tests.differential.cases import Case
 from tests.differential.side import Side
 
-Answers = tuple[list[Any], list[Any]]
-"""Ours and theirs, one for each step."""
+Answers = tuple[list[Any], ...]
+"""Of each side, one for each step; theirs come last."""
 
 
 @contextmanager
-def conversing(cases: Mapping[str, Case], pair: Callable[[], tuple[Side, Side]]) -> Iterator[Callable[[str], Answers]]:
-    """Play the case of a name, once; ``pair`` opens connections to our side and to theirs."""
+def conversing(
+    cases: Mapping[str, Case], connect: Callable[[], tuple[Side, ...]]
+) -> Iterator[Callable[[str], Answers]]:
+    """Play the case of a name, once; ``connect`` opens connections to our sides and to theirs."""
     numbers = {name: f"case-{number}" for number, name in enumerate(cases)}
-    fast = pair()
+    fast = connect()
     slow: dict[str, Future[Answers]] = {}
     answers: dict[str, Answers] = {}
-    with ThreadPoolExecutor(2) as both, ThreadPoolExecutor(16) as many:
+    with ThreadPoolExecutor(len(fast)) as together, ThreadPoolExecutor(16) as many:
 
         def alone(name: str) -> Answers:
-            sides = pair()
-            ours, theirs = (side.play(numbers[name], cases[name].steps) for side in sides)
+            sides = connect()
+            found = tuple(side.play(numbers[name], cases[name].steps) for side in sides)
             for side in sides:
                 side.close()
-            return ours, theirs
+            return found
 
         def play(name: str) -> Answers:
             if name in answers:
@@ -38,8 +40,8 @@ def conversing(cases: Mapping[str, Case], pair: Callable[[], tuple[Side, Side]])
                     slow.update({each: many.submit(alone, each) for each, case in cases.items() if case.slow})
                 answers[name] = slow[name].result()
             else:
-                ours, theirs = (both.submit(side.play, numbers[name], cases[name].steps) for side in fast)
-                answers[name] = ours.result(), theirs.result()
+                futures = [together.submit(side.play, numbers[name], cases[name].steps) for side in fast]
+                answers[name] = tuple(future.result() for future in futures)
             return answers[name]
 
         yield play

@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import ssl
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,8 @@ APPLY = "application/apply-patch+yaml"
 PROBES = "/apis/{g}/v1/namespaces/{ns}/probes"
 OLDER = "/apis/{g}/v1beta1/namespaces/{ns}/probes"
 BEACONS = "/apis/{g}/v1/beacons"
+SECONDS, INTERVAL = 20.0, 0.05
+"""How long a step waits for what it waits for, and how long between two questions."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,19 @@ class Step:
     headers: Mapping[str, str] = field(default_factory=dict)
     stranger: bool = False
     """Whether it is sent without a client certificate."""
+    awaits: str = ""
+    """A read that is repeated until it brings this text: what controllers do takes its time."""
 
 
 def get(path: str = "", accept: str = "", **headers: str) -> Step:
     """A read."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     return Step("GET", path, None, {"Accept": accept, **sent} if accept else sent)
+
+
+def waiting(path: str, text: str) -> Step:
+    """A read that is repeated until it brings a text."""
+    return Step("GET", path, awaits=text)
 
 
 def post(body: Any, path: str = "", form: str = JSON, accept: str = "") -> Step:
@@ -132,12 +142,29 @@ class Side:
             body = _filled(body, known).encode()
         connection = self._connections[step.stranger]
         try:
-            answer, content = self._send(connection, step, _filled(path, known), body, known)
+            answer, content = self._awaited(connection, step, _filled(path, known), body, known)
         except (http.client.RemoteDisconnected, ConnectionError):
             connection.close()
             return "closed"
         _learn(content, known)
         return neutral.answer(answer.status, answer.headers, content) if view is None else view(content)
+
+    def _awaited(
+        self,
+        connection: http.client.HTTPSConnection,
+        step: Step,
+        path: str,
+        body: bytes | None,
+        known: Mapping[str, str],
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """What comes back; of a step that waits, once it says what is waited for, or after some seconds."""
+        text = _filled(step.awaits, known).encode()
+        deadline = time.monotonic() + SECONDS
+        while True:
+            answer, content = self._send(connection, step, path, body, known)
+            if text in content or time.monotonic() > deadline:
+                return answer, content
+            time.sleep(INTERVAL)
 
     @staticmethod
     def _send(

@@ -35,7 +35,7 @@ VALUES: dict[str, list[Any]] = {
     "release": ["1.2.3", "1.0.0", "v1", "0.9.9-a.1"],
     "kept": [{"a": 1, "b": 2}, {"a": 0}, {"b": 0}],
     "object": [OBJECT, {**OBJECT, "metadata": {"name": "b"}}, {**OBJECT, "metadata": {}}, {**OBJECT, "kind": ""}],
-    "many": [[1], list(range(60)), list(range(300)), list(range(450)), list(range(2001))],
+    "many": [[1], list(range(60)), list(range(300)), list(range(450)), list(range(1001))],
     "copies": [None, {"a": 0}, {}],
     "bounded": ["bad", "badd"],
 }  # fmt: skip
@@ -139,9 +139,9 @@ TALKS: dict[str, Any] = {
     "budget": (
         RULED.make(spec={"many": list(range(40))}),
         RULED.change({"spec": {"many": list(range(500))}}),
-        RULED.change({"spec": {"many": list(range(1500))}}),
-        RULED.make("two", spec={"many": list(range(1000)), "size": 1, "words": ["bad"]}),
-        RULED.make("three", spec={"many": list(range(1500)), "size": "1"}),
+        RULED.change({"spec": {"many": list(range(900))}}),
+        RULED.make("two", spec={"many": list(range(800)), "size": 1, "words": ["bad"]}),
+        RULED.make("three", spec={"many": list(range(900)), "size": "1"}),
     ),
 }  # fmt: skip
 

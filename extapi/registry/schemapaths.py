@@ -74,6 +74,8 @@ def _dead(condition: JSONPath, nodes: Sequence[Structural]) -> str:
 
 
 def _lost(nodes: Sequence[Structural], step: Step) -> str:
+    if step.members:
+        return _lost(nodes, step.members[0])
     if step.name:
         return missing(dict.fromkeys(name for node in nodes for name in node.properties), step.name)
     return "there is no list" if step.kind == "items" else "there is nothing below"
@@ -85,6 +87,9 @@ def _follow(node: Structural, step: Step) -> Iterator[Structural]:
         yield node
     elif step.kind == "field":
         yield from _field(node, step.name)
+    elif step.kind == "union":
+        for member in step.members:
+            yield from _follow(node, member)
     elif step.kind == "children":
         yield from _children(node)
     elif step.kind == "items":

@@ -41,7 +41,7 @@ def plane(
         client.request("POST", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
     signed = user_certificate(authority(keys, "cluster-ca"), "e2e-admin", "system:masters")
     tls = tls_of(keys.certificate("cluster-ca"), signed, directory)
-    with second.running(control_plane, "tests.differential.crds.standin:api", directory) as server:
+    with second.running(control_plane, "tests.differential.crds.kinds:api", directory) as server:
         for d in definitions():
             spec = d["spec"]
             for version in spec["versions"]:

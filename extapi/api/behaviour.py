@@ -8,7 +8,7 @@ selecting, answering, and the OpenAPI documents. Not part of the promise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -79,6 +79,10 @@ def _unchanged(_: Obj) -> None:
     pass
 
 
+def _nothing_unknown(_: Obj) -> list[str]:
+    return []
+
+
 @dataclass(frozen=True, kw_only=True)
 class Routing:
     """Which requests reach a verb, and how the others are refused.
@@ -99,6 +103,10 @@ class Routing:
     create_by_name: bool = True
     """A POST to the path of an object is a create; else it is 405."""
 
+    def discovered(self, verbs: Collection[str]) -> list[str]:
+        """The verbs that discovery lists, of those that a resource has."""
+        return [verb for verb in self.discovery_order if verb in verbs]
+
     def no_subresource(self, group: str, resource: str, name: str) -> NotFound:
         """The refusal of a subresource that does not exist (behaviour J38)."""
         return NotFound.named(resource, group, name)
@@ -117,6 +125,9 @@ class Decoding:
     ``apimachinery/pkg/runtime/serializer`` json and protobuf.
     """
 
+    read: Callable[[Obj], list[str]] = _nothing_unknown
+    """Reads, in place, parts of an object that its schema leaves open: returns the paths of their unknown fields, and raises
+    :class:`BadRequest` if a value has a wrong type."""
     complete: Callable[[Obj], None] = _unchanged
     """Completes what a client sent, in place, before anybody is said to manage it: what Go's ``SetDefaults`` functions and
     conversions do beyond the defaults of a schema. The object may break its schema."""

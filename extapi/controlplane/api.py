@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extapi import NAMESPACED, Api, Group
+from extapi import NAMESPACED, Api, Controller, Group
 from extapi.authorization.authorizer import Authorizer
 from extapi.clock import Clock
 from extapi.controlplane.access import reviews
@@ -14,6 +14,7 @@ from extapi.controlplane.controllers.accounts import AccountController
 from extapi.controlplane.controllers.garbage.collector import GarbageCollector
 from extapi.controlplane.controllers.namespaces import NamespaceController
 from extapi.controlplane.controllers.roles import RoleAggregationController
+from extapi.controlplane.customresources.registration import RegistrationController
 from extapi.controlplane.kinds import (
     apiextensions,
     apiregistration,
@@ -29,7 +30,15 @@ from extapi.controlplane.kinds import (
 from extapi.controlplane.kinds.parts import review
 
 
-def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock, root_ca: str) -> Api:
+def control_plane_api(
+    *,
+    authorizer: Authorizer,
+    roles: RBAC,
+    tokens: Tokens,
+    clock: Clock,
+    root_ca: str,
+    definitions: Controller,
+) -> Api:
     """The API of a control plane.
 
     Args:
@@ -38,6 +47,7 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
         tokens: Issues and verifies service account tokens.
         clock: The time.
         root_ca: The CA of the serving certificate, PEM.
+        definitions: The controller of CustomResourceDefinitions.
     """
     return Api(
         Group(
@@ -80,5 +90,7 @@ def control_plane_api(*, authorizer: Authorizer, roles: RBAC, tokens: Tokens, cl
             AccountController(root_ca),
             RoleAggregationController(),
             GarbageCollector(),
+            definitions,
+            RegistrationController(),
         ],
     )

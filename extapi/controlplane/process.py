@@ -30,10 +30,14 @@ from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
 from extapi.controlplane.bootstrap import STEPS, Bootstrap
+from extapi.controlplane.customresources.controller import DefinitionController
+from extapi.controlplane.customresources.emptying import Emptier
+from extapi.controlplane.customresources.served import CustomResources
 from extapi.controlplane.options import ControlPlaneOptions, FlagError
 from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.health import Check, NamedCheck
+from extapi.server.kindsources import KindSources
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.storage.url import open_backend
@@ -121,16 +125,37 @@ class ControlPlaneProcess:
         self._aggregator = Aggregator(
             certificate=options.proxy_client_cert_file, key=options.proxy_client_key_file, reactor=reactor
         )
-        api = control_plane_api(authorizer=authorizer, roles=rbac, tokens=tokens, clock=reactor, root_ca=client_ca)
+        backend = open_backend(options.storage, reactor)
+        self._definitions = CustomResources()
+        built_in: set[tuple[str, str]] = set()
+        api = control_plane_api(
+            authorizer=authorizer,
+            roles=rbac,
+            tokens=tokens,
+            clock=reactor,
+            root_ca=client_ca,
+            definitions=DefinitionController(
+                self._definitions, Emptier(self._aggregator.direct, backend, reactor, built_in)
+            ),
+        )
+        built_in.update((group.name, kind.plural) for group in api.groups for kind in group.kinds)
         server = Server(
             api,
-            open_backend(options.storage, reactor),
+            backend,
             reactor,
             authenticator=_authenticator(secret, settings, tokens, reactor),
             settings=settings,
             authorizer=authorizer,
             secret=secret,
-            builtin=[self._namespaces, bootstrap, rbac, tokens, self._aggregator, self._started],
+            builtin=[
+                self._namespaces,
+                self._definitions,
+                bootstrap,
+                rbac,
+                tokens,
+                self._aggregator,
+                self._started,
+            ],
             checks=self._checks(bootstrap),
             store_check="etcd",
             front=self._aggregator.front,
@@ -138,6 +163,7 @@ class ControlPlaneProcess:
             pool=reactor.getThreadPool(),
         )
         server.observers.append(self._aggregator.own_changed)
+        self._definitions.serve_by(KindSources(api.groups, server.replace).offer)
         self._serving = Serving(
             server,
             reactor,
@@ -153,6 +179,7 @@ class ControlPlaneProcess:
         hooks: dict[str, Check] = {
             "start-apiserver-admission-initializer": self._namespaces.check,
             **{step: partial(bootstrap.unfinished, step) for step in STEPS},
+            "crd-informer-synced": self._definitions.check,
             "start-kube-aggregator-informers": self._aggregator.synced,
             "apiservice-registration-controller": self._aggregator.synced,
             "kube-apiserver-autoregistration": self._aggregator.registered,

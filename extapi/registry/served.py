@@ -83,6 +83,7 @@ class ServedKind:
             obj["metadata"], unknown = coerce(given)
             if decoding.knows_empty_managed_fields and given and given.get("managedFields") == []:
                 obj["metadata"]["managedFields"] = []
+            unknown += decoding.read(obj)
             unknown += self.prune_and_default(obj, version)
             decoding.complete(obj)
             return unknown + self.versions[version].schema.coerce_embedded(obj)
@@ -104,6 +105,7 @@ class ServedKind:
         obj["metadata"], _ = coerce(metadata)
         if managed:
             obj["metadata"]["managedFields"] = managed
+        self.kind.behaviour.decoding.read(obj)
         self.versions[version].default_applied(obj)
         self.kind.behaviour.decoding.complete(obj)
         with suppress(BadRequest):  # validation tells it better

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from extapi.api.behaviour import DISCOVERY_ORDER
 from extapi.api.definition import Group, Kind, Scope
 from extapi.api.versions import group_version
 from extapi.registry.served import ServedKind
@@ -60,7 +61,7 @@ def _group_document(maker: DocumentMaker, group: Group) -> Document:
 def _version_document(maker: DocumentMaker, group: str, version: str, installed: InstalledKinds) -> Document:
     return maker.make(
         f"/apis/{group}/{version}" if group else f"/api/{version}",
-        tuple(_served(group, version, installed)),
+        tuple(_sources(group, version, installed)),
         lambda: Document(_resource_list(group, version, installed)),
     )
 
@@ -75,7 +76,7 @@ def _aggregated(
     maker: DocumentMaker, path: str, groups: Sequence[Group], installed: InstalledKinds
 ) -> dict[str, Document]:
     sources = tuple(
-        (group.name, version, *_served(group.name, version, installed))
+        (group.name, version, *_sources(group.name, version, installed))
         for group in groups
         for version in group.versions_by_priority()
     )
@@ -105,6 +106,14 @@ def _served(group: str, version: str, installed: InstalledKinds) -> list[ServedK
     return sorted(installed.served(group, version), key=lambda kind: kind.kind.plural)
 
 
+def _sources(group: str, version: str, installed: InstalledKinds) -> list[tuple[ServedKind, tuple[str, ...]]]:
+    """What the documents of a version are made of: kinds, and the verbs that are listed of each now."""
+    return [
+        (kind, tuple(kind.kind.behaviour.routing.discovered(DISCOVERY_ORDER)))
+        for kind in _served(group, version, installed)
+    ]
+
+
 def _endpoints(
     kind: ServedKind, version: str, installed: InstalledKinds
 ) -> tuple[Endpoint, list[tuple[str, Endpoint]]]:
@@ -117,7 +126,7 @@ def _endpoints(
 
 def _verbs(kind: Kind, endpoint: Endpoint) -> list[str]:
     """The verbs, in the order in which kube-apiserver lists them for this kind."""
-    return [verb for verb in kind.behaviour.routing.discovery_order if verb in endpoint.handlers]
+    return kind.behaviour.routing.discovered(endpoint.handlers)
 
 
 def _resource_list(group: str, version: str, installed: InstalledKinds) -> dict[str, Any]:

@@ -178,6 +178,7 @@ def built_in(
     returns_deleted: bool = False,
     computed: Mapping[str, Callable[[Obj], str]] | None = None,
     strategic_merge: bool = True,
+    read: Callable[[Obj], list[str]] | None = None,
     complete: Callable[[Obj], None] | None = None,
     **storing: Any,
 ) -> Behaviour:
@@ -190,13 +191,16 @@ def built_in(
         returns_deleted: A delete answers with the object that is gone.
         computed: Fields for field selectors that are computed from the whole object.
         strategic_merge: Accept strategic merge patches.
+        read: Reads what the schema leaves open, in place; see :class:`extapi.api.behaviour.Decoding`.
         complete: Completes what a client sent, in place; see :class:`extapi.api.behaviour.Decoding`.
         storing: Further fields of :class:`BuiltInStoring`.
     """
     return Behaviour(
         routing=BuiltInRouting(without=without),
         decoding=BuiltInDecoding(
-            known=messages if messages is not None else frozenset(), complete=complete or BuiltInDecoding.complete
+            known=messages if messages is not None else frozenset(),
+            read=read or BuiltInDecoding.read,
+            complete=complete or BuiltInDecoding.complete,
         ),
         protobuf=messages,
         patch_types={STRATEGIC_MERGE_PATCH: StrategicMergePatch()} if strategic_merge else {},

@@ -1,0 +1,210 @@
+"""The controller of definitions: accepts their names, has them served, establishes them, and empties those that are deleted.
+
+Many definitions that come at once are served at once. kube-apiserver has a controller for each condition; here one writes
+them all, in the same order, so that a kind is there after two writes.
+
+Source: ``apiextensions-apiserver/pkg/controller`` status, establish and apiapproval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from twisted.internet.defer import Deferred, gatherResults
+
+from extapi import ApiError, Conflict, Context, Informer, NotFound, TransportError
+from extapi.api.jsonvalue import json_copy
+from extapi.api.timestamp import format_timestamp
+from extapi.api.types import Obj
+from extapi.controlplane.customresources.emptying import Emptier
+from extapi.controlplane.customresources.names import TakenNames, named, settled
+from extapi.controlplane.customresources.review import approval_condition, established_condition
+from extapi.controlplane.customresources.served import DEFINITIONS, CustomResources
+from extapi.controlplane.kinds.apiextensions import CLEANUP
+from extapi.crd.conditions import (
+    ESTABLISHED,
+    NAMES_ACCEPTED,
+    DefinitionCondition,
+    find_condition,
+    is_true,
+    set_condition,
+)
+
+_ALL: Final = ""
+"""The queue's only key."""
+WRITES: Final = 20
+"""Statuses that are written at a time."""
+
+
+class DefinitionController:
+    """Follows definitions.
+
+    Args:
+        served: Serves their kinds.
+        emptier: Deletes the objects of kinds.
+    """
+
+    def __init__(self, served: CustomResources, emptier: Emptier) -> None:
+        self._served = served
+        self._emptier = emptier
+
+    async def run(self, context: Context) -> None:
+        """Work until cancelled."""
+        await _Definitions(context, self._served, self._emptier).run()
+
+
+class _Definitions:
+    """One run of the controller."""
+
+    def __init__(self, context: Context, served: CustomResources, emptier: Emptier) -> None:
+        self._context = context
+        self._served = served
+        self._emptier = emptier
+        self._queue = context.queue()
+        self._deleted = context.queue()
+        self._changed: set[str] = set()
+        self._written: dict[str, Obj] = {}
+        """Definitions as they were written last, until the informer has them."""
+        self._informer: Informer = context.informer(*DEFINITIONS, on_change=self._seen)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._informer.wait_synced()
+        self._queue.add(_ALL)
+        running = [
+            Deferred.fromCoroutine(self._queue.each(self._settle)),
+            Deferred.fromCoroutine(self._deleted.each(self._empty, workers=5)),
+        ]
+        try:
+            await gatherResults(running, consumeErrors=True)
+        finally:
+            for each in running:
+                each.cancel()
+
+    def _seen(self, event: str, obj: Obj) -> None:
+        metadata = obj["metadata"]
+        name = metadata["name"]
+        if event == "DELETED" or _revision(obj) >= _revision(self._written.get(name)):
+            self._written.pop(name, None)
+        self._changed.add(name)
+        self._queue.add(_ALL)
+        if event != "DELETED" and "deletionTimestamp" in metadata and CLEANUP in metadata.get("finalizers", ()):
+            self._deleted.add(name)
+
+    def _definitions(self) -> list[Obj]:
+        """All definitions as they were seen or written last, oldest first."""
+        found = {each["metadata"]["name"]: each for each in self._informer.items()}
+        found |= {name: obj for name, obj in self._written.items() if name in found}
+        return sorted(found.values(), key=lambda each: (each["metadata"]["creationTimestamp"], each["metadata"]["name"]))
+
+    async def _settle(self, _key: str) -> None:
+        """Do what the changes since the last time make necessary."""
+        changed, self._changed = self._changed, set()
+        try:
+            await self._write(self._named(changed))
+            refused = await self._served.serve(self._definitions())
+            await self._write(self._established(refused))
+        except BaseException:
+            self._changed |= changed
+            raise
+
+    def _named(self, changed: set[str]) -> list[Obj]:
+        """The definitions that get names or conditions, with these."""
+        now = format_timestamp(self._context.clock.seconds())
+        groups: dict[str, list[Obj]] = {}
+        for obj in self._definitions():
+            groups.setdefault(obj["spec"]["group"], []).append(obj)
+        touched = {name.partition(".")[2] for name in changed}
+        found: dict[str, Obj] = {}
+        for group, members in groups.items():
+            if group in touched:
+                for obj in _accepted(members, now):
+                    found[obj["metadata"]["name"]] = obj
+                for each in members:
+                    name = each["metadata"]["name"]
+                    obj = found.get(name, each)
+                    if name in changed and (after := _with(obj, [approval_condition(obj)], now)) is not obj:
+                        found[name] = after
+        return list(found.values())
+
+    def _established(self, refused: Mapping[str, str]) -> list[Obj]:
+        """The definitions that are served now and do not say so yet, or cannot be served."""
+        now = format_timestamp(self._context.clock.seconds())
+        found = []
+        for obj in self._definitions():
+            if not is_true(obj, NAMES_ACCEPTED) or is_true(obj, ESTABLISHED):
+                continue
+            why = refused.get(obj["metadata"]["name"])
+            condition = (
+                established_condition(obj)
+                if why is None
+                else DefinitionCondition(ESTABLISHED, "False", "NotServed", why)
+            )
+            after = _with(obj, [condition], now)
+            if after is not obj:
+                found.append(after)
+        return found
+
+    async def _write(self, definitions: Iterable[Obj]) -> None:
+        """Write the statuses of definitions. One that has changed meanwhile will be seen again."""
+        waiting = list(definitions)
+        while waiting:
+            batch, waiting = waiting[:WRITES], waiting[WRITES:]
+            await gatherResults([Deferred.fromCoroutine(self._write_one(each)) for each in batch], consumeErrors=True)
+
+    async def _write_one(self, obj: Obj) -> None:
+        try:
+            written = await self._context.update(*DEFINITIONS, obj, subresource="status")
+        except (Conflict, NotFound):
+            return
+        name = written["metadata"]["name"]
+        if _revision(written) > _revision(self._informer.get("", name)):
+            self._written[name] = written
+
+    async def _empty(self, name: str) -> float | None:
+        """Delete the objects of a definition that is deleted, then its finalizer."""
+        obj = self._informer.get("", name)
+        if obj is not None:
+            await self._emptier.finalize(self._context, name)
+        return None
+
+
+def _accepted(members: list[Obj], now: str) -> list[Obj]:
+    """The definitions of a group whose names change, with these. A name that one gives up may be another's."""
+    members = list(members)
+    changed: dict[int, Obj] = {}
+    for _ in members:
+        before = dict(changed)
+        for index, obj in enumerate(members):
+            if settled(obj):
+                continue
+            naming = named(obj, TakenNames.of(members))
+            if naming.accepted == obj["status"].get("acceptedNames") and naming.names == find_condition(
+                obj, NAMES_ACCEPTED
+            ):
+                continue
+            after = json_copy(obj)
+            after["status"]["acceptedNames"] = naming.accepted
+            set_condition(after, naming.names, now)
+            if naming.established != find_condition(after, ESTABLISHED):
+                set_condition(after, naming.established, now)
+            members[index] = changed[index] = after
+        if changed == before:
+            break
+    return list(changed.values())
+
+
+def _with(obj: Obj, conditions: Iterable[DefinitionCondition | None], now: str) -> Obj:
+    """A definition with these conditions; itself if it has them."""
+    new = [each for each in conditions if each is not None and each != find_condition(obj, each.type)]
+    if not new:
+        return obj
+    after: Obj = json_copy(obj)
+    for each in new:
+        set_condition(after, each, now)
+    return after
+
+
+def _revision(obj: Obj | None) -> int:
+    return int(obj["metadata"]["resourceVersion"]) if obj is not None else 0

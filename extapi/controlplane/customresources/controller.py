@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.logger import Logger
 
 from extapi import ApiError, Conflict, Context, Informer, NotFound, TransportError
 from extapi.api.jsonvalue import json_copy
@@ -30,6 +31,7 @@ from extapi.crd.conditions import (
     is_true,
     set_condition,
 )
+from extapi.storage.base import Unavailable
 
 _ALL: Final = ""
 """The queue's only key."""
@@ -57,6 +59,8 @@ class DefinitionController:
 class _Definitions:
     """One run of the controller."""
 
+    _log = Logger()
+
     def __init__(self, context: Context, served: CustomResources, emptier: Emptier) -> None:
         self._context = context
         self._served = served
@@ -78,6 +82,8 @@ class _Definitions:
         ]
         try:
             await gatherResults(running, consumeErrors=True)
+        except FirstError as error:
+            error.subFailure.raiseException()
         finally:
             for each in running:
                 each.cancel()
@@ -147,11 +153,20 @@ class _Definitions:
         return found
 
     async def _write(self, definitions: Iterable[Obj]) -> None:
-        """Write the statuses of definitions. One that has changed meanwhile will be seen again."""
+        """Write the statuses of definitions. One that has changed meanwhile will be seen again.
+
+        Raises:
+            ApiError: One could not be written.
+        """
         waiting = list(definitions)
         while waiting:
             batch, waiting = waiting[:WRITES], waiting[WRITES:]
-            await gatherResults([Deferred.fromCoroutine(self._write_one(each)) for each in batch], consumeErrors=True)
+            try:
+                await gatherResults(
+                    [Deferred.fromCoroutine(self._write_one(each)) for each in batch], consumeErrors=True
+                )
+            except FirstError as error:
+                error.subFailure.raiseException()
 
     async def _write_one(self, obj: Obj) -> None:
         try:
@@ -162,12 +177,15 @@ class _Definitions:
         if _revision(written) > _revision(self._informer.get("", name)):
             self._written[name] = written
 
-    async def _empty(self, name: str) -> float | None:
+    async def _empty(self, name: str) -> None:
         """Delete the objects of a definition that is deleted, then its finalizer."""
         obj = self._informer.get("", name)
         if obj is not None:
-            await self._emptier.finalize(self._context, name)
-        return None
+            try:
+                await self._emptier.finalize(self._context, name)
+            except (ApiError, TransportError, Unavailable) as error:
+                self._log.warn("{name} was not emptied, and is tried again: {error}", name=name, error=str(error))
+                raise
 
 
 def _accepted(members: list[Obj], now: str) -> list[Obj]:

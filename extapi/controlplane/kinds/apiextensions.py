@@ -260,6 +260,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
         generation=True,
         propagates=False,
         unconditional_update=False,
+        qualified_finalizers=False,
         zero={"spec": {"group": "", "names": _NAMES, "scope": ""}, "status": {"acceptedNames": _NAMES}},
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from extapi import NAMESPACED, Api, Controller, Group
 from extapi.authorization.authorizer import Authorizer
 from extapi.clock import Clock
@@ -37,7 +39,7 @@ def control_plane_api(
     tokens: Tokens,
     clock: Clock,
     root_ca: str,
-    definitions: Controller,
+    controllers: Sequence[Controller] = (),
 ) -> Api:
     """The API of a control plane.
 
@@ -47,7 +49,7 @@ def control_plane_api(
         tokens: Issues and verifies service account tokens.
         clock: The time.
         root_ca: The CA of the serving certificate, PEM.
-        definitions: The controller of CustomResourceDefinitions.
+        controllers: Further controllers.
     """
     return Api(
         Group(
@@ -90,7 +92,7 @@ def control_plane_api(
             AccountController(root_ca),
             RoleAggregationController(),
             GarbageCollector(),
-            definitions,
             RegistrationController(),
+            *controllers,
         ],
     )

@@ -134,9 +134,9 @@ class ControlPlaneProcess:
             tokens=tokens,
             clock=reactor,
             root_ca=client_ca,
-            definitions=DefinitionController(
-                self._definitions, Emptier(self._aggregator.direct, backend, reactor, built_in)
-            ),
+            controllers=[
+                DefinitionController(self._definitions, Emptier(self._aggregator.direct, backend, reactor, built_in))
+            ],
         )
         built_in.update((group.name, kind.plural) for group in api.groups for kind in group.kinds)
         server = Server(

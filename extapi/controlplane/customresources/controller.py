@@ -102,7 +102,9 @@ class _Definitions:
         """All definitions as they were seen or written last, oldest first."""
         found = {each["metadata"]["name"]: each for each in self._informer.items()}
         found |= {name: obj for name, obj in self._written.items() if name in found}
-        return sorted(found.values(), key=lambda each: (each["metadata"]["creationTimestamp"], each["metadata"]["name"]))
+        return sorted(
+            found.values(), key=lambda each: (each["metadata"]["creationTimestamp"], each["metadata"]["name"])
+        )
 
     async def _settle(self, _key: str) -> None:
         """Do what the changes since the last time make necessary."""

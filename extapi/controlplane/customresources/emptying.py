@@ -14,10 +14,9 @@ from typing import Final
 
 import msgspec
 
-from extapi import ApiError, Conflict, Context, NotFound, TransportError
+from extapi import ApiError, Conflict, Context, DynamicClient, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
-from extapi.client.dynamic import DynamicClient
 from extapi.client.kube import Client
 from extapi.clock import Clock
 from extapi.controlplane.customresources.served import DEFINITIONS
@@ -108,7 +107,9 @@ class Emptier:
             instances = self._instances(context, definition)
             await self._delete(instances)
         except (ApiError, TransportError, Unavailable) as error:
-            await self._failed(context, definition.obj, "InstanceDeletionFailed", f"could not issue all deletes: {error}")
+            await self._failed(
+                context, definition.obj, "InstanceDeletionFailed", f"could not issue all deletes: {error}"
+            )
             raise
         try:
             await self._wait(context, instances)

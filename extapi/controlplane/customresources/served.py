@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from twisted.logger import Logger
 
-from extapi import Context, Review
-from extapi.admission.base import Operation
+from extapi import Context, Operation, Review
 from extapi.api.behaviour import Routing
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind
@@ -205,5 +204,3 @@ def _content(obj: Obj) -> tuple[Obj, Obj]:
 def _name(obj: Obj) -> str:
     name: str = obj["metadata"]["name"]
     return name
-
-

@@ -11,7 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
-from extapi import CLUSTER, Atomic, Description, FieldError, Kind, ListMap, Object, PreserveUnknown, Strategy, Struct, Version
+from extapi import (
+    CLUSTER,
+    Atomic,
+    Description,
+    FieldError,
+    Kind,
+    ListMap,
+    Object,
+    PreserveUnknown,
+    Strategy,
+    Struct,
+    Version,
+)
 from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.apiextensionstypes import TYPES
@@ -154,7 +166,7 @@ class DefinitionSpec(Struct):
     preserve_unknown_fields: Annotated[bool | None, Description("Must be false; for old definitions only.")] = None
 
 
-class DefinitionCondition(Struct):
+class StatusCondition(Struct):
     """One aspect of the state of a definition."""
 
     type: Annotated[str, Description("Established, NamesAccepted, Terminating or another aspect.")] = ""
@@ -168,7 +180,7 @@ class DefinitionCondition(Struct):
 class DefinitionStatus(Struct):
     """The state of a definition."""
 
-    conditions: Annotated[list[DefinitionCondition], ListMap("type"), Description("Aspects of its state.")] = []
+    conditions: Annotated[list[StatusCondition], ListMap("type"), Description("Aspects of its state.")] = []
     accepted_names: Annotated[Names | None, Description("The names that are used.")] = None
     stored_versions: Annotated[_Texts, Description("All versions in which objects may be stored.")] = []
     observed_generation: Annotated[int | None, Description("The generation that was seen last.")] = None

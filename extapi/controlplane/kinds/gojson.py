@@ -40,7 +40,11 @@ class Reading:
 
     def refuse(self, value: str, kind: str) -> GoTypeError:
         """The error of a JSON value where Go wants a ``kind``."""
-        where = f"struct field {self.struct}.{'.'.join(self.fields)} of type {kind}" if self.struct else f"value of type {kind}"
+        where = (
+            f"struct field {self.struct}.{'.'.join(self.fields)} of type {kind}"
+            if self.struct
+            else f"value of type {kind}"
+        )
         return GoTypeError(f"json: cannot unmarshal {value} into Go {where}")
 
     def report(self, path: str) -> None:
@@ -176,9 +180,7 @@ def _list(item: Reader, zero: Callable[[], Any], shown: str) -> Reader:
     def read(value: Any, path: str, reading: Reading) -> list[Any]:
         if not isinstance(value, list):
             raise reading.refuse(json_type(value), shown)
-        return [
-            zero() if each is None else item(each, f"{path}[{index}]", reading) for index, each in enumerate(value)
-        ]
+        return [zero() if each is None else item(each, f"{path}[{index}]", reading) for index, each in enumerate(value)]
 
     return read
 

@@ -34,6 +34,8 @@ from extapi.controlplane.customresources.controller import DefinitionController
 from extapi.controlplane.customresources.emptying import Emptier
 from extapi.controlplane.customresources.served import CustomResources
 from extapi.controlplane.options import ControlPlaneOptions, FlagError
+from extapi.crd.services import by_objects
+from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.health import Check, NamedCheck
@@ -126,7 +128,7 @@ class ControlPlaneProcess:
             certificate=options.proxy_client_cert_file, key=options.proxy_client_key_file, reactor=reactor
         )
         backend = open_backend(options.storage, reactor)
-        self._definitions = CustomResources()
+        self._definitions = CustomResources(Webhooks(by_objects(self._aggregator.service), reactor))
         built_in: set[tuple[str, str]] = set()
         api = control_plane_api(
             authorizer=authorizer,
@@ -163,7 +165,7 @@ class ControlPlaneProcess:
             pool=reactor.getThreadPool(),
         )
         server.observers.append(self._aggregator.own_changed)
-        self._definitions.serve_by(KindSources(api.groups, server.replace).offer)
+        self._definitions.serve_by(KindSources(api.groups, server.replace, reactor).offer)
         self._serving = Serving(
             server,
             reactor,

@@ -105,6 +105,11 @@ class WebhookConverter:
         if self._upstream is not None:
             self._upstream.retire()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it converts no more."""
+        return self._closed
+
     def close(self) -> None:
         """End all connections; calls that still run fail, and so do later ones."""
         self._closed = True

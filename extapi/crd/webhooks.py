@@ -1,7 +1,7 @@
 """The webhooks of all definitions of one source: each as long as its definition says the same.
 
 Makes the converters of :func:`extapi.crd.kinds.kind_of`. A definition that changes elsewhere keeps its webhook, and with it
-the open connections; one whose conversion changes gets another, and the calls that still run go on.
+the open connections. Who serves the kinds closes the converter of one that has gone.
 """
 
 from __future__ import annotations
@@ -33,20 +33,13 @@ class Webhooks:
     def __call__(self, definition: Definition) -> Converter:
         """The converter of a definition that is converted by a webhook."""
         conversion, known = definition.conversion, self._made.get(definition.name)
-        if known is not None and known[0] == conversion:
+        if known is not None and known[0] == conversion and not known[1].closed:
             return known[1]
         made = WebhookConverter(
             definition.name, conversion, self._resolve, self._reactor, certificate=self._certificate
         )
-        self.forget(definition.name)
         self._made[definition.name] = conversion, made
         return made
-
-    def forget(self, name: str) -> None:
-        """The definition of that name is gone, or has another webhook."""
-        _, old = self._made.pop(name, (None, None))
-        if old is not None:
-            old.retire()
 
     def close(self) -> None:
         """End all connections."""

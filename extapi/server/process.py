@@ -14,10 +14,9 @@ from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api
 from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
-from extapi.crd.definition import Definition
 from extapi.crd.files import DefinitionFiles
 from extapi.crd.services import by_dns
-from extapi.crd.webhook import WebhookConverter
+from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate, self_signed
 from extapi.server.definitionfiles import FollowedFiles
@@ -177,8 +176,6 @@ def _serving_certificate(options: ServerOptions, reactor: Any) -> ServingCertifi
 
 def _definitions(options: ServerOptions, reactor: Any) -> Sequence[FollowedFiles]:
     """The files of ``--crd``; none if there are none."""
-
-    def converter(definition: Definition) -> WebhookConverter:
-        return WebhookConverter(definition.name, definition.conversion, by_dns, reactor)
-
-    return [FollowedFiles(DefinitionFiles(options.crd, converter), reactor)] if options.crd else []
+    if not options.crd:
+        return []
+    return [FollowedFiles(DefinitionFiles(options.crd, Webhooks(by_dns, reactor)), reactor)]

@@ -49,7 +49,7 @@ def schema(random: Random, depth: int = 0) -> Schema:
     kind = random.choice((*_SCALARS, "string", "integer", "object", "object", "map", "array", "array", "any", "intstr"))
     if depth > 3 and kind in {"object", "map", "array"}:
         kind = random.choice(_SCALARS)
-    made = _MAKERS.get(kind, _scalar)(random, depth, kind)
+    made: dict[str, Any] = _MAKERS.get(kind, _scalar)(random, depth, kind)
     if random.random() < 0.25:
         made["nullable"] = True
     if random.random() < 0.15:
@@ -275,7 +275,8 @@ def compared(cases: int, seed: int, kube: Kube, each: int = 100) -> tuple[list[s
         The definitions that are not judged alike, and the objects.
     """
     random = Random(seed)  # noqa: S311 - the same each time
-    tally, problems = Tally(), []
+    tally = Tally()
+    problems: list[str] = []
     made = [definition(seed * 1000 + number, random) for number in range(max(1, cases // each))]
     for found in made:
         problems += repaired(found, kube)

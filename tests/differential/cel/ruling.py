@@ -21,10 +21,7 @@ def schema(request: dict[str, Any]) -> Answer:
     structural = from_openapi(request["schema"])
     root, stored = bool(request.get("root")), bool(request.get("stored"))
     answer: Answer = {
-        "rules": [
-            _rule(*found)
-            for found in _rules(structural, declare(structural, root=root), stored=STORED if stored else NEW)
-        ]
+        "rules": [_rule(*found) for found in _rules(structural, declare(structural, root=root), stored=stored)]
     }
     if request.get("compileOnly"):
         return answer

@@ -99,7 +99,12 @@ ROOT: dict[str, Any] = {
         OPEN.make("three", meta={"labels": {"a": None}, "annotations": {"b": None}}),
         OPEN.make("four", meta={"labels": {"a": 1}}),
     ],
-    "no subresources": [OPEN.make(), OPEN.see(rest="/status"), OPEN.see(rest="/scale"), OPEN.change({}, rest="/status")],
+    "no subresources": [
+        OPEN.make(),
+        OPEN.see(rest="/status"),
+        OPEN.see(rest="/scale"),
+        OPEN.change({}, rest="/status"),
+    ],
 }
 CLOSED: dict[str, Any] = {
     "nothing at the root": (

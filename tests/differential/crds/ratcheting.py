@@ -107,7 +107,9 @@ TALKS: dict[str, Any] = {
         STRICT.drop(),
     ),
     "several at once": (
-        LOOSE.make(spec={"text": "WRONG", "number": 9, "dict": {"a": "long"}, "map": [{"k": "a", "v": 9}, {"k": "b", "v": 8}]}),
+        LOOSE.make(
+            spec={"text": "WRONG", "number": 9, "dict": {"a": "long"}, "map": [{"k": "a", "v": 9}, {"k": "b", "v": 8}]}
+        ),
         STRICT.change({"metadata": {"labels": {"a": "b"}}}),
         STRICT.change({"spec": {"must": "m", "number": 8, "map": [{"k": "b", "v": 8}, {"k": "a", "v": 7}]}}),
         RULED.change({"spec": {"number": 9, "map": [{"k": "b", "v": 8}, {"k": "a", "v": 7}]}}),

@@ -13,7 +13,9 @@ GLOBAL = Resource("globals", "Global", cluster=True)
 
 GIVEN = (
     PICKED.make("one", top="t", spec={"text": "a", "number": 1, "flag": True, "deep": {"er": {"field": "f"}}}),
-    PICKED.make("two", spec={"text": "b c", "number": 0, "flag": False, "choice": "b", "stamp": "2026-01-02T03:04:05Z"}),
+    PICKED.make(
+        "two", spec={"text": "b c", "number": 0, "flag": False, "choice": "b", "stamp": "2026-01-02T03:04:05Z"}
+    ),
     PICKED.make("three", spec={"deep": {"er": {"field": None}}}),
     NONE.make("four", spec={"text": 5, "number": "x", "flag": None, "deep": []}, top={}),
     PICKED.change({"status": {"phase": "Up"}}, "two", "/status"),

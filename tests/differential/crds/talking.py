@@ -60,7 +60,9 @@ class Resource:
         """An update of what came back last."""
         return put(self.at(name, rest), self.obj(name, meta={"resourceVersion": "{rv}", **(meta or {})}, **fields))
 
-    def applied(self, name: str = "one", manager: str = "m", *, force: bool = False, rest: str = "", **fields: Any) -> Step:
+    def applied(
+        self, name: str = "one", manager: str = "m", *, force: bool = False, rest: str = "", **fields: Any
+    ) -> Step:
         """A server-side apply."""
         return apply(self.at(name, rest), self.obj(name, **fields), manager, force=force)
 
@@ -88,7 +90,9 @@ def _case(resource: Resource, steps: Iterable[Step]) -> Case:
     return Case(said if all(step.method == "GET" for step in said) else (*said, resource.all()))
 
 
-def fields(resource: Resource, values: Mapping[str, Iterable[Any]], *, inside: str = "spec", **given: Any) -> dict[str, Case]:
+def fields(
+    resource: Resource, values: Mapping[str, Iterable[Any]], *, inside: str = "spec", **given: Any
+) -> dict[str, Case]:
     """For each value of each field: a create with it, and a merge patch of an object that has only what is ``given``."""
 
     def around(field: str, value: Any) -> dict[str, Any]:

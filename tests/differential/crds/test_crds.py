@@ -38,7 +38,7 @@ def plane(
     client, keys = control_plane.client, control_plane.certificates
     for definition in definitions():
         name = definition["metadata"]["name"]
-        client.request("POST", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
     signed = user_certificate(authority(keys, "cluster-ca"), "e2e-admin", "system:masters")
     tls = tls_of(keys.certificate("cluster-ca"), signed, directory)
     with second.running(control_plane, "tests.differential.crds.kinds:api", directory) as server:
@@ -46,7 +46,9 @@ def plane(
             spec = d["spec"]
             for version in spec["versions"]:
                 if version["served"]:
-                    until(partial(_served, control_plane, f"/apis/{THEIRS}/{version['name']}/{spec['names']['plural']}"))
+                    until(
+                        partial(_served, control_plane, f"/apis/{THEIRS}/{version['name']}/{spec['names']['plural']}")
+                    )
         yield Plane(control_plane.cluster.port, tls, server.port)
 
 

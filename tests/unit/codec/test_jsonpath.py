@@ -8,7 +8,11 @@ from extapi.codec.jsonpath import MAX_RESULTS, JSONPath, JSONPathError
 
 PIZZA: dict[str, Any] = {
     "metadata": {"name": "x", "labels": {"a.b/c": "d", "it's": "e"}},
-    "spec": {"toppings": [{"name": "tomato", "n": 1, "m": 1}, {"name": "ham", "n": 3, "m": 3}, {"n": 2.5}], "empty": [], "no": None},
+    "spec": {
+        "toppings": [{"name": "tomato", "n": 1, "m": 1}, {"name": "ham", "n": 3, "m": 3}, {"n": 2.5}],
+        "empty": [],
+        "no": None,
+    },
     "status": {"conditions": [{"type": "Ready", "status": "True", "ok": True}, {"type": "Old", "status": "False"}]},
 }
 
@@ -86,7 +90,8 @@ def test_results(path: str, results: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["metadata", ".a..", ".a[", ".a[b]", ".a[?(@.x==)]", ".a[?(@.x==y)]", ".a b", ".a}{.b", ".a'", ".a[0,]", ".a[0,b]"]
+    "path",
+    ["metadata", ".a..", ".a[", ".a[b]", ".a[?(@.x==)]", ".a[?(@.x==y)]", ".a b", ".a}{.b", ".a'", ".a[0,]", ".a[0,b]"],
 )
 def test_what_cannot_be_read_is_refused(path: str) -> None:
     with pytest.raises(JSONPathError):

@@ -31,8 +31,9 @@ class ConversionLimits:
     """Calls at a time, per version of a kind."""
     waiting: int = 1000
     """Calls that wait for their turn, per version of a kind."""
-    seconds: float = 30.0
-    """From the moment in which a conversion is asked for until it has to be there (behaviour J47)."""
+    seconds: float = 31.0
+    """From the moment in which a conversion is asked for until it has to be there: a second more than a webhook has, so
+    that its own error is told (behaviour J47)."""
     events: int = 10_000
     """Events of a watch's stream that wait for a conversion; if there are more, the watches end."""
     events_size: int = 16 * 1024 * 1024

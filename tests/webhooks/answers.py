@@ -294,3 +294,9 @@ ANSWERS: Mapping[str, Answer] = {
 """Answers that are no ConversionReview, or come in an odd way."""
 
 EVERY: Mapping[str, Answer] = {"good": good, **REVIEWS, **ANSWERS, "hang": hang, "half": half}
+
+
+def by_name(call: Call) -> bytes | None:
+    """Answers as the object's name says: kube-apiserver asks for each by itself. As it should, if it asks for several."""
+    names = [each["metadata"]["name"] for each in call.review["request"]["objects"]]
+    return EVERY.get(names[0], good)(call) if len(names) == 1 else good(call)

@@ -346,3 +346,21 @@ TEXTS: Mapping[str, str | None] = {
     ),
     "upgrade": ("WEBHOOK failed: 0-length response with status code: 101 and content type: application/json"),
 }
+
+DIFFERENT: Mapping[str, str] = {
+    # Go's net/http and llhttp find different mistakes, and a redirect could lead anywhere
+    "redirect": "WEBHOOK failed: the server responded with the status code 302 but did not return more information",
+    "closed-in-head": 'WEBHOOK failed: Post "URL": EOF',
+    "bad-status-code": 'WEBHOOK failed: Post "URL": malformed HTTP response: Invalid status code',
+    "garbage": 'WEBHOOK failed: Post "URL": malformed HTTP response: Expected HTTP/, RTSP/ or ICE/',
+    "other-protocol": 'WEBHOOK failed: Post "URL": malformed HTTP response: Expected HTTP/, RTSP/ or ICE/',
+    "bad-length": 'WEBHOOK failed: Post "URL": malformed HTTP response: Invalid character in Content-Length',
+    "upgrade": 'WEBHOOK failed: Post "URL": malformed HTTP response: unsolicited response: status code 101',
+    "bad-chunk": (
+        "WEBHOOK failed: unexpected error when reading response body. Please retry. "
+        "Original error: malformed HTTP response: Invalid character in chunk size"
+    ),
+    # 200 levels are enough here; Go has 10,000
+    "deep": "WEBHOOK failed: couldn't get version/kind; json parse error: exceeded max depth",
+}
+"""Texts that are not kube-apiserver's."""

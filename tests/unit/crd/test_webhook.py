@@ -23,29 +23,11 @@ from tests.certificates import CLIENT, Issued, authority
 from tests.unit.client.conftest import Turning
 from tests.webhooks.answers import ANSWERS, EVERY, REVIEWS, good, hang, http, review
 from tests.webhooks.server import Answer, Call, Certified, Webhook, certified, serving
-from tests.webhooks.texts import TEXTS
+from tests.webhooks.texts import DIFFERENT, TEXTS
 
 GROUP, KIND = "hooks.example.com", "Hook"
 V1, V2 = f"{GROUP}/v1", f"{GROUP}/v2"
 WEBHOOK = f"conversion webhook for {V1}, Kind={KIND}"
-
-DIFFERENT = {
-    # Go's net/http and llhttp find different mistakes, and a redirect could lead anywhere
-    "redirect": "WEBHOOK failed: the server responded with the status code 302 but did not return more information",
-    "closed-in-head": 'WEBHOOK failed: Post "URL": EOF',
-    "bad-status-code": 'WEBHOOK failed: Post "URL": malformed HTTP response: Invalid status code',
-    "garbage": 'WEBHOOK failed: Post "URL": malformed HTTP response: Expected HTTP/, RTSP/ or ICE/',
-    "other-protocol": 'WEBHOOK failed: Post "URL": malformed HTTP response: Expected HTTP/, RTSP/ or ICE/',
-    "bad-length": 'WEBHOOK failed: Post "URL": malformed HTTP response: Invalid character in Content-Length',
-    "upgrade": 'WEBHOOK failed: Post "URL": malformed HTTP response: unsolicited response: status code 101',
-    "bad-chunk": (
-        "WEBHOOK failed: unexpected error when reading response body. Please retry. "
-        "Original error: malformed HTTP response: Invalid character in chunk size"
-    ),
-    # 200 levels are enough here; Go has 10,000
-    "deep": "WEBHOOK failed: couldn't get version/kind; json parse error: exceeded max depth",
-}
-"""Texts that are not kube-apiserver's."""
 
 
 class Setting:

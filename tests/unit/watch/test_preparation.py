@@ -114,12 +114,12 @@ def test_a_failure_as_a_whole_is_that_of_each_and_is_not_kept(bakery: Bakery, fa
 
 def test_a_converter_that_never_answers_is_given_up_in_time_and_asked_again_later(bakery: Bakery) -> None:
     errors = caught(bakery.ask("one"))
-    bakery.tick(29)
+    bakery.tick(30)
     assert errors == []
     bakery.tick(1)
     (error,) = errors
     assert isinstance(error, InternalError)
-    assert "longer than 30 s" in error.message
+    assert "longer than 31 s" in error.message
     assert bakery.projector.calls[0].cancelled
     again = bakery.ask("one")
     bakery.projector.calls[1].finish()

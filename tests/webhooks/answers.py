@@ -22,11 +22,12 @@ def http(body: bytes | str, status: str = "200 OK", content_type: str | None = J
 
 
 def converted(obj: Any, api_version: str) -> Any:
-    """The object in another version: v1 has a host and a port, v2 one text of both."""
+    """The object in another version: v1 has a host and a port, v2 one text of both, and a color."""
     spec = dict(obj.get("spec") or {})
     if api_version.endswith("/v1") and "hostPort" in spec:
         host, _, port = str(spec.pop("hostPort")).partition(":")
         spec |= {"host": host, "port": port}
+        spec.pop("color", None)
     elif not api_version.endswith("/v1") and "host" in spec:
         host, port = spec.pop("host"), spec.pop("port", "")
         spec["hostPort"] = f"{host}:{port}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from twisted.internet.defer import Deferred
 
@@ -41,10 +42,11 @@ class Served:
     ) -> Deferred[tuple[int, Any]]:
         """Send a request, which may wait; status and body come later."""
         content = None if body is None else json.dumps(body).encode()
+        path, _, asked = path.partition("?")
         request = ClientRequest(
             method,
             path,
-            tuple((query or {}).items()),
+            (*parse_qsl(asked), *(query or {}).items()),
             {"Content-Type": content_type, "Accept": accept},
             content,
             timeout=60,
@@ -58,7 +60,8 @@ class Served:
 
     def request(self, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, Any]:
         """Status and body."""
-        return self.wait(self.begin(method, path, body, **more))
+        status, answer = self.wait(self.begin(method, path, body, **more))
+        return status, answer
 
     def wait(self, running: Deferred[Any]) -> Any:
         """What comes of it."""

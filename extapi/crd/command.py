@@ -122,7 +122,7 @@ def export(target: str, only: str, url: str, service: str, ca_file: Path | None)
         for note in left_out(api):
             click.echo(note, err=True)
     manifests = [each.manifest for each in exported if each.manifest is not None]
-    click.echo("---\n".join(map(_yaml, manifests)), nl=False)
+    click.echo("---\n".join(map(to_yaml, manifests)), nl=False)
     sys.exit(1 if len(manifests) < len(exported) else 0)
 
 
@@ -182,5 +182,6 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def _yaml(manifest: dict[str, Any]) -> str:
+def to_yaml(manifest: dict[str, Any]) -> str:
+    """A definition as a document that a person may read."""
     return yaml.dump(manifest, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)

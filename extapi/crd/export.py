@@ -8,7 +8,7 @@ Source: ``apiextensions-apiserver/pkg/apis/apiextensions/v1`` and ``pkg/apis/api
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,8 @@ from extapi.api.scale import Scale
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
 from extapi.api.versions import by_priority
+from extapi.crd.defaults import set_defaults
+from extapi.crd.validation import validate_create
 from extapi.registry.declared import compiled
 from extapi.schema.check import check
 from extapi.schema.default import defaulter
@@ -78,13 +80,7 @@ def export_kind(kind: Kind, group: str, webhook: Mapping[str, Any] | None = None
     name = f"{kind.plural}.{group}"
     if refusals := list(_refusals(kind, group, webhook)):
         return Exported(name, None, refusals)
-    schemas = {}
-    problems: list[str] = []
-    for version, structural in compiled(kind).items():
-        schemas[version], errors = _accepted(structural)
-        problems += [f"kube-apiserver refuses the schema of version {version}: {error}" for error in errors]
-    if problems:
-        return Exported(name, None, problems)
+    schemas = {version: _accepted(structural) for version, structural in compiled(kind).items()}
     manifest = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -97,7 +93,17 @@ def export_kind(kind: Kind, group: str, webhook: Mapping[str, Any] | None = None
             "conversion": _conversion(kind, webhook),
         },
     }
+    if problems := list(_problems(manifest)):
+        return Exported(name, None, problems)
     return Exported(name, manifest, list(_notes(kind, group, webhook)))
+
+
+def _problems(manifest: Obj) -> Iterator[str]:
+    """What kube-apiserver refuses although an author's kind may say it."""
+    completed = json_copy(manifest)
+    set_defaults(completed)
+    for error in validate_create(completed):
+        yield f"kube-apiserver refuses the definition: {error.text()}"
 
 
 def _refusals(kind: Kind, group: str, webhook: Mapping[str, Any] | None) -> Iterator[str]:
@@ -209,14 +215,11 @@ def _conversion(kind: Kind, webhook: Mapping[str, Any] | None) -> Obj:
     return {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": config}}
 
 
-def _accepted(structural: Structural) -> tuple[Structural, list[str]]:
-    """The schema as a definition may have it, and what kube-apiserver would still refuse in it."""
+def _accepted(structural: Structural) -> Structural:
+    """The schema as a definition may have it."""
     plain = _map(structural, lambda node: dataclasses.replace(node, patch_strategy="", patch_merge_key=""))
-    if not check(plain):
-        return plain, []
-    # The rules of a default are judged without the defaults inside of it; so they are written out.
-    filled = _map(plain, _with_filled_default)
-    return filled, [error.text() for error in check(filled)]
+    # kube-apiserver judges the rules of a default without the defaults inside of it: if it has to, it finds them written out.
+    return _map(plain, _with_filled_default) if check(plain) else plain
 
 
 def _with_filled_default(node: Structural) -> Structural:
@@ -227,7 +230,7 @@ def _with_filled_default(node: Structural) -> Structural:
     return dataclasses.replace(node, default=around["default"])
 
 
-def _map(node: Structural, change: Any) -> Structural:
+def _map(node: Structural, change: Callable[[Structural], Structural]) -> Structural:
     """A schema with each of its nodes changed."""
     additional = node.additional
     inner = dataclasses.replace(
@@ -236,5 +239,4 @@ def _map(node: Structural, change: Any) -> Structural:
         items=None if node.items is None else _map(node.items, change),
         additional_properties=node.additional_properties if additional is None else _map(additional, change),
     )
-    changed: Structural = change(inner)
-    return changed
+    return change(inner)

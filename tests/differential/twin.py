@@ -36,8 +36,7 @@ from extapi import (
     Struct,
     Version,
 )
-from extapi.api.definition import NAMESPACED
-from extapi.schema.compile import compile_type
+from extapi.crd.export import export_kind
 from tests.differential.dial import DIAL
 from tests.differential.ruling import GAUGE
 from tests.differential.scaling import FLOCK
@@ -171,59 +170,9 @@ api = Api(Group(OURS, *KINDS))
 
 
 def definitions() -> Iterator[dict[str, Any]]:
-    """A CustomResourceDefinition of each kind, in the group of theirs."""
+    """A CustomResourceDefinition of each kind, in the group of theirs: as ``extapi crd export`` prints it."""
     for kind in KINDS:
-        yield {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{kind.plural}.{THEIRS}"},
-            "spec": {
-                "group": THEIRS,
-                "scope": "Namespaced" if kind.scope is NAMESPACED else "Cluster",
-                "names": {
-                    "plural": kind.plural,
-                    "singular": kind.singular,
-                    "kind": kind.name,
-                    "listKind": kind.list_kind,
-                    "shortNames": list(kind.short_names),
-                    "categories": list(kind.categories),
-                },
-                "versions": [_version(kind, name) for name in kind.versions],
-            },
-        }
-
-
-def _version(kind: Kind, name: str) -> dict[str, Any]:
-    version = kind.versions[name]
-    schema = compile_type(version.type).to_openapi() if isinstance(version.type, type) else version.type
-    columns = kind.columns if version.columns is None else version.columns
-    return {
-        "name": name,
-        "served": version.served,
-        "storage": name == kind.storage,
-        "deprecated": bool(version.deprecated),
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": _subresources(kind, name),
-        "additionalPrinterColumns": [_column(column) for column in columns],
-        "selectableFields": [{"jsonPath": path} for path in kind.selectable_of(name)],
-    }
-
-
-def _subresources(kind: Kind, version: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"status": {}} if kind.status_of(version) else {}
-    scale = kind.scale_of(version)
-    if scale is not None:
-        selector = {"labelSelectorPath": scale.label_selector_path} if scale.label_selector_path else {}
-        paths = {"specReplicasPath": scale.spec_replicas_path, "statusReplicasPath": scale.status_replicas_path}
-        found["scale"] = {**paths, **selector}
-    return found
-
-
-def _column(column: Column) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "jsonPath": column.json_path,
-        "description": column.description,
-        "priority": column.priority,
-    }
+        exported = export_kind(kind, THEIRS)
+        if exported.manifest is None:
+            raise ValueError(f"{exported.kind}: {'; '.join(exported.notes)}")
+        yield exported.manifest

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 @click.option(
     "--settle",
     type=click.FloatRange(0, 600),
-    default=1.0,
+    default="1",
     show_default=True,
     metavar="SECONDS",
     help="How long to wait until every kube-apiserver has seen a change.",

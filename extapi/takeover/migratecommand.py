@@ -24,7 +24,7 @@ VERBS = {"list", "patch"}
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 10_000),
-    default=50.0,
+    default="50",
     show_default=True,
     metavar="NUMBER",
     help="How many objects per second to write.",

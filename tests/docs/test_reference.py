@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
+import click
 import pytest
 
 import extapi
@@ -13,6 +14,9 @@ from extapi.certs.command import certs
 from extapi.manifests.command import manifests
 from extapi.schema.formats import FORMATS
 from extapi.schema.structural import KEYWORDS
+from extapi.takeover.exportcommand import export
+from extapi.takeover.importcommand import import_
+from extapi.takeover.migratecommand import migrate
 from tests.docs import tables
 from tests.docs.samples import ROOT
 
@@ -37,6 +41,14 @@ def test_the_options_of_certs() -> None:
 def test_the_options_of_manifests() -> None:
     rows = tables.rows_of(REFERENCE / "flags.md", "extapi manifests MODULE:NAME")
     assert rows == tables.command_options(manifests)
+
+
+@pytest.mark.parametrize(
+    ("heading", "command"),
+    [("extapi import", import_), ("extapi export", export), ("extapi migrate RESOURCE.GROUP", migrate)],
+)
+def test_the_options_of_a_takeover(heading: str, command: click.Command) -> None:
+    assert tables.rows_of(REFERENCE / "flags.md", heading) == tables.command_options(command)
 
 
 def test_the_markers() -> None:

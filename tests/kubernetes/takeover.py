@@ -117,12 +117,16 @@ class Ground:
         moving.stop(self.directory)
         for what in (f"{POLICIES}/extapi-takeover.{NAME}", f"{POLICIES[:-3]}ybindings/extapi-takeover.{NAME}"):
             self.control_plane.client.delete(what)
-        found = self.admin("GET", f"/apis/{GROUP}/{VERSIONS[0]}/{PLURAL}")
-        for item in found.json["items"] if found.status == 200 else ():
+        if self.admin("GET", f"{DEFINITIONS}/{NAME}").status == 404:
+            return
+        everywhere = f"/apis/{GROUP}/{VERSIONS[0]}/{PLURAL}"
+        until(lambda: self.admin("GET", everywhere).status == 200, 60)
+        for item in self.admin("GET", everywhere).json["items"]:
             if item["metadata"].get("finalizers"):
                 path = crates(item["metadata"]["namespace"], item["metadata"]["name"])
                 self.admin("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
         self.control_plane.client.delete(f"{DEFINITIONS}/{NAME}")
+        until(lambda: self.admin("GET", f"{DEFINITIONS}/{NAME}").status == 404, 60)
 
 
 class Command:

@@ -18,6 +18,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	serveroptions "k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
@@ -33,7 +34,7 @@ import (
 )
 
 // How long the definitions of the test before may take to go.
-const leaving = 2 * time.Minute
+const leaving = time.Minute
 
 // StartDefaultServer returns a configuration of clients of the running server. The options name no etcd.
 func StartDefaultServer(
@@ -132,6 +133,16 @@ func removeDefinitions(config *rest.Config) error {
 					// One that has gone meanwhile is no error; any other shows at the next look.
 					_ = definitions.Delete(ctx, definition.Name, metav1.DeleteOptions{})
 					continue
+				}
+				var kept []string
+				for _, finalizer := range definition.Finalizers {
+					if finalizer == apiextensionsv1.CustomResourceCleanupFinalizer {
+						kept = append(kept, finalizer)
+					}
+				}
+				if len(kept) < len(definition.Finalizers) {
+					definition.Finalizers = kept // the others are of tests
+					_, _ = definitions.Update(ctx, &definition, metav1.UpdateOptions{})
 				}
 				for _, version := range definition.Spec.Versions {
 					if version.Storage {

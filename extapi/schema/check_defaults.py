@@ -78,7 +78,7 @@ class DefaultCheck:
         else:
             obj["default"] = node.default
         errors = list(validate_embedded(node.default, node, at)) if not self._of_author else []
-        errors = errors or [_moved(error, at) for error in validator(around)(obj, None)]
+        errors = errors or [_moved(error, at, node) for error in validator(around)(obj, None)]
         yield from errors or self._broken_rules(node, obj["default"], at)
 
     def _in_meta(self, node: Structural, path: str, root: Structural, around: _Around) -> Iterator[FieldError]:
@@ -91,7 +91,7 @@ class DefaultCheck:
                 yield FieldError.invalid(at, node.default, f"must result in valid metadata: {text}")
             else:
                 schema = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
-                errors = [_moved(error, at) for error in validator(schema)({"default": node.default}, None)]
+                errors = [_moved(error, at, node) for error in validator(schema)({"default": node.default}, None)]
                 yield from errors or self._broken_rules(node, node.default, at)
         if node.items is not None:
             yield from self._in_meta(node.items, join(path, "items"), root, _item(around))
@@ -121,15 +121,18 @@ def _item(around: _Around) -> _Around:
     return lambda value: around([value])
 
 
-def _moved(error: FieldError, path: str) -> FieldError:
+def _moved(error: FieldError, path: str, node: Structural) -> FieldError:
     """An error about the object ``{"default": ...}`` as an error about the default itself.
 
-    The text names the field inside of the default; that of the default itself is empty, as in kube-apiserver.
+    The text names the field inside of the default; that of the default itself is empty, and a key of a map comes after a dot,
+    as in kube-apiserver.
     """
     inner = error.path.removeprefix("default")
     quote = '"' if error.detail.startswith('"') else ""
     detail = error.detail.removeprefix(quote)
-    moved = detail.removeprefix("default").removeprefix(".") if detail.startswith("default") else detail
+    moved = detail.removeprefix("default")
+    if moved != detail and node.additional is None:
+        moved = moved.removeprefix(".")
     if inner.startswith("["):
         inner = f".{inner}"  # as kube-apiserver writes it
     return dataclasses.replace(error, path=path + inner, detail=quote + moved)

@@ -30,6 +30,12 @@ _NAMES: Final = {
 }
 
 
+def int64(number: float) -> int:
+    """A number as Go converts it to int64: its whole part, or the least int64 if that is none (on amd64)."""
+    whole = math.trunc(number)
+    return whole if whole in INT64 else INT64[0]
+
+
 def is_whole(value: float) -> bool:
     """Whether JSON schema takes a float for an integer; it may be slightly more than one.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from extapi.api.jsonvalue import INT64, json_equal
 from extapi.schema.formats import enforced, string_format
-from extapi.schema.number import INT32
+from extapi.schema.number import INT32, int64
 from extapi.schema.pattern import matcher
 from extapi.schema.structural import Structural
 
@@ -95,6 +95,8 @@ def _number(node: Structural) -> Accepts:
     ruled = node.minimum is not None or node.maximum is not None or node.multiple_of is not None
     if node.multiple_of is not None or enforced(node.types, node.format) == "float":
         return lambda _value: False
+    if any(bound is not None and int64(bound) != bound for bound in (node.minimum, node.maximum)):
+        return lambda _value: False  # rare, and integers are compared with something else than floats
     if not ruled:
         return lambda value: (value.__class__ is int and low <= value <= high) or (floats and value.__class__ is float)
     least = float("-inf") if node.minimum is None else node.minimum

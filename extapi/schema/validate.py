@@ -20,7 +20,7 @@ from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.formats import enforced, string_format
 from extapi.schema.listtype import validate_lists
-from extapi.schema.number import INT32, MAX_FLOAT32, is_multiple, is_whole, json_type, printed
+from extapi.schema.number import INT32, MAX_FLOAT32, int64, is_multiple, is_whole, json_type, printed
 from extapi.schema.pattern import matcher
 from extapi.schema.predicate import predicate
 from extapi.schema.structural import MISSING, Structural, join
@@ -280,21 +280,43 @@ def _wrong_type(node: Structural, kind: str, value: Any, path: str) -> FieldErro
 
 
 def _number(node: Structural, kind: str, value: float, path: str, found: _Found) -> None:
+    """The rules for numbers. An integer is compared with the whole part of each bound, as Go converts it.
+
+    Source: ``k8s.io/kube-openapi/pkg/validation/validate`` numberValidator, MinimumNativeType.
+    """
     found.matches += 2
     name = enforced(node.types, node.format)
+
+    def bound(declared: float, what: str) -> float:
+        if not _in_range(node.types, name, declared):
+            found.add(_out_of_range(node, name, what, path))
+            return float(declared)
+        return int64(declared) if kind == "integer" else float(declared)
+
     if not _in_range(node.types, name, value):
-        of = f"with format {name}" if name else "(default format)"
-        found.add(FieldError.invalid("", "", f"Checked value must be of type {node.types[0]} {of} in {path}"))
-    like = 0 if kind == "integer" else 0.0
-    if node.multiple_of is not None and not is_multiple(value, node.multiple_of):
-        found.add(_invalid(path, value, f"should be a multiple of {printed(node.multiple_of)}"))
-    low, high = node.minimum, node.maximum
-    if low is not None and (value <= low if node.exclusive_minimum else value < low):
-        than = "greater than" if node.exclusive_minimum else "greater than or equal to"
-        found.add(_invalid(path, value, f"should be {than} {printed(low, like=like)}"))
-    if high is not None and (value >= high if node.exclusive_maximum else value > high):
-        than = "less than" if node.exclusive_maximum else "less than or equal to"
-        found.add(_invalid(path, value, f"should be {than} {printed(high, like=like)}"))
+        found.add(_out_of_range(node, name, "Checked", path))
+    if node.multiple_of is not None:
+        factor = bound(node.multiple_of, "MultipleOf")
+        if factor <= 0:
+            why = f"factor MultipleOf declared for {path} must be positive: {printed(factor, like=factor)}"
+            found.add(FieldError.invalid(path, factor, why))
+        elif not is_multiple(value, factor):
+            found.add(_invalid(path, value, f"should be a multiple of {printed(factor, like=factor)}"))
+    if node.minimum is not None:
+        low = bound(node.minimum, "Minimum boundary")
+        if value <= low if node.exclusive_minimum else value < low:
+            than = "greater than" if node.exclusive_minimum else "greater than or equal to"
+            found.add(_invalid(path, value, f"should be {than} {printed(low, like=low)}"))
+    if node.maximum is not None:
+        high = bound(node.maximum, "Maximum boundary")
+        if value >= high if node.exclusive_maximum else value > high:
+            than = "less than" if node.exclusive_maximum else "less than or equal to"
+            found.add(_invalid(path, value, f"should be {than} {printed(high, like=high)}"))
+
+
+def _out_of_range(node: Structural, name: str, what: str, path: str) -> FieldError:
+    of = f"with format {name}" if name else "(default format)"
+    return FieldError.invalid("", "", f"{what} value must be of type {node.types[0]} {of} in {path}")
 
 
 def _in_range(types: tuple[str, ...], name: str, value: float) -> bool:

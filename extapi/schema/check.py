@@ -15,8 +15,8 @@ from extapi.api.jsonvalue import NotJSONError, check_json
 from extapi.errors import FieldError
 from extapi.schema.check_defaults import DefaultCheck
 from extapi.schema.check_keywords import Asked, check_keywords
-from extapi.schema.check_structure import structure_errors, unreadable
-from extapi.schema.structural import MISSING, Structural, join
+from extapi.schema.check_structure import structure_errors
+from extapi.schema.structural import MISSING, Structural, join, unreadable
 
 
 def check(structural: Structural, path: str = "", *, every_default: bool = False) -> list[FieldError]:

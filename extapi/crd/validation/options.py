@@ -15,10 +15,10 @@ from extapi.crd.validation.webhooks import REVIEW_VERSIONS, ca_bundle_problem
 from extapi.schema.cel.rules import NEW, StoredExpressions
 from extapi.schema.check_keywords import ALL, TYPES, Asked
 from extapi.schema.check_lists import check_map_items, has_open_sets
-from extapi.schema.check_structure import structure_errors, unreadable
+from extapi.schema.check_structure import structure_errors
 from extapi.schema.default import has_default
 from extapi.schema.prune import pruner
-from extapi.schema.structural import MISSING, Structural, from_openapi
+from extapi.schema.structural import MISSING, Structural, from_openapi, unreadable
 
 MOST_SELECTABLE: Final = 8
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 _NO_SPAN: Final = (-1, -1)
@@ -21,11 +22,14 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
-        translated = _translated(pattern)
-        if translated == pattern:
-            reason = error.args[0] if error.args else ""
+        reason = error.args[0] if error.args else ""
+        try:
+            written = for_re2(pattern)
+        except ValueError:
+            written = pattern
+        if written == pattern:
             raise ValueError(reason.decode() if isinstance(reason, bytes) else str(reason)) from None
-        return matcher(translated)
+        return matcher(written)
 
     # What the package's own ``search`` wraps: it would count characters for positions that nobody asks for, and take
     # five times as long.
@@ -42,22 +46,34 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     return matches
 
 
-def _translated(pattern: str) -> str:
-    r"""What Go takes and RE2 writes otherwise, such as the class ``\p{letter}``; anything else stays as it is."""
-    from extapi.schema.cel.library.regular_expressions import translated  # noqa: PLC0415 -- most patterns need it not
+def for_re2(pattern: str) -> str:
+    r"""A pattern of Go's as RE2 writes it: Go also takes loose names of classes, such as ``\p{letter}``.
 
+    Raises:
+        ValueError: Go refuses it. The message is Go's, such as ``error parsing regexp: missing closing ): `(```.
+    """
+    from extapi.schema.pattern_syntax import translate  # noqa: PLC0415 -- few patterns need it
+
+    return translate(pattern, _has_class)
+
+
+@lru_cache(maxsize=256)
+def _has_class(name: str) -> bool:
+    import re2  # noqa: PLC0415 - as above
+
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return translated(pattern)
-    except ValueError:
-        return pattern
+        re2.compile(f"\\p{{{name}}}".encode(errors="replace"), options)
+    except re2.error:
+        return False
+    return True
 
 
 def syntax_error(pattern: str) -> str:
-    """Why Go refuses a pattern, such as ``error parsing regexp: missing closing ): `(```; empty if it does not."""
-    from extapi.schema.cel.library.regular_expressions import compiled  # noqa: PLC0415 -- most schemas have no pattern
-
+    """Why Go refuses a pattern, in its words; empty if it does not."""
     try:
-        compiled(pattern)
+        for_re2(pattern)
         matcher(pattern)
     except ValueError as error:
         return str(error)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from extapi.api.names import dns1035_label, dns1123_subdomain, lower
-from extapi.crd.validation.url import URLError, parse_url
 from extapi.fielderrors import MOST_ERRORS, FieldError
+from extapi.schema.cel.library.neturl import URLError, parse_url
 from extapi.schema.uri import is_uri
 
 APPROVAL: Final = "api-approved.kubernetes.io"

@@ -14,8 +14,8 @@ from typing import Any, Final
 from cryptography import x509
 
 from extapi.api.names import dns1035_label, dns1123_subdomain
-from extapi.crd.validation.url import URLError, parse_url
 from extapi.fielderrors import MOST_ERRORS, FieldError
+from extapi.schema.cel.library.neturl import URLError, parse_url, text_of
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 """The versions of ConversionReview that kube-apiserver understands."""
@@ -108,13 +108,13 @@ def _url(text: str, path: str) -> Iterator[FieldError]:
     if url.scheme != "https":
         yield FieldError.invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")
     if not url.host:
-        yield FieldError.invalid(path, url.host, f"host must be specified{_FORM}")
+        yield FieldError.invalid(path, "", f"host must be specified{_FORM}")
     if url.user is not None:
-        yield FieldError.invalid(path, url.user, "user information is not permitted in the URL")
+        yield FieldError.invalid(path, url.user_information(), "user information is not permitted in the URL")
     if url.fragment:
-        yield FieldError.invalid(path, url.fragment, "fragments are not permitted in the URL")
-    if url.query:
-        yield FieldError.invalid(path, url.query, "query parameters are not permitted in the URL")
+        yield FieldError.invalid(path, text_of(url.fragment), "fragments are not permitted in the URL")
+    if url.raw_query:
+        yield FieldError.invalid(path, url.raw_query, "query parameters are not permitted in the URL")
 
 
 def _service(service: Mapping[str, Any], path: str) -> Iterator[FieldError]:

@@ -99,6 +99,13 @@ class ParsedURL(NamedTuple):
             found.setdefault(key, []).append(item)
         return found
 
+    def user_information(self) -> str:
+        """The user with escapes, and the password behind a colon; empty if there is none."""
+        if self.user is None:
+            return ""
+        name, password = self.user
+        return _escaped(name, _IN_USER) + ("" if password is None else f":{_escaped(password, _IN_USER)}")
+
     def __str__(self) -> str:
         """The URL, assembled again."""
         parts = [f"{self.scheme}:" if self.scheme else ""]
@@ -125,10 +132,7 @@ class ParsedURL(NamedTuple):
             return ""
         found = "//" if self.host or self.path or self.user is not None else ""
         if self.user is not None:
-            name, password = self.user
-            found += _escaped(name, _IN_USER)
-            found += "" if password is None else f":{_escaped(password, _IN_USER)}"
-            found += "@"
+            found += f"{self.user_information()}@"
         return found + _escaped(self.host, _IN_HOST)
 
 

@@ -1,6 +1,6 @@
 """Regular expressions in Go's syntax: compiled once, searched in linear time, with Go's words about what is wrong.
 
-Where RE2 does not read what Go reads, :mod:`extapi.schema.cel.library.pattern_syntax` helps. Texts are searched as UTF-8, by RE2 itself: its wrapper for Python takes four
+Where RE2 does not read what Go reads, :mod:`extapi.schema.pattern_syntax` helps. Texts are searched as UTF-8, by RE2 itself: its wrapper for Python takes four
 times as long.
 
 Source: ``regexp`` Regexp, ``regexp/syntax`` Error.
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.library.pattern_syntax import translate
+from extapi.schema.pattern import for_re2
 
 MEMORY_LIMIT: Final = 2 << 20
 """Bytes of a compiled pattern. Objects may bring patterns, and with RE2's own 8 MB one takes 150 ms to compile."""
@@ -100,22 +100,13 @@ def compiled(pattern: str) -> RegularExpression:
 
     written = pattern
     if any(each in pattern for each in _DIFFERENT):
-        written = translate(pattern, _has_class)
+        written = for_re2(pattern)
     try:
         made = re2.compile(_encoded(written), _options(re2))
     except re2.error as error:
-        translate(pattern, _has_class)  # says what is wrong
+        for_re2(pattern)  # says what is wrong
         raise ValueError(_refused(error, pattern)) from None
     return RegularExpression(made._regexp, re2._Anchor.UNANCHORED)  # noqa: SLF001 - what the wrapper wraps
-
-
-def translated(pattern: str) -> str:
-    """A pattern of Go's as RE2 writes it.
-
-    Raises:
-        ValueError: Go refuses it.
-    """
-    return translate(pattern, _has_class)
 
 
 def _options(re2: Any) -> Any:
@@ -133,14 +124,3 @@ def _refused(error: Exception, pattern: str) -> str:
     if text.startswith("pattern too large"):
         text = f"expression too large: `{pattern}`"
     return f"error parsing regexp: {text}"
-
-
-@lru_cache(maxsize=256)
-def _has_class(name: str) -> bool:
-    import re2  # noqa: PLC0415 - as above
-
-    try:
-        re2.compile(_encoded(f"\\p{{{name}}}"), _options(re2))
-    except re2.error:
-        return False
-    return True

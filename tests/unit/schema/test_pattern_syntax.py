@@ -7,8 +7,8 @@ import time
 import pytest
 
 from extapi.schema.cel.errors import EvaluationError
-from extapi.schema.cel.library.pattern_syntax import SyntaxErrorInPattern, translate
 from extapi.schema.cel.library.patterns import matches, searcher
+from extapi.schema.pattern_syntax import SyntaxErrorInPattern, translate
 
 
 def knows_nothing(_name: str) -> bool:

@@ -1,0 +1,94 @@
+"""The end of a definition: its objects go first; conditions are those of apiextensions-apiserver/pkg/controller/finalizer."""
+
+from __future__ import annotations
+
+from tests.unit.controlplane.customresources.plane import CRONTABS, DEFINITIONS, MERGE, definition, plane, version
+
+NAME = "crontabs.stable.example.com"
+PATH = f"{DEFINITIONS}/{NAME}"
+
+
+def test_its_objects_go_in_every_namespace_and_then_itself() -> None:
+    with plane() as cluster:
+        cluster.define(definition())
+        for namespace in ("default", "other"):
+            cluster.create(CRONTABS.replace("default", namespace), "Crontab", "one")
+        left = cluster.server.request("DELETE", PATH).json()
+        assert left["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+        assert left["metadata"]["generation"] == 1
+        assert "deletionGracePeriodSeconds" not in left["metadata"]
+        cluster.server.advance(2)
+        assert cluster.server.request("GET", PATH).status == 404
+        cluster.define(definition())
+        assert cluster.server.request("GET", "/apis/stable.example.com/v1/crontabs").json()["items"] == []
+
+
+def test_what_a_finalizer_keeps_is_waited_for_and_told() -> None:
+    with plane() as cluster:
+        cluster.define(definition())
+        cluster.create(CRONTABS, "Crontab", "held", finalizers=["example.com/mine"])
+        cluster.server.request("DELETE", PATH)
+        cluster.server.advance(2)
+        text = "CustomResource deletion is in progress"
+        assert cluster.conditions(NAME)["Terminating"] == ("True", "InstanceDeletionInProgress", text)
+        watch = cluster.server.watch(DEFINITIONS, {"resourceVersion": "0"})
+        cluster.server.advance(61)
+        told = [obj["status"]["conditions"][-1] for _, obj in watch.events]
+        text = "could not confirm zero CustomResources remaining: context deadline exceeded"
+        assert ("InstanceDeletionCheck", text) in {(each["reason"], each["message"]) for each in told}
+        cluster.server.request("PATCH", f"{CRONTABS}/held", headers=MERGE, body={"metadata": {"finalizers": []}})
+        cluster.server.advance(10)
+        assert cluster.server.request("GET", PATH).status == 404
+
+
+def test_one_that_was_never_established_goes_at_once() -> None:
+    with plane() as cluster:
+        cluster.define(definition(shortNames=["ct"]))
+        cluster.define(definition("timers", shortNames=["ct"]))
+        path = f"{DEFINITIONS}/timers.stable.example.com"
+        watch = cluster.server.watch(DEFINITIONS, {"resourceVersion": "0"})
+        cluster.server.request("DELETE", path)
+        cluster.server.advance(1)
+        assert cluster.server.request("GET", path).status == 404
+        last = watch.events[-1]
+        assert last[0] == "DELETED"
+        assert last[1]["status"]["conditions"][-1]["reason"] == "InstanceDeletionInProgress"
+
+
+def test_other_finalizers_keep_it_after_its_objects_are_gone() -> None:
+    with plane() as cluster:
+        obj = definition()
+        obj["metadata"]["finalizers"] = ["example.com/mine"]
+        cluster.define(obj)
+        cluster.create(CRONTABS, "Crontab", "one")
+        cluster.server.request("DELETE", PATH)
+        cluster.server.advance(2)
+        assert cluster.definition(NAME)["metadata"]["finalizers"] == ["example.com/mine"]
+        assert cluster.conditions(NAME)["Terminating"] == (
+            "False",
+            "InstanceDeletionCompleted",
+            "removed all instances",
+        )
+        cluster.server.request("PATCH", PATH, headers=MERGE, body={"metadata": {"finalizers": []}})
+        cluster.server.advance(1)
+        assert cluster.server.request("GET", PATH).status == 404
+
+
+def test_objects_of_a_kind_without_a_served_version_go_too() -> None:
+    with plane() as cluster:
+        cluster.define(definition())
+        cluster.create(CRONTABS, "Crontab", "one")
+        cluster.create(CRONTABS, "Crontab", "held", finalizers=["example.com/mine"])
+        cluster.change(NAME, {"spec": {"versions": [version("v1", served=False)]}})
+        assert cluster.server.request("GET", CRONTABS).status == 404
+        cluster.server.request("DELETE", PATH)
+        cluster.server.advance(2)
+        text = "CustomResource deletion is in progress"
+        assert cluster.conditions(NAME)["Terminating"] == ("True", "InstanceDeletionInProgress", text)
+        cluster.change(NAME, {"spec": {"versions": [version("v1")]}})
+        (left,) = cluster.server.request("GET", CRONTABS).json()["items"]
+        assert left["metadata"]["name"] == "held"
+        assert "deletionTimestamp" in left["metadata"]
+        cluster.server.request("PATCH", f"{CRONTABS}/held", headers=MERGE, body={"metadata": {"finalizers": []}})
+        cluster.server.advance(70)
+        assert cluster.server.request("GET", PATH).status == 404

@@ -185,7 +185,7 @@ class Keeping:
 
 
 def test_kinds_that_no_definition_can_be_are_refused() -> None:
-    virtual = Kind("Car", storage="v1", versions={"v1": Version(Car)}, rest=Keeping(), status=False)  # type: ignore[arg-type] # only lists
+    virtual = Kind("Car", storage="v1", versions={"v1": Version(Car)}, rest=Keeping(), status=False)
     assert export_kind(virtual, GROUP) == Exported(
         "cars.cars.example.com",
         None,

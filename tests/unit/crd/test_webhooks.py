@@ -9,6 +9,7 @@ import pytest
 
 from extapi.crd.definition import Definition
 from extapi.crd.services import by_dns
+from extapi.crd.webhook import WebhookConverter
 from extapi.crd.webhooks import Webhooks
 from tests.unit.client.conftest import Turning
 from tests.webhooks.answers import EVERY, by_name, http, review
@@ -198,6 +199,16 @@ def test_a_webhook_stays_while_its_definition_says_the_same(turning: Turning) ->
     other["metadata"]["labels"] = {"a": "b"}
     assert webhooks(Definition(other)) is first
     assert webhooks(Definition(definition("https://b/", b"x"))) is not first
-    webhooks.forget(f"hooks.{GROUP}")
-    webhooks.forget(f"hooks.{GROUP}")
+    webhooks.close()
+
+
+def test_a_webhook_that_was_closed_is_made_anew(turning: Turning) -> None:
+    """Whoever serves kinds closes the converter of one that has gone; its definition may come back."""
+    webhooks = Webhooks(by_dns, turning.reactor)
+    first = webhooks(Definition(definition("https://a/", b"x")))
+    assert isinstance(first, WebhookConverter)
+    first.close()
+    again = webhooks(Definition(definition("https://a/", b"x")))
+    assert again is not first
+    assert webhooks(Definition(definition("https://a/", b"x"))) is again
     webhooks.close()

@@ -122,7 +122,7 @@ def plane(backend: Backend | None = None, clock: Clock | None = None) -> Iterato
         controllers=[DefinitionController(served, emptier), RegistrationController()],
     )
     server = InMemoryServer(api, backend=backend, clock=clock, builtin=[served], front=front)
-    served.serve_by(KindSources(api.groups, server.server.replace).offer)
+    served.serve_by(KindSources(api.groups, server.server.replace, clock).offer)
     server.start()
     server.advance(1)
     try:

@@ -73,7 +73,7 @@ class WebhookConverter:
         self._failures = FailureLog(f"CustomResourceDefinition {crd}", self._target.url, reactor)
         self._upstream: Upstream | None = None
         self._reached: tuple[str, int, Pair] | None = None
-        self._retired = self._closed = False
+        self._closed = False
 
     async def convert(self, objects: Sequence[Obj], api_version: str) -> Sequence[Obj | ApiError]:
         """Ask the webhook; for each object what it has become, or kube-apiserver's text why it is not converted.
@@ -98,12 +98,6 @@ class WebhookConverter:
         else:
             self._failures.failed(broken.message)
         return made
-
-    def retire(self) -> None:
-        """Keep no connections any more: another webhook has come, or none. Calls still work, for those who have them."""
-        self._retired = True
-        if self._upstream is not None:
-            self._upstream.retire()
 
     @property
     def closed(self) -> bool:
@@ -188,8 +182,6 @@ class WebhookConverter:
             if self._upstream is not None:
                 self._upstream.retire()
             self._upstream, self._reached = self._connected(host, port, pair), (host, port, pair)
-            if self._retired:
-                self._upstream.retire()
         return self._upstream
 
     def _connected(self, host: str, port: int, pair: Pair) -> Upstream:

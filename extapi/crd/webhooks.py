@@ -38,6 +38,7 @@ class Webhooks:
         made = WebhookConverter(
             definition.name, conversion, self._resolve, self._reactor, certificate=self._certificate
         )
+        self._made = {name: each for name, each in self._made.items() if not each[1].closed}
         self._made[definition.name] = conversion, made
         return made
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from twisted.internet.defer import DeferredLock
 
@@ -154,11 +154,19 @@ class KindSources:
         for name, source in sources.items():
             source.served = {_key(each): each for each in accepted[name]}
         self._sources = sources
-        used = {id(each.kind.behaviour.converter) for several in accepted.values() for each in several}
         for kind in before:
-            close = getattr(kind.behaviour.converter, "close", None)
-            if close is not None and id(kind.behaviour.converter) not in used:
-                self._clock.callLater(LINGER, close)
+            converter = kind.behaviour.converter
+            if hasattr(converter, "close") and not self._uses(converter):
+                self._clock.callLater(LINGER, self._let_go, converter)
+
+    def _uses(self, converter: Any) -> bool:
+        served = (each for source in self._sources.values() for each in source.served.values())
+        return any(each.kind.behaviour.converter is converter for each in served)
+
+    def _let_go(self, converter: Any) -> None:
+        """Close a converter, unless a kind that has come back has it again."""
+        if not self._uses(converter):
+            converter.close()
 
 
 def _ignored() -> None:

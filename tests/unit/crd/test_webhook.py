@@ -442,17 +442,6 @@ def test_connections_are_kept_and_closed_at_the_end(with_answers: Callable[..., 
     assert setting.error(converter) == f"{WEBHOOK} failed: the webhook is closed"
 
 
-def test_a_retired_webhook_works_but_keeps_no_connections(with_answers: Callable[..., Setting]) -> None:
-    setting = with_answers()
-    converter = setting.converter()
-    setting.convert(converter)
-    converter.retire()
-    setting.turning.until(lambda: not setting.webhook.open)
-    (made,) = setting.convert(converter)
-    assert not isinstance(made, ApiError)
-    setting.turning.until(lambda: not setting.webhook.open)
-
-
 def test_a_conversion_that_is_cancelled_ends_its_connection(with_answers: Callable[..., Setting]) -> None:
     setting = with_answers(hang=hang)
     running = Deferred.fromCoroutine(setting.converter("hang").convert([hook()], V2))

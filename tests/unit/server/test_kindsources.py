@@ -217,3 +217,14 @@ def test_a_converter_goes_a_minute_after_its_kind(sourced: Sourced) -> None:
     assert not converter.closed
     sourced.place.advance(1)
     assert converter.closed
+
+
+def test_a_converter_whose_kind_has_come_back_stays(sourced: Sourced) -> None:
+    converter = Closing()
+    behaviour = replace(CUSTOM_RESOURCE, converter=converter)
+    sourced.offer("files", offered(B, kind("Gamma", 2, behaviour=behaviour)))
+    sourced.offer("files")
+    sourced.place.advance(LINGER - 1)
+    sourced.offer("files", offered(B, kind("Gamma", 2, behaviour=behaviour)))
+    sourced.place.advance(LINGER)
+    assert not converter.closed

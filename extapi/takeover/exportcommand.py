@@ -107,7 +107,7 @@ async def _back(reactor: Any, cluster: Cluster, kinds: Sequence[MovedKind], path
         click.echo("Error: writes are still refused; put these objects right and run the same command again", err=True)
         return 1
     for freeze in freezes:
-        await freeze.end()
+        await freeze.thaw()
     say("done: the freeze is gone. Restart what watches these objects: its resourceVersions are the store's")
     return 0
 

@@ -196,6 +196,27 @@ class Freeze:
             except NotFound:
                 continue
 
+    async def thaw(self) -> None:
+        """Take it away, and wait until kube-apiserver takes writes; it has to serve the objects.
+
+        Raises:
+            TakeoverFailure: It goes on refusing them.
+        """
+        await self.end()
+        accepted = 0
+
+        async def missing() -> str | None:
+            nonlocal accepted
+            accepted = accepted + 1 if await self._tried() != "" else 0
+            return None if accepted >= PROOFS else "they are refused"
+
+        await self.cluster.until(
+            missing,
+            f"writes of {self.kind.name} to be taken",
+            seconds=SECONDS,
+            otherwise=f"The freeze {self.name} is gone; ask kube-apiserver's log",
+        )
+
 
 def _same(live: Any, wanted: Any) -> bool:
     """Whether the live value says what is wanted, besides defaults that the server has filled in."""

@@ -191,13 +191,9 @@ class Switch:
         for kind in self.kinds:
             await restore(self.cluster, kind)
         if not keep:
-            await self.thaw()
+            for freeze in self._freezes():
+                await freeze.end()
         say("done: watches on the definition have ended" + (", the freeze stays" if keep else ", the freeze is gone"))
-
-    async def thaw(self) -> None:
-        """Take the freezes away."""
-        for freeze in self._freezes():
-            await freeze.end()
 
     async def abort(self) -> None:
         """The way back as long as nothing was written to the new server.
@@ -213,7 +209,8 @@ class Switch:
             self._check_unwritten(records)
         for kind in self.kinds:
             await restore(self.cluster, kind)
-        await self.thaw()
+        for freeze in self._freezes():
+            await freeze.thaw()
         say("aborted: kube-apiserver serves the definitions, and takes writes")
 
     def _check_unwritten(self, records: Mapping[str, ImportRecord | None]) -> None:

@@ -80,12 +80,11 @@ def crate(name: str, step: int, writer: str = "", **metadata: Any) -> dict[str, 
 
 
 api = Api(Group(GROUP, kind_of(Definition(DEFINITION))))
-"""The definition as the extension server has it."""
-TARGET = "tests.kubernetes.moving:api"
+"""The definition as the extension server has it, for tests in memory."""
 
 
-def serve_command(control_plane: ControlPlane, storage: str, port: int) -> list[str]:
-    """The command line of the extension server."""
+def serve_command(control_plane: ControlPlane, manifest: Path, storage: str, port: int) -> list[str]:
+    """The command line of the extension server of the definition in a file."""
     keys = control_plane.certificates
     kubeconfig = control_plane.cluster.write_kubeconfig("extension-client")
     return [
@@ -93,7 +92,7 @@ def serve_command(control_plane: ControlPlane, storage: str, port: int) -> list[
         "-m",
         "extapi",
         "serve",
-        TARGET,
+        f"--crd={manifest}",
         f"--bind-address={LOOPBACK}",
         f"--secure-port={port}",
         f"--tls-cert-file={keys.certificate('extension-server')}",

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import signal
 import subprocess
@@ -47,6 +48,8 @@ class Ground:
     def __post_init__(self) -> None:
         self.port = ports.choose(0, "--serve-port")
         self.store = self.directory / "crates.sqlite"
+        self.manifest = self.directory / "crates.json"
+        self.manifest.write_text(json.dumps(DEFINITION))
 
     @property
     def storage(self) -> str:
@@ -102,13 +105,16 @@ class Ground:
         """``extapi import`` of the definition."""
         return self.command("import", f"--crd={NAME}", f"--storage={self.storage}", *words)
 
+    def start_words(self) -> list[str]:
+        """The command that starts the server in the background."""
+        server = moving.serve_command(self.control_plane, self.manifest, self.storage, self.port)
+        return [sys.executable, "-m", "tests.kubernetes.moving", str(self.directory), *server]
+
     def switch_words(self) -> list[str]:
         """The flags of a switch."""
-        start = [sys.executable, "-m", "tests.kubernetes.moving", str(self.directory)]
-        start += moving.serve_command(self.control_plane, self.storage, self.port)
         service = f"{registration.NAMESPACE}/{registration.SERVICE}:{self.port}"
         ca = self.control_plane.certificates.certificate("serving-ca")
-        return ["--switch", f"--start={shlex.join(start)}", f"--service={service}", f"--ca={ca}"]
+        return ["--switch", f"--start={shlex.join(self.start_words())}", f"--service={service}", f"--ca={ca}"]
 
     def clear(self) -> None:
         """Leave nothing behind."""

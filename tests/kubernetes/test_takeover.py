@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.kubernetes import golang, moving
 from tests.kubernetes.calling import MERGE, Caller
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.moving import DEFINITION, DEFINITIONS, GROUP, NAME, VERSIONS, crate, crates
-from tests.kubernetes.takeover import APISERVICES, POLICIES, Command, Ground, take_over
+from tests.kubernetes.takeover import APISERVICES, POLICIES, ROOT, Command, Ground, take_over
 from tests.waiting import until
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.needs("crd")]
@@ -107,7 +108,7 @@ def test_a_switch_that_fails_is_undone_or_goes_on(ground: Ground) -> None:
     # Another attempt copies what was written since; without a command it waits for the operator to start the server.
     said = ended(ground.import_command(*flags))
     assert "now start the server on sqlite:///" in said
-    moving.main(ground.directory, moving.serve_command(ground.control_plane, ground.storage, ground.port))
+    subprocess.run(ground.start_words(), cwd=ROOT, check=True, timeout=60)
     said = ended(ground.import_command(*ground.switch_words(), "--settle=0"))
     assert "copied" not in said
     assert "started" not in said

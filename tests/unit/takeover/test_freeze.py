@@ -146,3 +146,13 @@ def test_it_ends_with_its_binding_first() -> None:
         ("DELETE", f"{BOUND}/{MINE}"),
         ("DELETE", f"{AT}/{MINE}"),
     ]
+
+
+def test_writes_are_taken_afterwards() -> None:
+    clock = Clock()
+    kube = table({CRATES: LIST, f"PATCH {ONE}": [DENIED, Answer(200, {}), DENIED, *[Answer(200, {})] * PROOFS]})
+    now(Freeze(cluster(kube, clock), KIND).thaw(), clock)
+    assert len([each for each in kube.requests if each.method == "PATCH"]) == 3 + PROOFS
+    kube = table({CRATES: LIST, f"PATCH {ONE}": DENIED})
+    with pytest.raises(TakeoverFailure, match=r"waited 60 s for writes of .* to be taken: they are refused"):
+        now(Freeze(cluster(kube, clock), KIND).thaw(), clock)

@@ -7,7 +7,8 @@ A fenced block says by its first word what happens to it:
 - ``console`` is typed into a shell, command by command (``$``, continued by ``>``), and each output compared. A line
   ``...`` stands for any lines. ``console dev`` holds a foreground process: a command that is there once it says
   ``ready``, and ``^C``. ``console watch`` holds a background one: a command, or what it printed since.
-  ``console cluster`` is for a cluster with a node: ``tests/kubernetes/test_deploy.py`` has one, and types it.
+  ``console cluster`` is for a cluster: ``tests/kubernetes/test_deploy.py`` has one with a node and types what is in
+  ``deploy/``, ``tests/kubernetes/test_takeover.py`` types ``docs/howto/take-over-a-crd.md``.
 - ``text`` is neither; it is for what is no sample.
 """
 
@@ -50,6 +51,8 @@ _UNSTABLE = (
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
     (re.compile(r'(?i)\b(resource ?version: +)"?\d+"?'), r"\1NUMBER"),
     (re.compile(r"(?<= )\d+[smhd](\d+[smh])?$", re.MULTILINE), "AGE"),
+    (re.compile(r"\bat resourceVersion \d+"), "at resourceVersion NUMBER"),
+    (re.compile(r"\brefused for [\d.]+ s\b"), "refused for SOME s"),
     (re.compile(r"^ready after [\d.]+ s", re.MULTILINE), "ready after SOME s"),
     (re.compile(r"/\S*/(LIVE|MERGED)-\d+"), r"/\1"),
     (re.compile(r"\b127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),

@@ -34,6 +34,7 @@ WRITERS = 8
 MAKERS = 8
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 
 
 @dataclass
@@ -121,8 +122,8 @@ class Ground:
         for version in VERSIONS:
             self.control_plane.client.delete(f"{APISERVICES}/{version}.{GROUP}")
         moving.stop(self.directory)
-        for what in (f"{POLICIES}/extapi-takeover.{NAME}", f"{POLICIES[:-3]}ybindings/extapi-takeover.{NAME}"):
-            self.control_plane.client.delete(what)
+        for kind in (POLICIES, BINDINGS):
+            self.control_plane.client.delete(f"{kind}/extapi-takeover.{NAME}")
         if self.admin("GET", f"{DEFINITIONS}/{NAME}").status == 404:
             return
         everywhere = f"/apis/{GROUP}/{VERSIONS[0]}/{PLURAL}"

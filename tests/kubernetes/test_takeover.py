@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.docs.samples import blocks, commands, reader, write_files
 from tests.kubernetes import golang, moving
 from tests.kubernetes.calling import MERGE, Caller
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.moving import DEFINITION, DEFINITIONS, GROUP, NAME, VERSIONS, crate, crates
-from tests.kubernetes.takeover import APISERVICES, POLICIES, ROOT, Command, Ground, take_over
+from tests.kubernetes.takeover import APISERVICES, BINDINGS, POLICIES, ROOT, Command, Ground, take_over
 from tests.waiting import until
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.needs("crd")]
 
+PAGES = ROOT / "docs" / "howto"
 OBJECTS = 300
 WRITES = 60
 LISTS = 2
@@ -161,3 +166,25 @@ def test_stored_versions_are_migrated(ground: Ground) -> None:
     assert after == before
     said = ended(ground.command("migrate", "--rate=1000", NAME))
     assert "0 objects stored anew, 20 as they were" in said
+
+
+def test_the_page_can_be_typed(control_plane: ControlPlane, extension_server: ExtensionServer, tmp_path: Path) -> None:
+    page = PAGES / "take-over-a-crd.md"
+    (tmp_path / ".extapi").mkdir()
+    (tmp_path / ".extapi" / "dev").symlink_to(control_plane.state.root)
+    write_files(page, tmp_path)
+    client = control_plane.client
+    try:
+        with reader(tmp_path) as someone:
+            someone.environment["KUBECONFIG"] = str(control_plane.kubeconfig)
+            for block in filter(lambda each: each.for_cluster, blocks(page)):
+                for command, expected in commands(block):
+                    someone._type("", command, expected)
+    finally:
+        client.delete(f"{APISERVICES}/v1.stable.example.com")
+        if (tmp_path / "server.pid").exists():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int((tmp_path / "server.pid").read_text()), signal.SIGTERM)
+        for kind in (POLICIES, BINDINGS):
+            client.delete(f"{kind}/extapi-takeover.crontabs.stable.example.com")
+        client.delete(f"{DEFINITIONS}/crontabs.stable.example.com")

@@ -26,6 +26,7 @@ from extapi import (
 )
 from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
+from extapi.controlplane.kinds.apiextensionsmessages import DEFINITIONS
 from extapi.controlplane.kinds.apiextensionstypes import TYPES
 from extapi.controlplane.kinds.gojson import GoTypeError
 from extapi.controlplane.kinds.parts import CREATED_AT, Base64, ConditionStatus, Int32, Text, Time, spelled
@@ -267,6 +268,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     columns=[CREATED_AT],
     strategy=CustomResourceDefinitionStrategy(),
     behaviour=built_in(
+        DEFINITIONS,
         read=_read,
         complete=set_defaults,
         generation=True,

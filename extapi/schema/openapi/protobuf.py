@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
+from extapi.schema.openapi.blockyaml import block_yaml
 
 Table = Mapping[str, tuple[int, Callable[[Any], bytes]]]
 
@@ -69,8 +69,8 @@ _UNSIZED: Final[Mapping[Any, int]] = {_bool: _VARINT, _int: _VARINT, _double: _F
 
 
 def _any(value: Any) -> bytes:
-    """``Any``: it holds YAML, which JSON is too."""
-    return _part(2, msgspec.json.encode(value))
+    """``Any``: it holds YAML."""
+    return _part(2, block_yaml(value).encode())
 
 
 def _fields(table: Table, value: Mapping[str, Any], extensions: int) -> Iterator[bytes]:

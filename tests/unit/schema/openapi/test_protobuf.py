@@ -66,7 +66,7 @@ def test_paths_and_operations() -> None:
     assert read(data, *answer, 2, 1, 2, 1, 1) == [b"#/definitions/T"]
     assert (read(data, *patch, 13, 1), read(data, *patch, 13, 2, 2)) == (
         [X.encode()],
-        [b'{"group":"","kind":"T","version":"v1"}'],
+        [b'group: ""\nkind: T\nversion: v1\n'],
     )
 
 
@@ -91,13 +91,13 @@ def test_schemas() -> None:
     assert read(data, *member, 1) == [b"a", b"b", b"c", b"d"]
     assert read(data, *member, 2, 22, 1) == [b"array", b"integer", b"object"]
     assert read(data, *member, 2, 23, 1, 22, 1) == [b"string"]
-    assert read(data, *member, 2, 23, 1, 20, 2) == [b'"x"', b'"y"']
-    assert read(data, *member, 2, 5, 2) == [b'["x"]']
+    assert read(data, *member, 2, 23, 1, 20, 2) == [b"x\n", b'"y"\n']
+    assert read(data, *member, 2, 5, 2) == [b"- x\n"]
     assert read(data, *member, 2, 9) == [struct.pack("<d", 1.5)]
     assert read(data, *member, 2, 11) == [300]
     assert read(data, *member, 2, 21, 1, 22, 1) == [b"string"]
     assert read(data, *member, 2, 21, 2) == [0]
-    assert read(data, *of, 31, 2, 2) == [b'[{"kind":"T"}]']
+    assert read(data, *of, 31, 2, 2) == [b"- kind: T\n"]
 
 
 def test_what_a_foreign_document_may_hold() -> None:

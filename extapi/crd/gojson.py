@@ -9,7 +9,6 @@ Source: ``sigs.k8s.io/json``, Go's ``encoding/json``.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from extapi.api.timestamp import canonical_timestamp
 from extapi.codec.body import json_type
+from extapi.codec.gobytes import canonical_bytes
 
 MOST: Final = 100
 """Unknown fields that are told of an object."""
@@ -244,9 +244,9 @@ def _bytes(value: Any, shown: str, reading: Reading) -> str:
     if not isinstance(value, str):
         raise reading.refuse(json_type(value), shown)
     try:
-        return base64.b64encode(base64.b64decode(value, validate=True)).decode()
-    except ValueError:
-        raise GoTypeError("illegal base64 data") from None
+        return canonical_bytes(value)
+    except ValueError as error:
+        raise GoTypeError(str(error)) from None
 
 
 def _time(value: Any, shown: str, reading: Reading) -> str:

@@ -22,6 +22,7 @@ from extapi.authorization.impersonation import _service_account
 from extapi.codec import (
     contenttype,
     continuation,
+    gobytes,
     negotiation,
     options,
     strictjson,
@@ -33,7 +34,6 @@ from extapi.codec.body import strict_error, strict_warnings
 from extapi.codec.patches import json_patch
 from extapi.controlplane.aggregator.headers import identity, request_bytes
 from extapi.controlplane.builtin.protobufvalues import text as protobuf_text
-from extapi.controlplane.kinds import gobytes
 from extapi.controlplane.kinds.data import key_problems
 from extapi.controlplane.kinds.services import _port_name_problems
 from extapi.errors import ApiError, Invalid, go_quote

@@ -1,6 +1,6 @@
 """CustomResourceDefinitions: types for clients, rules of writing. :mod:`extapi.controlplane.customresources` serves what they declare.
 
-Objects are dicts, which :mod:`extapi.controlplane.kinds.apiextensionstypes` reads as Go would: their schemas refer to
+Objects are dicts, which :mod:`extapi.crd.types` reads as Go would: their schemas refer to
 themselves, and no Struct says which zeros were sent.
 
 Source: ``apiextensions-apiserver/pkg/registry/customresourcedefinition`` strategy.go and etcd.go.
@@ -27,12 +27,12 @@ from extapi import (
 from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.apiextensionsmessages import DEFINITIONS
-from extapi.controlplane.kinds.apiextensionstypes import TYPES
-from extapi.controlplane.kinds.gojson import GoTypeError
 from extapi.controlplane.kinds.parts import CREATED_AT, Base64, ConditionStatus, Int32, Text, Time, spelled
 from extapi.crd import validation
 from extapi.crd.conditions import TERMINATING, DefinitionCondition, set_condition
 from extapi.crd.defaults import set_defaults
+from extapi.crd.gojson import GoTypeError
+from extapi.crd.types import TYPES
 from extapi.errors import BadRequest
 from extapi.schema.compile import compile_type
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from extapi import CLUSTER, Column, Description, FieldError, Object, Strategy, Struct
 from extapi.api.names import dns1035_label, dns1123_subdomain, path_segment
 from extapi.api.types import Obj
+from extapi.codec.gobytes import byte_count
 from extapi.controlplane.builtin.behaviour import built_in
-from extapi.controlplane.kinds.gobytes import byte_count
 from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import (
     AGE,

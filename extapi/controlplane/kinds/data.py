@@ -11,8 +11,8 @@ import msgspec
 
 from extapi import Column, Description, FieldError, Object, Strategy
 from extapi.api.types import Obj
+from extapi.codec.gobytes import byte_count
 from extapi.controlplane.builtin.behaviour import built_in
-from extapi.controlplane.kinds.gobytes import byte_count
 from extapi.controlplane.kinds.messages import MESSAGES
 from extapi.controlplane.kinds.parts import AGE, Base64, canonical, kind_of
 

@@ -25,8 +25,8 @@ from extapi.api.behaviour import Behaviour
 from extapi.api.definition import Scope
 from extapi.api.markers import MergeKey
 from extapi.api.types import Obj, wire_name
+from extapi.codec.gobytes import canonical_bytes
 from extapi.controlplane.builtin.behaviour import built_in
-from extapi.controlplane.kinds.gobytes import canonical_bytes
 from extapi.controlplane.kinds.messages import MESSAGES
 
 Text = str | None

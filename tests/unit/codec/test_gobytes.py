@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extapi.controlplane.kinds.gobytes import byte_count, canonical_bytes
+from extapi.codec.gobytes import byte_count, canonical_bytes
 
 
 @pytest.mark.parametrize(

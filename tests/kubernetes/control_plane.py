@@ -26,8 +26,8 @@ LACKS: dict[str, frozenset[str]] = {
     "builtin": frozenset({"quota", "crd"}),
     "kube": frozenset(),
 }
-"""The control planes, and what a test that ``needs`` it finds in none of them: quotas, custom
-resources."""
+"""The control planes, and what a test that ``needs`` it does not find in each: quotas, and kube-apiserver's own custom
+resources, with which those of others are compared."""
 _CONTROLLERS = {"builtin": "control-plane", "kube": "kube-controller-manager"}
 """The processes that run the controllers."""
 

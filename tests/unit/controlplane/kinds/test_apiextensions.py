@@ -1,0 +1,206 @@
+"""CustomResourceDefinitions as clients write them; texts are those of kube-apiserver and of Go's decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from extapi import Api, Group
+from extapi.controlplane.kinds.apiextensions import CUSTOM_RESOURCE_DEFINITION
+from extapi.controlplane.kinds.apiextensionstypes import TYPES
+from extapi.testing import InMemoryServer, serve
+
+PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
+MERGE = {"Content-Type": "application/merge-patch+json"}
+APPLY = {"Content-Type": "application/apply-patch+yaml"}
+
+
+@pytest.fixture
+def server() -> Iterator[InMemoryServer]:
+    with serve(Api(Group("apiextensions.k8s.io", CUSTOM_RESOURCE_DEFINITION))) as started:
+        yield started
+
+
+def crontabs(schema: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "crontabs.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "crontabs", "kind": "CronTab"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema or {"type": "object"}}}
+            ],
+            **spec,
+        },
+    }
+
+
+def test_defaults_and_status_are_the_servers(server: InMemoryServer) -> None:
+    obj = crontabs()
+    obj["status"] = {"storedVersions": ["v9"], "conditions": [{"type": "Established", "status": "True"}]}
+    made = server.request("POST", PATH, body=obj).json()
+    assert made["spec"]["names"] == {
+        "plural": "crontabs",
+        "singular": "crontab",
+        "kind": "CronTab",
+        "listKind": "CronTabList",
+    }
+    assert made["spec"]["conversion"] == {"strategy": "None"}
+    assert made["status"] == {"acceptedNames": {"plural": "", "kind": ""}, "storedVersions": ["v1"]}
+    assert made["metadata"]["generation"] == 1
+
+
+def test_a_change_of_the_spec_counts_and_keeps_the_status(server: InMemoryServer) -> None:
+    made = server.request("POST", PATH, body=crontabs()).json()
+    labelled = {**made, "metadata": {**made["metadata"], "labels": {"a": "b"}}}
+    path = f"{PATH}/crontabs.example.com"
+    assert server.request("PUT", path, body=labelled).json()["metadata"]["generation"] == 1
+    now = server.request("GET", path).json()
+    now["spec"]["versions"][0]["storage"] = False
+    now["spec"]["versions"].append({**now["spec"]["versions"][0], "name": "v2", "storage": True})
+    now["status"] = {}
+    changed = server.request("PUT", path, body=now).json()
+    assert changed["metadata"]["generation"] == 2
+    assert changed["status"]["storedVersions"] == ["v1", "v2"]
+    without = {**changed, "metadata": {"name": "crontabs.example.com"}}
+    assert "must be specified for an update" in server.request("PUT", path, body=without).json()["message"]
+
+
+def test_a_write_of_the_status_leaves_the_spec(server: InMemoryServer) -> None:
+    made = server.request("POST", PATH, body=crontabs()).json()
+    made["spec"]["scope"] = "Cluster"
+    made["status"]["acceptedNames"] = {"plural": "crontabs", "kind": "CronTab"}
+    written = server.request("PUT", f"{PATH}/crontabs.example.com/status", body=made).json()
+    assert written["spec"]["scope"] == "Namespaced"
+    assert written["status"]["acceptedNames"] == {"plural": "crontabs", "kind": "CronTab"}
+    written["status"]["acceptedNames"] = {"plural": "crontabs", "kind": "x y"}
+    refused = server.request("PUT", f"{PATH}/crontabs.example.com/status", body=written)
+    assert (refused.status, refused.json()["details"]["causes"][0]["field"]) == (422, "status.acceptedNames.kind")
+
+
+@pytest.mark.parametrize(
+    ("patch", "text"),
+    [
+        ({"group": 5}, "json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.group of type string"),
+        (
+            {"versions": {}},
+            "json: cannot unmarshal object into Go struct field CustomResourceDefinitionSpec.spec.versions of type "
+            "[]v1.CustomResourceDefinitionVersion",
+        ),
+        (
+            {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a": {"maxLength": "5"}}}}}]},
+            "json: cannot unmarshal string into Go struct field "
+            "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.maxLength of type int64",
+        ),
+        ({"versions": [{"schema": {"openAPIV3Schema": {"additionalProperties": 1}}}]}, "boolean or JSON schema expected"),
+    ],
+)  # fmt: skip
+def test_values_of_a_wrong_type_are_refused_as_go_does(server: InMemoryServer, patch: dict[str, Any], text: str) -> None:
+    refused = server.request("POST", PATH, body=crontabs(**patch))
+    assert refused.status == 400
+    kind = "CustomResourceDefinition"
+    assert refused.json()["message"] == f'{kind} in version "v1" cannot be handled as a {kind}: {text}'
+
+
+def test_unknown_fields_are_told_and_dropped(server: InMemoryServer) -> None:
+    schema = {
+        "type": "object",
+        "x": 1,
+        "properties": {"a": {"type": "array", "y": 1, "items": {"type": "string", "silent": 1}}},
+    }
+    obj = crontabs(schema, foo=1)
+    refused = server.request("POST", PATH, {"fieldValidation": "Strict"}, body=obj)
+    path = "spec.versions[0].schema.openAPIV3Schema"
+    texts = ['unknown field "spec.foo"', f'unknown field "{path}.x"', f'unknown field "{path}.properties.a.y"']
+    assert refused.status == 400
+    for text in texts:
+        assert text in refused.json()["message"]
+    assert "silent" not in refused.json()["message"]
+    made = server.request("POST", PATH, body=obj)
+    assert made.status == 201
+    for text in texts:
+        assert text.replace('"', '\\"') in made.headers["warning"]
+    assert made.json()["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "string"}}},
+    }
+
+
+def test_schemas_are_stored_as_go_writes_them() -> None:
+    schema = {
+        "description": "",
+        "default": None,
+        "enum": [None, 1],
+        "minimum": 0,
+        "nullable": False,
+        "x-kubernetes-preserve-unknown-fields": False,
+        "items": [{"type": "string", "z": 1}],
+        "additionalProperties": False,
+        "dependencies": {"a": ["b"], "c": {"type": "object"}, "d": 5},
+        "properties": {"a": None},
+        "required": [],
+    }
+    read, unknown = TYPES.read("JSONSchemaProps", schema)
+    assert unknown == []
+    assert read == {
+        "enum": [None, 1],
+        "minimum": 0,
+        "x-kubernetes-preserve-unknown-fields": False,
+        "items": [{"type": "string"}],
+        "additionalProperties": False,
+        "dependencies": {"a": ["b"], "c": {"type": "object"}, "d": None},
+        "properties": {"a": {}},
+    }
+    assert TYPES.read("JSONSchemaProps", {"items": "x"}) == ({"items": None}, [])
+
+
+def test_it_is_validated(server: InMemoryServer) -> None:
+    obj = crontabs()
+    obj["metadata"]["name"] = "other.example.com"
+    refused = server.request("POST", PATH, body=obj)
+    assert refused.status == 422
+    assert 'metadata.name: Invalid value: "other.example.com": must be spec.names.plural+"."+spec.group' in (
+        refused.json()["message"]
+    )
+    warned = server.request("POST", PATH, body=crontabs({"type": "object", "properties": {"a": {"type": "string", "format": "nope"}}}))
+    assert (warned.status, "unrecognized format" in warned.headers["warning"]) == (201, True)
+
+
+def test_it_is_patched_and_applied(server: InMemoryServer) -> None:
+    path = f"{PATH}/crontabs.example.com"
+    server.request("POST", PATH, body=crontabs())
+    patched = server.request("PATCH", path, headers=STRATEGIC, body={"spec": {"names": {"shortNames": ["ct"]}}}).json()
+    assert patched["spec"]["names"]["shortNames"] == ["ct"]
+    versions = [{"name": "v1", "served": False}]
+    refused = server.request("PATCH", path, headers=STRATEGIC, body={"spec": {"versions": versions}})
+    assert refused.status == 422, "a list of versions is replaced, not merged"
+    applied = server.request(
+        "PATCH", path, {"fieldManager": "me", "force": "true"}, APPLY, crontabs({"type": "object", "nullable": False})
+    )
+    assert applied.status == 200
+    mine = next(each for each in applied.json()["metadata"]["managedFields"] if each["manager"] == "me")
+    assert mine["fieldsV1"]["f:spec"] == {
+        "f:group": {},
+        "f:names": {"f:kind": {}, "f:plural": {}},
+        "f:scope": {},
+        "f:versions": {},
+    }
+
+
+def test_the_first_delete_marks_it(server: InMemoryServer) -> None:
+    path = f"{PATH}/crontabs.example.com"
+    server.request("POST", PATH, body=crontabs())
+    marked = server.request("DELETE", path, body={"propagationPolicy": "Foreground"}).json()
+    assert marked["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert marked["status"]["conditions"][0]["reason"] == "InstanceDeletionPending"
+    again = server.request("DELETE", path).json()
+    assert again["metadata"]["resourceVersion"] == marked["metadata"]["resourceVersion"]
+    released = server.request("PATCH", path, headers=MERGE, body={"metadata": {"finalizers": []}})
+    assert released.status == 200
+    assert server.request("GET", path).status == 404

@@ -94,7 +94,7 @@ class ServedKind:
     def default_applied(self, obj: Obj, version: str) -> None:
         """Coerce metadata of an object with a configuration that was applied, and fill in defaults, in place.
 
-        It has no unknown fields. Nulls stay, unlike those that a client sends otherwise: validation refuses them. Managed
+        Unknown fields are left only where a schema specifies none at all, which lets them be merged. Nulls stay, unlike those that a client sends otherwise: validation refuses them. Managed
         fields stay as they are: the field manager has made them.
 
         Raises:
@@ -106,6 +106,7 @@ class ServedKind:
         if managed:
             obj["metadata"]["managedFields"] = managed
         self.kind.behaviour.decoding.read(obj)
+        self.versions[version].schema.prune(obj)
         self.versions[version].default_applied(obj)
         self.kind.behaviour.decoding.complete(obj)
         with suppress(BadRequest):  # validation tells it better

@@ -21,7 +21,8 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "everything": {
         "list": ["a", "b", "c", "d"],
         "items": [{"type": "Ready", "status": "True", "n": 1}, {"type": "Other", "status": "False", "n": 2}, {"type": "Last"}],
-        "map": {"b": 1, "a.b": "dotted", "deepest": "d"},
+        "map": {"a.b": "dotted", "deepest": "d"},
+        "single": {"only": "s"},
     },
     "numbers": {"list": [1, 2.5, True], "items": [{"type": 1, "n": 1.5}, {"n": 3}], "map": {"a.b": 1}},
     "other types": {"list": {"a": 1}, "items": "text", "map": ["x", "y"]},

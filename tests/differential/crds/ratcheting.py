@@ -62,7 +62,6 @@ def changes(through: Resource, field: str, values: tuple[Any, Any, Any]) -> tupl
         through.see(),
         through.replace(spec={"must": "p", name: wrong}),
         through.change({"spec": {name: other}}),
-        through.change({"status": {"n": 9}}, rest="/status"),
         through.change({"status": {"n": 1}}, rest="/status"),
         through.applied(manager="a", spec={"must": "m"}, force=True),
         through.change({"spec": {name: right}}),

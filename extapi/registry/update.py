@@ -9,6 +9,7 @@ from __future__ import annotations
 from extapi.admission.base import Operation
 from extapi.api.strconv import parse_uint
 from extapi.api.types import Obj
+from extapi.codec.strictjson import encode_parts
 from extapi.conversion.hub import Unfit
 from extapi.errors import FieldError, Invalid, StorageError
 from extapi.registry.base import Admission, Creation, RequestScope, UpdateFunction
@@ -95,7 +96,8 @@ async def _attempt(
             await store.check_live("update", live)
         else:
             await store.cache.commit("delete", live.key, None, expected=live.revision)
-        return await encoded.answer(live.revision)  # the revision of the deletion is for watchers alone
+        # What was sent, with its defaults, which no store has seen. The revision of the deletion is for watchers alone.
+        return EncodedResult(kind, version, encode_parts(obj, kind.encode), live.revision)
     if admit.dry_run or encoded.value == before:
         await store.check_live("update", live)
         return await encoded.answer(live.revision)

@@ -146,6 +146,9 @@ class Side:
         except (http.client.RemoteDisconnected, ConnectionError):
             connection.close()
             return "closed"
+        except TimeoutError:
+            connection.close()  # what comes late must not answer the next step
+            raise
         _learn(content, known)
         return neutral.answer(answer.status, answer.headers, content) if view is None else view(content)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.differential.deliberate import CAUSES, MESSAGE, REFUSAL, STATUS, UNROUTED, Deliberate, remaining
+from tests.differential.deliberate import Deliberate, remaining
 
 DELIBERATE: tuple[Deliberate, ...] = ()
 BUILTIN: tuple[Deliberate, ...] = ()

@@ -18,17 +18,28 @@ APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 
 
 class SecondServer:
-    """``extapi serve TARGET`` with the identity and the certificates of the first one, at a port of its own."""
+    """``extapi serve TARGET`` with the identity and the certificates of the first one, at a port of its own.
+
+    Without a target, ``flags`` say what is served, and ``groups`` what is registered.
+    """
 
     def __init__(
-        self, control_plane: ControlPlane, target: str, directory: Path, storage: str, flags: Sequence[str] = ()
+        self,
+        control_plane: ControlPlane,
+        target: str,
+        directory: Path,
+        storage: str,
+        flags: Sequence[str] = (),
+        groups: Sequence[GroupVersions] = (),
     ) -> None:
         self._control_plane = control_plane
         self._target = target
         self._directory = directory
         self._storage = storage or f"sqlite:///{directory / 'storage.sqlite'}"
         self.port = ports.choose(0, "--serve-port")
-        self.groups = [GroupVersions(group.name, group.versions_by_priority()) for group in load_api(target).groups]
+        self.groups = list(groups) or [
+            GroupVersions(group.name, group.versions_by_priority()) for group in load_api(target).groups
+        ]
         self.log = directory / "extension-server.log"
         self._flags = flags
         self._processes = Processes(directory)
@@ -94,13 +105,19 @@ class SecondServer:
 
 @contextlib.contextmanager
 def running(
-    control_plane: ControlPlane, target: str, directory: Path, storage: str = "", flags: Sequence[str] = ()
+    control_plane: ControlPlane,
+    target: str,
+    directory: Path,
+    storage: str = "",
+    flags: Sequence[str] = (),
+    groups: Sequence[GroupVersions] = (),
 ) -> Iterator[SecondServer]:
     """A second server, available through kube-apiserver. The first one has to be there: it shares its Service and rights.
 
-    ``storage``: instead of a file in ``directory``; ``flags``: further ones of ``extapi serve``.
+    ``storage``: instead of a file in ``directory``; ``flags``: further ones of ``extapi serve``; ``groups``: what is
+    registered if there is no ``target``.
     """
-    server = SecondServer(control_plane, target, directory, storage, flags)
+    server = SecondServer(control_plane, target, directory, storage, flags, groups)
     try:
         server.start()
         server.register()

@@ -1,6 +1,6 @@
 """The sides of a comparison: what serves the manifests here, and kube-apiserver with the same manifests applied.
 
-One of ours is an extension server, whose kinds are made of the texts with the name of another group; it is reached through
+One of ours is ``extapi serve --crd``, which reads the texts with the name of another group; it is reached through
 kube-apiserver, too. The other is the built-in control plane, to which the very same objects are applied.
 """
 
@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.crds.every import OURS, THEIRS, all_cases, definitions
+from extapi.api.versions import by_priority
+from extapi.dev.registration import GroupVersions
+from tests.differential.crds.every import OURS, THEIRS, all_cases, definitions, served_versions, texts
 from tests.differential.playing import Answers, conversing
 from tests.differential.side import Side
 from tests.kubernetes import second
@@ -55,9 +57,14 @@ def planes(
     """All sides, serving."""
     directory = tmp_path_factory.mktemp("manifests")
     tls = _tls(control_plane, "cluster-ca", directory)
+    manifests = directory / "crds"
+    manifests.mkdir()
+    for name, text in texts(OURS):
+        (manifests / name).write_text(text)
+    groups = [GroupVersions(OURS, by_priority(served_versions()))]
     with (
         running(directory / "builtin", "builtin") as builtin,
-        second.running(control_plane, "tests.differential.crds.kinds:api", directory) as server,
+        second.running(control_plane, "", directory, flags=[f"--crd={manifests}"], groups=groups) as server,
     ):
         for plane in (control_plane, builtin):
             apply_definitions(plane)

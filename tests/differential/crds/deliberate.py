@@ -20,7 +20,9 @@ def allowed(case: str, among: Sequence[Deliberate] = DELIBERATE) -> tuple[Delibe
     return tuple(entry for entry in among if case in entry.cases)
 
 
-def needed(entry: Deliberate, case: str, among: Sequence[Deliberate], ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+def needed(
+    entry: Deliberate, case: str, among: Sequence[Deliberate], ours: Sequence[Any], theirs: Sequence[Any]
+) -> bool:
     """Whether a conversation shows the difference that an entry allows."""
     others = [each for each in allowed(case, among) if each is not entry]
     left = [remaining(*answers, others) for answers in zip(ours, theirs, strict=True)]

@@ -59,3 +59,8 @@ def definitions(group: str = THEIRS) -> Iterator[dict[str, Any]]:
     """The definitions in the manifests."""
     for _, text in texts(group):
         yield from yaml.safe_load_all(text)
+
+
+def served_versions() -> list[str]:
+    """The versions that any of them serves."""
+    return sorted({each["name"] for one in definitions() for each in one["spec"]["versions"] if each["served"]})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.differential.crds.every import OURS, THEIRS, definitions
+from tests.differential.crds.every import OURS, THEIRS, served_versions
 from tests.differential.test_documents import AGGREGATED, differences, neutral, part
 from tests.kubernetes.calling import Caller
 from tests.waiting import until
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.needs("crd")
 
 GROUPS = {"extension": OURS, "builtin": THEIRS}
 """Our sides, and the group that each serves."""
-VERSIONS = sorted({each["name"] for one in definitions() for each in one["spec"]["versions"] if each["served"]})
+VERSIONS = served_versions()
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 DELIBERATE = (
     # kube-apiserver calls its documents `Kubernetes CRD Swagger`, which ours are not.

@@ -32,7 +32,7 @@ from extapi.crd import validation
 from extapi.crd.conditions import TERMINATING, DefinitionCondition, set_condition
 from extapi.crd.defaults import set_defaults
 from extapi.crd.gojson import GoTypeError
-from extapi.crd.types import TYPES
+from extapi.crd.types import read_definition
 from extapi.errors import BadRequest
 from extapi.schema.compile import compile_type
 
@@ -248,7 +248,7 @@ def _read(obj: Obj) -> list[str]:
     """
     metadata = obj["metadata"]
     try:
-        read, unknown = TYPES.read("CustomResourceDefinition", obj)
+        read, unknown = read_definition(obj)
     except GoTypeError as error:
         raise BadRequest(str(error)) from None
     obj.clear()

@@ -9,7 +9,7 @@ import pytest
 
 from extapi import Api, Group
 from extapi.controlplane.kinds.apiextensions import CUSTOM_RESOURCE_DEFINITION
-from extapi.controlplane.kinds.apiextensionstypes import TYPES
+from extapi.crd.types import TYPES
 from extapi.testing import InMemoryServer, serve
 
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -34,7 +34,12 @@ def crontabs(schema: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any
             "scope": "Namespaced",
             "names": {"plural": "crontabs", "kind": "CronTab"},
             "versions": [
-                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema or {"type": "object"}}}
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema or {"type": "object"}},
+                }
             ],
             **spec,
         },
@@ -90,18 +95,24 @@ def test_a_write_of_the_status_leaves_the_spec(server: InMemoryServer) -> None:
         ({"group": 5}, "json: cannot unmarshal number into Go struct field CustomResourceDefinitionSpec.spec.group of type string"),
         (
             {"versions": {}},
-            "json: cannot unmarshal object into Go struct field CustomResourceDefinitionSpec.spec.versions of type "
-            "[]v1.CustomResourceDefinitionVersion",
+            (
+                "json: cannot unmarshal object into Go struct field CustomResourceDefinitionSpec.spec.versions of type "
+                "[]v1.CustomResourceDefinitionVersion"
+            ),
         ),
         (
             {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"a": {"maxLength": "5"}}}}}]},
-            "json: cannot unmarshal string into Go struct field "
-            "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.maxLength of type int64",
+            (
+                "json: cannot unmarshal string into Go struct field "
+                "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.maxLength of type int64"
+            ),
         ),
         ({"versions": [{"schema": {"openAPIV3Schema": {"additionalProperties": 1}}}]}, "boolean or JSON schema expected"),
     ],
 )  # fmt: skip
-def test_values_of_a_wrong_type_are_refused_as_go_does(server: InMemoryServer, patch: dict[str, Any], text: str) -> None:
+def test_values_of_a_wrong_type_are_refused_as_go_does(
+    server: InMemoryServer, patch: dict[str, Any], text: str
+) -> None:
     refused = server.request("POST", PATH, body=crontabs(**patch))
     assert refused.status == 400
     kind = "CustomResourceDefinition"
@@ -165,10 +176,13 @@ def test_it_is_validated(server: InMemoryServer) -> None:
     obj["metadata"]["name"] = "other.example.com"
     refused = server.request("POST", PATH, body=obj)
     assert refused.status == 422
-    assert 'metadata.name: Invalid value: "other.example.com": must be spec.names.plural+"."+spec.group' in (
-        refused.json()["message"]
+    assert (
+        'metadata.name: Invalid value: "other.example.com": must be spec.names.plural+"."+spec.group'
+        in (refused.json()["message"])
     )
-    warned = server.request("POST", PATH, body=crontabs({"type": "object", "properties": {"a": {"type": "string", "format": "nope"}}}))
+    warned = server.request(
+        "POST", PATH, body=crontabs({"type": "object", "properties": {"a": {"type": "string", "format": "nope"}}})
+    )
     assert (warned.status, "unrecognized format" in warned.headers["warning"]) == (201, True)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extapi.controlplane.kinds.gojson import GoTypeError, GoTypes
+from extapi.crd.gojson import GoTypeError, GoTypes
 
 TYPES = GoTypes(
     """
@@ -29,7 +29,13 @@ def read(**value: Any) -> dict[str, Any]:
 def test_zeros_are_written_where_go_writes_them() -> None:
     assert read() == {"name": "", "always": False, "whole": {"text": ""}}
     assert read(color="", size=0, on=False, words=[], more={}, data="") == read()
-    assert read(big=0, share=0, part={}, any=False) == {**read(), "big": 0, "share": 0, "part": {"text": ""}, "any": False}
+    assert read(big=0, share=0, part={}, any=False) == {
+        **read(),
+        "big": 0,
+        "share": 0,
+        "part": {"text": ""},
+        "any": False,
+    }
     assert read(name=None, color=None, big=None, part=None, any=None, whole=None, words=None) == read()
     assert read(parts=[None], words=[None], free=[None], more={"a": None}) == {
         **read(),
@@ -105,12 +111,12 @@ def test_values_of_a_wrong_type_are_refused(value: dict[str, Any], text: str) ->
 
 
 def test_what_is_no_object_is_refused() -> None:
-    with pytest.raises(GoTypeError, match="cannot unmarshal array into Go value of type v1.Root"):
+    with pytest.raises(GoTypeError, match=r"cannot unmarshal array into Go value of type v1\.Root"):
         TYPES.read("Root", [])
     assert TYPES.read("Root", None) == (read(), [])
 
 
 @pytest.mark.parametrize("table", ["A: x", "A: x B", "A: x! []B"])
 def test_a_table_that_cannot_be_read_is_refused(table: str) -> None:
-    with pytest.raises(ValueError, match="no (field of a )?Go type"):
+    with pytest.raises(ValueError, match=r"no (field of a )?Go type"):
         GoTypes(table)

@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from extapi.client.transport import TransportError
 
 FIELDS = 1000
-"""Header lines per response."""
+"""Header lines per response, those of interim responses and trailers among them."""
 HIGH = 256 * 1024
 """Bytes of a body that may wait for a slow reader; beyond that, the server has to wait."""
 
@@ -71,6 +71,7 @@ class UpstreamResponse:
         self._pieces: deque[bytes] = deque()
         self._size = 0
         self._fields: list[tuple[bytes, bytes]] = []
+        self._lines = 0
         self._failure: TransportError | None = None
         self.waiting: Deferred[None] | None = None
         self.parser: Any = httptools.HttpResponseParser(self)
@@ -115,13 +116,16 @@ class UpstreamResponse:
         Raises:
             TransportError: The body broke off, or has more than ``limit`` bytes.
         """
-        pieces, size = [], 0
+        body = bytearray()
         while piece := await self.more():
-            pieces.append(piece)
-            if (size := size + len(piece)) > limit:
+            body += piece
+            body += self.taken()  # all at once: a chunk may have one byte
+            if self._connection is not None:
+                self._connection.resume()
+            if len(body) > limit:
                 self.close()
                 raise TransportError(f"the answer has more than {limit} bytes")
-        return b"".join(pieces)
+        return bytes(body)
 
     def header(self, name: str) -> str:
         """The first value of a header (``name`` in lower case); empty if there is none."""
@@ -179,10 +183,11 @@ class UpstreamResponse:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A whole header line, or a trailer; trailers are dropped."""
+        self._lines += 1
+        if self._lines > FIELDS:
+            raise TransportError("too many header fields")
         if not self.started:
             self._fields.append((name, value))
-            if len(self._fields) > FIELDS:
-                raise TransportError("too many header fields")
 
     def on_headers_complete(self) -> None:
         """The head is complete; an interim response (1xx) is skipped."""

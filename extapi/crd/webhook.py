@@ -32,8 +32,10 @@ from extapi.errors import ApiError, StorageError
 
 SECONDS = 30.0
 """Seconds per call, connecting and reading included (``setGlobalDefaults`` in ``apiserver/pkg/util/webhook``)."""
-ANSWER = 8 * 1024 * 1024
-"""Bytes of an answer. kube-apiserver has no limit; a call carries 1 MiB of objects, or one object."""
+ANSWER, GROWTH, LARGEST = 1024 * 1024, 4, 8 * 1024 * 1024
+"""Bytes that an answer may always have, how many times as large as its request it may be, and the most that any may have.
+
+kube-apiserver has no limit. It takes the longer to read an answer, the more it has, and meanwhile nobody is served."""
 
 _LATE = "net/http: request canceled (Client.Timeout or context cancellation while reading body)"
 
@@ -153,7 +155,7 @@ class WebhookConverter:
             raise self._unsent(str(error)) from None
         begun.append(response)
         try:
-            content = await response.read(ANSWER)
+            content = await response.read(min(LARGEST, max(ANSWER, GROWTH * len(body))))
         except ConnectionLost:
             raise self._unread("unexpected EOF") from None
         except TransportError as error:

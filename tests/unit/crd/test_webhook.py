@@ -408,12 +408,27 @@ def test_a_webhook_that_trickles(with_answers: Callable[..., Setting], monkeypat
 
 def test_an_answer_that_is_too_large(with_answers: Callable[..., Setting], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ANSWER", 1000)
+    monkeypatch.setattr(module, "GROWTH", 0)
     setting = with_answers(
         large=lambda _: http(" " * 1001), enough=lambda call: http(json.dumps(review(call)).ljust(1000))
     )
     assert setting.error(setting.converter("large")).endswith("Original error: the answer has more than 1000 bytes")
     (made,) = setting.convert(setting.converter("enough"))
     assert not isinstance(made, ApiError)
+
+
+def test_an_answer_may_be_larger_than_its_request_but_not_much(with_answers: Callable[..., Setting]) -> None:
+    def padded(call: Call) -> bytes:
+        return http(
+            json.dumps(review(call)).ljust(int(len(call.body) * float(call.review["request"]["objects"][0]["times"])))
+        )
+
+    setting = with_answers(padded=padded)
+    made = []
+    for size, times in ((600_000, "3.9"), (600_000, "4.1"), (3_000_000, "2.7"), (3_000_000, "3"), (100, "1000")):
+        given = {**hook(), "padding": "x" * size, "times": times}
+        made += setting.convert(setting.converter("padded"), given)
+    assert [isinstance(each, ApiError) for each in made] == [False, True, False, True, False]
 
 
 def test_texts_of_a_webhook_are_cut(with_answers: Callable[..., Setting]) -> None:

@@ -18,7 +18,7 @@ from tests.kubernetes import golang, moving
 from tests.kubernetes.calling import MERGE, Caller
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.moving import DEFINITION, DEFINITIONS, GROUP, NAME, VERSIONS, crate, crates
-from tests.kubernetes.takeover import APISERVICES, BINDINGS, POLICIES, ROOT, Command, Ground, take_over
+from tests.kubernetes.takeover import APISERVICES, BINDINGS, POLICIES, ROOT, Command, Ground, kept, take_over
 from tests.waiting import until
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.needs("crd")]
@@ -121,6 +121,19 @@ def test_a_switch_that_fails_is_undone_or_goes_on(ground: Ground) -> None:
     # Nothing was written there yet: the way back needs no export.
     assert "aborted" in ended(ground.import_command("--abort"))
     ground.ok("PATCH", crates(ground.namespace, "old-00001"), {"spec": {"step": 6}}, MERGE)
+
+
+def test_the_definition_can_go(ground: Ground) -> None:
+    """Its own objects go with it; those of the server stay."""
+    ground.define()
+    ground.ok("POST", crates(ground.namespace), crate("one", 1))
+    before = ground.objects()
+    ended(ground.import_command(*ground.switch_words(), "--settle=0"))
+    ground.control_plane.client.delete(f"{DEFINITIONS}/{NAME}")
+    until(lambda: ground.admin("GET", f"{DEFINITIONS}/{NAME}").status == 404, 60)
+    after = ground.objects()
+    kept(before["one"], after["one"])
+    ground.ok("PATCH", crates(ground.namespace, "one"), {"spec": {"step": 2}}, MERGE)
 
 
 def test_kinds_that_share_a_version_move_together(ground: Ground) -> None:

@@ -111,7 +111,7 @@ class ServerProcess:
         )
         self._reloader = (
             Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
-            if options.reload
+            if options.reload and target
             else None
         )
         self._served_file = None if options.served_file is None else ServedFile(options.served_file)

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_what_is_printed_is_accepted_strictly(control_plane: ControlPlane, kubec
             kubectl("create", "--validate=strict", "-f", "-", stdin=text)
             for each in definitions:
                 path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{each['metadata']['name']}"
-                until(lambda path=path: established(control_plane, path))
+                until(partial(established, control_plane, path))
         finally:
             kubectl.run("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=text)
 

@@ -35,6 +35,12 @@ TRIED = (
         r"\[sig-api-machinery\] (Watchers|API Streaming|client-go should)",
         r"should return a 406 for a backend which does not implement metadata",
     ),
+    (
+        r"\[sig-api-machinery\] (CustomResourceDefinition|CustomResourceValidationRules|CRDValidationRatcheting)",
+        r"\[sig-api-machinery\] ServerSideApply should work for CRDs",
+        r"\[sig-api-machinery\] Garbage collector should support .* of custom resources",
+    ),
+    (r"\[sig-api-machinery\] CustomResourcePublishOpenAPI",),
 )
 """Patterns of the specs that are tried: each tuple for a process of its own, since most of their time they wait."""
 PODS = (
@@ -46,8 +52,9 @@ PODS = (
     "InClusterConfig",
     "ServiceAccountIssuer",
     "ALL of 100",
+    "Flaky",
 )
-"""Of these, what needs nodes and pods, or minutes."""
+"""Of these, what needs nodes and pods, or minutes, or fails at times on kube-apiserver too."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Compile ahead of need: ``python -m tests.kubernetes.upstream``, the control plane first and then the specs."""
+"""Compile ahead of need: ``python -m tests.kubernetes.upstream``, the control plane first, then the specs and the tests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 from extapi.dev.build import programs
 from extapi.dev.failure import DevFailure
+from tests.kubernetes.customresources import program as customresources
 from tests.kubernetes.upstream.program import build
 
 
@@ -16,6 +17,6 @@ def _say(line: str) -> None:
 if __name__ == "__main__":
     try:
         programs(_say)
-        print(build(_say))  # noqa: T201 - a command's output
+        print(build(_say), customresources.build(_say))  # noqa: T201 - a command's output
     except DevFailure as failure:
         sys.exit(f"error: {failure}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,7 @@ def run(
             f"--kubeconfig={control_plane.kubeconfig}",
             "--provider=skeleton",
             "--dump-logs-on-failure=false",  # of nodes
+            f"--kubectl-path={Path(sysconfig.get_path('scripts')) / 'kubectl'}",
             *kubelet,
             "--ginkgo.v",
             "--ginkgo.no-color",

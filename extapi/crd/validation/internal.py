@@ -10,13 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from extapi.fielderrors import RawValue
 from extapi.schema.gojson import go_json, schema_as_go
+from extapi.schema.structural import Structural, from_openapi
 
 SHARED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")
 """What versions may share, by its names in a version."""
+
+
+class Read(NamedTuple):
+    """A schema that was read."""
+
+    structural: Structural | None
+    why: str
+    """Why there is none although one was written; empty otherwise."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,16 @@ class Version:
     def structure(self) -> Mapping[str, Any] | None:
         """The schema itself."""
         return None if self.schema is None else self.schema.get("openAPIV3Schema")
+
+    @cached_property
+    def read(self) -> Read:
+        """The schema as it is checked. One that cannot be read, since it nests too deeply, is none."""
+        if self.structure is None:
+            return Read(None, "")
+        try:
+            return Read(from_openapi(self.structure), "")
+        except ValueError as error:
+            return Read(None, str(error))
 
 
 @dataclass(frozen=True)
@@ -80,29 +100,32 @@ class Spec:
         """``preserveUnknownFields``; None if it is not set. v1 reads unset as false."""
         return bool(self.raw.get("preserveUnknownFields"))
 
-    def schemas(self) -> list[Mapping[str, Any]]:
-        """All different schemas: the shared one, or those of the versions."""
-        return [each.structure for each in (self.shared, *self.versions) if each.structure is not None]
+    def schemas(self) -> list[Version]:
+        """What has a schema: what all share, or versions."""
+        return [each for each in (self.shared, *self.versions) if each.structure is not None]
 
-    def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema container of a version, as validation of an update compares it."""
-        return next((self.shared.schema or each.schema for each in self.versions if each.name == name), None)
+    def schemas_by_version(self) -> dict[str, Mapping[str, Any] | None]:
+        """The schema of each version, what holds it included; of several versions of one name that of the first."""
+        return {each.name: self.shared.schema or each.schema for each in reversed(self.versions)}
 
-    def has_version(self, name: str) -> bool:
-        """Whether there is a version of that name."""
-        return any(each.name == name for each in self.versions)
-
-    def subresources_of(self, name: str) -> Mapping[str, Any] | None:
-        """The subresources of the first version of a name."""
+    @cached_property
+    def statuses(self) -> Mapping[str, bool]:
+        """Whether each version has the subresource status; of several versions of one name what the first says."""
+        shared = has_status(self.shared.subresources)
         if all(each.subresources is None for each in self.versions):
-            return self.shared.subresources
-        return next((each.subresources for each in self.versions if each.name == name), None)
+            return {each.name: shared for each in self.versions}
+        return {each.name: has_status(each.subresources) for each in reversed(self.versions)}
 
     def shown_versions(self) -> RawValue:
         """The versions as errors show them."""
         if self.raw.get("versions") is None:
             return RawValue("null")
         return RawValue(go_json([_version_as_go(each) for each in self.versions]))
+
+
+def has_status(subresources: Mapping[str, Any] | None) -> bool:
+    """Whether there is the subresource status."""
+    return subresources is not None and subresources.get("status") is not None
 
 
 def _part(version: Mapping[str, Any], key: str) -> Any:

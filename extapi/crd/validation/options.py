@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from extapi.crd.validation.internal import Spec
+from extapi.crd.validation.internal import Spec, Version
 from extapi.crd.validation.webhooks import REVIEW_VERSIONS, ca_bundle_problem
 from extapi.schema.cel.rules import NEW, StoredExpressions
 from extapi.schema.check_keywords import ALL, TYPES, Asked
@@ -18,7 +18,7 @@ from extapi.schema.check_lists import check_map_items, has_open_sets
 from extapi.schema.check_structure import structure_errors
 from extapi.schema.default import has_default
 from extapi.schema.prune import pruner
-from extapi.schema.structural import MISSING, Structural, from_openapi, unreadable
+from extapi.schema.structural import MISSING, Structural, unreadable
 
 MOST_SELECTABLE: Final = 8
 
@@ -61,7 +61,8 @@ def options_of_update(spec: Spec, old_obj: Mapping[str, Any]) -> Options:
         old_obj: The stored definition.
     """
     old = Spec.read(old_obj)
-    nodes = [_Schema(schema) for schema in old.schemas()]
+    nodes = [_Schema(version) for version in old.schemas()]
+    schemas, before = spec.schemas_by_version(), old.schemas_by_version()
     conversion = old.raw.get("conversion") or {}
     webhook = conversion.get("webhook") or {}
     reviewed = webhook.get("conversionReviewVersions") or ()
@@ -81,11 +82,7 @@ def options_of_update(spec: Spec, old_obj: Mapping[str, Any]) -> Options:
             frozenset(rule.get("rule") or "" for rule in _rules(nodes)),
             frozenset(rule["messageExpression"] for rule in _rules(nodes) if rule.get("messageExpression")),
         ),
-        unchanged=frozenset(
-            each.name
-            for each in spec.versions
-            if old.has_version(each.name) and spec.schema_of(each.name) == old.schema_of(each.name)
-        ),
+        unchanged=frozenset(name for name, schema in schemas.items() if name in before and schema == before[name]),
         any_ca_bundle=not established or _is_broken((webhook.get("clientConfig") or {}).get("caBundle") or ""),
         many_selectable=frozenset(_many_selectable(spec, old)),
     )
@@ -112,13 +109,9 @@ def _many_selectable(spec: Spec, old: Spec) -> Iterator[str]:
 class _Schema:
     """One stored schema."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        try:
-            self.root = from_openapi(schema)
-        except ValueError:  # deeper than what is read
-            self.root, self.loose = Structural(), True
-            return
-        self.loose = bool(unreadable(self.root)) or bool(structure_errors(self.root, ""))
+    def __init__(self, version: Version) -> None:
+        self.root = version.read.structural or Structural()
+        self.loose = bool(version.read.why or unreadable(self.root) or structure_errors(self.root, ""))
 
     def has_unknown_in_defaults(self) -> bool:
         """Whether pruning takes something from a default."""

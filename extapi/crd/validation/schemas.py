@@ -15,7 +15,7 @@ from extapi.schema.check_defaults import DefaultCheck
 from extapi.schema.check_keywords import check_keywords
 from extapi.schema.check_structure import structure_errors
 from extapi.schema.gojson import fields_set, go_json, schema_as_go
-from extapi.schema.structural import Structural, from_openapi, unreadable
+from extapi.schema.structural import Structural, unreadable
 
 MOST_RULES: Final = 5_000
 """Rules of one schema: compiling takes a millisecond and more for each. Real schemas have at most some hundred."""
@@ -46,11 +46,12 @@ _AT_ROOT: Final = (
 """The fields of Go's type that a root may have if there is a subresource status, whose schema is taken out of it."""
 
 
-def schema_errors(version: Version, path: str, *, status: bool, options: Options) -> list[FieldError]:
+def schema_errors(version: Version, path: str, *, name: str, status: bool, options: Options) -> list[FieldError]:
     """The errors of the schema of a version.
 
     Args:
         version: What has the schema.
+        name: The version that says whether the schema has changed.
         path: Where what holds it is: ``spec.validation``, or ``spec.versions[0].schema``.
         status: Whether there is a subresource status.
         options: What is asked.
@@ -62,10 +63,9 @@ def schema_errors(version: Version, path: str, *, status: bool, options: Options
     errors = list(_root(written, at)) if status else []
     if written.get("nullable"):
         errors.append(FieldError.forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
-    try:
-        structural = from_openapi(written)
-    except ValueError as error:  # the decoder lets pass only schemas that nest too deeply
-        return [*errors, *(FieldError.invalid(at, RawValue("null"), line) for line in str(error).splitlines())]
+    structural = version.read.structural
+    if structural is None:
+        return [*errors, *(FieldError.invalid(at, RawValue("null"), line) for line in version.read.why.splitlines())]
     why, rules = "", False
     if options.structural:
         why = unreadable(structural)
@@ -77,7 +77,7 @@ def schema_errors(version: Version, path: str, *, status: bool, options: Options
     of_keywords = check_keywords(structural, at, options.schema)
     errors += of_keywords
     if rules:
-        errors += _rules(structural, at, of_keywords, options, any_cost=version.name in options.unchanged)
+        errors += _rules(structural, at, of_keywords, options, any_cost=name in options.unchanged)
     if why and not errors:
         errors.append(FieldError.invalid(at, "", why))
     return errors

@@ -5,12 +5,11 @@ Source: ``apiextensions-apiserver/pkg/apis/apiextensions/validation`` validateCu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from extapi.api.names import dns1035_label
-from extapi.crd.validation.internal import Spec
+from extapi.crd.validation.internal import Spec, has_status
 from extapi.crd.validation.names import group_errors, kind_name_errors, missing_names
 from extapi.crd.validation.options import Options, walk
 from extapi.crd.validation.schemas import schema_errors
@@ -18,7 +17,7 @@ from extapi.crd.validation.versions import part_errors, selectable_errors, versi
 from extapi.crd.validation.webhooks import conversion_errors
 from extapi.fielderrors import FieldError
 from extapi.schema.default import has_default
-from extapi.schema.structural import Structural, from_openapi
+from extapi.schema.structural import Structural
 
 _SCOPES = ("Cluster", "Namespaced")
 
@@ -37,7 +36,7 @@ def spec_errors(spec: Spec, options: Options) -> Iterator[FieldError]:
     elif scope not in _SCOPES:
         yield FieldError.not_supported("spec.scope", scope, _SCOPES)
     yield from _missing_schemas(spec, all_versions=options.schemas)
-    nodes = [node for schema in spec.schemas() for node in _nodes(schema)]
+    nodes = [node for each in spec.schemas() for node in walk(each.read.structural or Structural())]
     keeps = spec.preserves_unknown
     if any(has_default(node) for node in nodes):
         options = replace(options, structural=True)
@@ -73,13 +72,6 @@ def _missing_schemas(spec: Spec, *, all_versions: bool) -> Iterator[FieldError]:
             yield FieldError.required(path, "" if all_versions else "because otherwise all fields are pruned")
 
 
-def _nodes(schema: Mapping[str, Any]) -> Iterator[Structural]:
-    try:
-        yield from walk(from_openapi(schema))
-    except ValueError:  # said where the schema is checked
-        return
-
-
 def _has_extensions(node: Structural) -> bool:
     return bool(
         node.embedded_resource
@@ -96,8 +88,7 @@ def _versions(spec: Spec, options: Options) -> Iterator[FieldError]:
         path = f"spec.versions[{index}]"
         if problems := dns1035_label(version.name):
             yield FieldError.invalid(f"{path}.name", version.name, ",".join(problems))
-        status = _has_status(spec.subresources_of(version.name)) if version.structure is not None else False
-        yield from version_errors(version, path, status=status, options=options)
+        yield from version_errors(version, path, status=spec.statuses[version.name], options=options)
     names = {version.name for version in spec.versions}
     if len(names) < len(spec.versions):
         yield FieldError.invalid("spec.versions", spec.shown_versions(), "must contain unique version names")
@@ -108,16 +99,12 @@ def _versions(spec: Spec, options: Options) -> Iterator[FieldError]:
         yield FieldError.invalid("spec.version", spec.versions[0].name, ",".join(problems))
 
 
-def _has_status(subresources: Mapping[str, Any] | None) -> bool:
-    return subresources is not None and subresources.get("status") is not None
-
-
 def _shared(spec: Spec, options: Options) -> Iterator[FieldError]:
     """The errors of what all versions share."""
     shared = spec.shared
-    status = any(_has_status(each.subresources) for each in (shared, *spec.versions))
+    status = any(has_status(each.subresources) for each in (shared, *spec.versions))
     first = spec.versions[0].name if spec.versions else ""
-    yield from schema_errors(replace(shared, name=first), "spec.validation", status=status, options=options)
+    yield from schema_errors(shared, "spec.validation", name=first, status=status, options=options)
     yield from part_errors(shared, "spec")
     if shared.selectable:
         if shared.schema is None:

@@ -5,13 +5,12 @@ Source: ``apiextensions-apiserver/pkg/registry/customresourcedefinition`` strate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from extapi.crd.validation.internal import Spec
 from extapi.fielderrors import MOST_ERRORS, go_quote
 from extapi.schema.formats import enforced
-from extapi.schema.structural import Structural, from_openapi
+from extapi.schema.structural import Structural
 
 
 def format_warnings(spec: Spec, old: Spec | None) -> list[str]:
@@ -27,15 +26,9 @@ def format_warnings(spec: Spec, old: Spec | None) -> list[str]:
 
 
 def _formats(spec: Spec) -> Iterator[str]:
-    for schema in spec.schemas():
-        yield from _unrecognized(_read(schema))
-
-
-def _read(schema: Mapping[str, Any]) -> Structural:
-    try:
-        return from_openapi(schema)
-    except ValueError:  # not valid: nobody is warned
-        return Structural()
+    for version in spec.schemas():
+        if version.read.structural is not None:  # otherwise it is refused, and nobody is warned
+            yield from _unrecognized(version.read.structural)
 
 
 def _unrecognized(node: Structural) -> Iterator[str]:

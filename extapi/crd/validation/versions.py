@@ -14,7 +14,7 @@ from extapi.crd.validation.options import MOST_SELECTABLE, Options
 from extapi.crd.validation.schemas import schema_errors
 from extapi.fielderrors import MOST_ERRORS, FieldError, RawValue, go_string
 from extapi.schema.cel.fieldpath import find_field
-from extapi.schema.structural import Structural, from_openapi, unreadable
+from extapi.schema.structural import Structural, unreadable
 
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -32,7 +32,7 @@ def version_errors(version: Version, path: str, *, status: bool, options: Option
         options: What is asked.
     """
     yield from _deprecation(version.own, f"{path}.deprecationWarning")
-    yield from schema_errors(version, f"{path}.schema", status=status, options=options)
+    yield from schema_errors(version, f"{path}.schema", name=version.name, status=status, options=options)
     yield from part_errors(version, path)
     if not version.selectable:
         return
@@ -120,9 +120,8 @@ def selectable_errors(version: Version, path: str, schema_path: str, options: Op
         schema_path: Where its schema is said to be, if it cannot be read.
         options: What is asked.
     """
-    try:
-        structural = from_openapi(version.structure or {})
-    except ValueError:  # said of the schema
+    structural = version.read.structural
+    if structural is None:  # said of the schema
         return
     if why := unreadable(structural):
         yield FieldError.invalid(schema_path, "", why)

@@ -11,23 +11,18 @@ import pytest
 from tests.differential.definitions import names, schemas, updates
 from tests.differential.definitions.building import GROUP
 from tests.differential.definitions.ours import created, neutral, updated
-from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
+from tests.differential.definitions.recording import MANIFESTS, PATH, answer_to, caller, recorded
+from tests.kubernetes.calling import Caller
 from tests.kubernetes.control_plane import ControlPlane
 from tests.waiting import until
 
 pytestmark = pytest.mark.needs("crd")
 
-PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-MANIFESTS = {**names.CASES, **schemas.CASES}
-
 
 @pytest.fixture(scope="module")
 def call(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Caller:
     """The administrator, at the control plane."""
-    keys = control_plane.certificates
-    signed = user_certificate(authority(keys, "cluster-ca"), "e2e-admin", "system:masters")
-    directory = tmp_path_factory.mktemp("definitions")
-    return Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
+    return caller(control_plane, tmp_path_factory.mktemp("definitions"))
 
 
 @pytest.fixture
@@ -60,10 +55,11 @@ def test_there_are_enough() -> None:
 
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_a_new_definition(call: Caller, name: str) -> None:
-    manifest = MANIFESTS[name]
-    answer = call("POST", f"{PATH}?dryRun=All&fieldValidation=Ignore", manifest)
-    wanted = None if answer.status == 201 else neutral(answer.json)
-    assert neutral(created(manifest)) == wanted
+    wanted = answer_to(call, name)
+    assert neutral(created(MANIFESTS[name])) == wanted
+    assert recorded()[name] == (wanted and wanted["message"]), (
+        "record anew: python -m tests.differential.definitions.recording"
+    )
 
 
 @pytest.mark.parametrize("name", updates.CASES)

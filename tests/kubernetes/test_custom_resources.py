@@ -177,8 +177,10 @@ def test_an_apiservice_with_a_service_wins(kubectl: Kubectl, namespace: str) -> 
         del service["status"]
         kubectl("replace", "-f", "-", stdin=json.dumps(service))
         path = f"/apis/won.example.com/v1/namespaces/{namespace}/crontabs/one"
-        until(lambda: "service unavailable" in kubectl.run("get", "--raw", path).stderr)
-        kubectl("delete", "apiservice", "v1.won.example.com")
+        try:
+            until(lambda: "ServiceUnavailable" in kubectl.run("get", "--raw", path).stderr)
+        finally:
+            kubectl("delete", "apiservice", "v1.won.example.com")
         until(lambda: kubectl.run("get", "--raw", path).returncode == 0)
         assert kubectl("get", "crd", name, "-o", "name")
     until(lambda: kubectl.run("get", "apiservice", "v1.won.example.com").returncode != 0)
@@ -207,12 +209,12 @@ def test_rights_of_a_new_kind_are_those_of_roles(kubectl: Kubectl, namespace: st
 
 def test_kinds_and_objects_are_there_after_a_restart(tmp_path: Path) -> None:
     # Of the built-in control plane: the real one leaves restarts to etcd.
-    with running(tmp_path, "builtin") as plane:
+    with running(tmp_path, "builtin", durable=True) as plane:
         kubectl = Kubectl(plane.kubeconfig, tmp_path / "kubectl")
         kubectl("apply", "-f", "-", stdin=json.dumps(definition("kept.example.com")))
         kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/crontabs.kept.example.com")
         created(kubectl, "default", custom("kept.example.com", "one"))
-    with running(tmp_path, "builtin") as plane:
+    with running(tmp_path, "builtin", durable=True) as plane:
         path = "/apis/kept.example.com/v1/namespaces/default/crontabs"
         assert [each["metadata"]["name"] for each in plane.client.get(path)["items"]] == ["one"]
 

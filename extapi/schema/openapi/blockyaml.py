@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from extapi.api.jsonvalue import go_json
-from extapi.codec import strictjson
 
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 _WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
@@ -59,4 +60,4 @@ def _scalar(value: Any) -> str:
         return go_json(value)
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return str(value)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", strictjson.encode(value).decode())
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(value).decode())

@@ -72,7 +72,6 @@ def outcomes(log: str) -> dict[str, Outcome]:
 
 def run_shards(program: Path, plane: str, tests: Sequence[str], directory: Path, *, shards: int) -> dict[str, Outcome]:
     """Run tests in as many processes as ``shards``, each with a control plane of its own: most of their time they wait."""
-
     tried = [test for test in tests if test != HANGS]
 
     def shard(number: int) -> dict[str, Outcome]:

@@ -18,6 +18,7 @@ from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
 from extapi.controlplane.kinds import data
+from extapi.crd import webhook
 from extapi.http import messages
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
 from extapi.listener.state import Limits
@@ -33,6 +34,7 @@ from extapi.server.options import FLAGS
 from extapi.storage import compaction, group
 from extapi.verbs import decoding, sessions
 from extapi.watch.cachewatcher import WatchLimits
+from extapi.watch.conversioncalls import ConversionLimits
 from extapi.watch.history import HistorySettings
 from tests.docs.samples import ROOT
 
@@ -60,6 +62,7 @@ def minutes(number: float) -> str:
 
 
 LIMITS, HISTORY = Limits(), HistorySettings()
+CONVERSION = ConversionLimits()
 BOUNDS = {
     "request line and headers": f"{size(parsing.HEAD)}, {count(parsing.FIELDS)} lines",
     "body": size(decoding.MAX_BODY),
@@ -137,6 +140,12 @@ BOUNDS = {
     "events kept for resuming watches": f"{seconds(HISTORY.seconds)} or {HISTORY.min_events} events, "
     f"at most {count(HISTORY.max_events)} or {size(HISTORY.max_bytes)}",
     "history of the store": f"{compaction.INTERVAL / 60:g} to {minutes(2 * compaction.INTERVAL)}",
+    "call of a conversion webhook": seconds(webhook.SECONDS),
+    "objects per call of a conversion webhook": f"{CONVERSION.objects}; {size(CONVERSION.size)}, or one larger object",
+    "calls of a conversion webhook": f"{CONVERSION.calls} at a time per version; {count(CONVERSION.waiting)} wait, up to "
+    f"{seconds(CONVERSION.seconds)}",
+    "answer of a conversion webhook": f"{size(webhook.ANSWER)}, or {webhook.GROWTH} times its request if that is more; "
+    f"{size(webhook.LARGEST)}",
     "objects of a [feed](../howto/own-storage.md)": count(feedlog.MAX_OBJECTS),
     "`list` of a feed": seconds(feedlog.LIST_SECONDS),
     "wait for feeds at start": seconds(feed.START_SECONDS),

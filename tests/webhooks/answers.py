@@ -119,6 +119,13 @@ def _raw(sent: bytes) -> Answer:
     return answer
 
 
+def busy(call: Call) -> bytes:
+    """Ask to be asked again in a second, but answer every second call on a connection."""
+    if call.number % 2:
+        return good(call)
+    return http("", "503 Service Unavailable", "text/plain", "Retry-After: 1")
+
+
 def hang(call: Call) -> None:
     """Never answer."""
     call.ended()
@@ -294,7 +301,7 @@ ANSWERS: Mapping[str, Answer] = {
 }
 """Answers that are no ConversionReview, or come in an odd way."""
 
-EVERY: Mapping[str, Answer] = {"good": good, **REVIEWS, **ANSWERS, "hang": hang, "half": half}
+EVERY: Mapping[str, Answer] = {"good": good, **REVIEWS, **ANSWERS, "busy": busy, "hang": hang, "half": half}
 
 
 def by_name(call: Call) -> bytes | None:

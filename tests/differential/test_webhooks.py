@@ -92,6 +92,33 @@ def test_each_answer(name: str, both: Both) -> None:
     assert {**theirs, "message": ""} == {**ours, "message": ""}
 
 
+def test_only_kube_apiserver_asks_again(both: Both) -> None:
+    for ask in (both.theirs, both.ours):
+        assert ask("POST", V1, hook("busy"))[0] == 201
+    assert both.theirs("GET", f"{V2}/busy")[0] == 200
+    status, error = both.ours("GET", f"{V2}/busy")
+    assert status == 500
+    assert text(error, "busy", both) == "WEBHOOK failed: the server is currently unable to handle the request"
+
+
+def test_lists(both: Both) -> None:
+    """kube-apiserver asks for each object by itself; what clients see is the same."""
+    path = V2.replace("default", "lists")
+    both.theirs("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lists"}})
+    for ask in (both.theirs, both.ours):
+        for name in ("one", "two", "three"):
+            status, made = ask("POST", path.replace("v2", "v1"), hook(name))
+            assert status == 201, made
+    before = len(both.webhook.calls)
+    theirs, ours = both.theirs("GET", path), both.ours("GET", path)
+    assert [neutral(item) for item in ours[1]["items"]] == [neutral(item) for item in theirs[1]["items"]]
+    asked: dict[bool, list[int]] = {False: [], True: []}
+    for call in both.webhook.calls[before:]:
+        asked[call.headers["user-agent"] == "extapi"].append(len(call.review["request"]["objects"]))
+    assert asked[True] == [3]
+    assert set(asked[False]) <= {1}
+
+
 def text(status: Any, name: str, both: Both) -> str:
     """The message of a Status, without what differs from one request to another."""
     found = status["message"].replace(f"conversion webhook for {GROUP}/v1, Kind={KIND}", "WEBHOOK")
@@ -105,7 +132,8 @@ def neutral(obj: Any) -> Any:
     """An object without what differs from one server to another."""
     kept = {key: value for key, value in obj["metadata"].items() if key not in {"resourceVersion", "uid"}}
     kept["creationTimestamp"] = "now"
-    kept["managedFields"] = [{**each, "time": "now", "manager": "any"} for each in kept.get("managedFields", ())]
+    managed = sorted(kept.get("managedFields", ()), key=lambda each: str(each["manager"]))  # by time, which differs
+    kept["managedFields"] = [{**each, "time": "now", "manager": "any"} for each in managed]
     return {**obj, "metadata": kept}
 
 

@@ -120,7 +120,7 @@ def _raw(sent: bytes) -> Answer:
 
 
 def busy(call: Call) -> bytes:
-    """Ask to be asked again in a second, but answer every second call on a connection."""
+    """Ask to be asked again in a second, and then answer."""
     if call.number % 2:
         return good(call)
     return http("", "503 Service Unavailable", "text/plain", "Retry-After: 1")

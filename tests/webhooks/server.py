@@ -28,6 +28,8 @@ class Call:
     body: bytes
     connection: int
     """Its connection's number, from 0."""
+    number: int
+    """Of the calls about these objects, from 0."""
     client: str
     """The common name in the certificate that was shown; empty if none was."""
     send: Callable[[bytes], None]
@@ -57,6 +59,7 @@ class Webhook:
         """The connections that are open."""
         self.port: int = self._listener.getsockname()[1]
         self.calls: list[Call] = []
+        self._asked: dict[bytes, int] = {}
         self.connections = 0
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -110,11 +113,14 @@ class Webhook:
                     name, _, value = header.decode().partition(":")
                     headers[name.lower()] = value.strip()
                 body = stream.read(int(headers.get("content-length", 0)))
+                about = body.partition(b'"objects":')[2]  # the same if it is sent again
+                again = self._asked[about] = self._asked.get(about, -1) + 1
                 call = Call(
                     target,
                     headers,
                     body,
                     number,
+                    again,
                     _client(connection),
                     connection.sendall,
                     partial(stream.read, 1),

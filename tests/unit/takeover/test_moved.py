@@ -90,6 +90,10 @@ def test_definitions_are_found_by_name() -> None:
     where = cluster({"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": {"items": [definition()]}})
     (kind,) = now(read_kinds(where, [NAME, NAME]))
     assert kind.name == NAME
+    both = {"items": [definition(), definition(f"boxes.{GROUP}", v1=True)]}
+    others = cluster({"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": both})
+    with pytest.raises(TakeoverFailure, match=r"would move, too: boxes.moving.example.com \(v1\)"):
+        now(read_kinds(others, [NAME]))
     with pytest.raises(TakeoverFailure, match=r"the cluster has no CustomResourceDefinition nones.example.com"):
         now(read_kinds(where, ["nones.example.com"]))
     with pytest.raises(TakeoverFailure, match=r"the CustomResourceDefinition a.b cannot be read: 404"):

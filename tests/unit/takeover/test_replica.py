@@ -9,10 +9,11 @@ import pytest
 from extapi.registry.storedversions import record_key as versions_key
 from extapi.storage.base import Compacted
 from extapi.takeover.failure import TakeoverFailure
+from extapi.takeover.moved import moved
 from extapi.takeover.record import read_record
 from extapi.takeover.replica import MARGIN, Replica, together
 from tests.kubernetes.moving import GROUP, PLURAL
-from tests.unit.takeover.world import CRATES, World
+from tests.unit.takeover.world import CRATES, LIVE, World
 
 
 def prepared(world: World, version: int = 1000) -> Replica:
@@ -94,6 +95,13 @@ def test_another_run_goes_on(world: World) -> None:
     world.close_store()
     assert world.run(Replica(world.store, world.kind).prepare(2000)) == first
     assert world.run(read_record(world.store, world.kind)) == first
+
+
+def test_an_import_of_another_definition_is_not_overwritten(world: World) -> None:
+    prepared(world)
+    world.kind = moved({**LIVE, "metadata": {**LIVE["metadata"], "uid": "definition-2"}})
+    with pytest.raises(TakeoverFailure, match=r"uid definition-1, now definition-2.*Import into a new store"):
+        prepared(world)
 
 
 def test_objects_from_somewhere_else_are_not_overwritten(world: World) -> None:

@@ -6,7 +6,7 @@ Must not know what is moved.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,9 @@ TIMEOUT = 60.0
 """Seconds per request: that of kube-apiserver."""
 _INTERVAL = 0.05
 """Seconds between two looks at something that is waited for."""
-_PAGE = 100
+PAGE = 500
+"""Objects per page of a list."""
+_DEFINITIONS = 100
 """Definitions per page: with their schemas, each can have a megabyte."""
 
 
@@ -53,11 +55,36 @@ class Cluster:
         found: list[Obj] = []
         token = ""
         while True:
-            page = await self.client.list(DEFINITIONS, query={"limit": str(_PAGE), "continue": token})
+            page = await self.client.list(DEFINITIONS, query={"limit": str(_DEFINITIONS), "continue": token})
             found += items_of(page)
             token = (page.get("metadata") or {}).get("continue", "")
             if not token:
                 return found
+
+    async def pages(self, resource: ResourceName) -> AsyncIterator[Obj]:
+        """The pages of a list of all objects, all of one moment.
+
+        Where objects are so large that a page is too large to be read, pages become smaller.
+
+        Raises:
+            Expired: Reading took longer than the server keeps its history.
+            ApiError: The server refuses.
+            TransportError: There is no answer, not even for a page of one object.
+        """
+        token, size = "", PAGE
+        while True:
+            query = {"limit": str(size)} | ({"continue": token} if token else {})
+            try:
+                page = await self.client.list(resource, query=query)
+            except TransportError:
+                if size == 1:
+                    raise
+                size //= 2
+                continue
+            yield page
+            token = (page.get("metadata") or {}).get("continue", "")
+            if not token:
+                return
 
     async def until(
         self, missing: Callable[[], Awaitable[str | None]], what: str, *, seconds: float, otherwise: str

@@ -19,8 +19,6 @@ from extapi.takeover.display import Report
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.replica import Replica, together
 
-PAGE = 500
-"""Objects per page of a list."""
 PENDING = 2000
 """Changed objects that may wait for the store; then no more events are read."""
 FIRST_DELAY, LAST_DELAY = 0.5, 30.0
@@ -82,21 +80,17 @@ class Follower:
 
     async def _list(self, report: Report) -> None:
         seen: set[bytes] = set()
-        token = ""
-        while True:
-            query = {"limit": str(PAGE)} | ({"continue": token} if token else {})
-            page = await self._cluster.client.list(self._replica.kind.resource, query=query)
+        version = ""
+        async for page in self._cluster.pages(self._replica.kind.resource):
             objects = items_of(page)
             await together(self._replica.put(obj) for obj in objects)
             seen.update(map(self._replica.kind.key, objects))
             metadata = page.get("metadata") or {}
-            token = metadata.get("continue", "")
+            version = str(metadata.get("resourceVersion", ""))
             report(len(seen), len(seen) + int(metadata.get("remainingItemCount") or 0))
-            if not token:
-                break
         await self._replica.keep_only(seen)
         self.count = len(seen)
-        self.version = str(metadata.get("resourceVersion", ""))
+        self.version = version
 
     async def follow(self) -> None:
         """Watch until cancelled; call :meth:`copy` first, and :meth:`written` afterwards.

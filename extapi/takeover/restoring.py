@@ -22,6 +22,7 @@ from extapi.takeover.moved import MovedKind
 from extapi.takeover.replica import together
 
 PAGE = 500
+"""Objects per page of the store."""
 RUNNING = 16
 """Objects that are written at a time."""
 SERVERS = (
@@ -104,14 +105,9 @@ class Restoration:
     async def _live(self) -> dict[bytes, Obj]:
         """The definition's objects by their keys in the store."""
         found: dict[bytes, Obj] = {}
-        token = ""
-        while True:
-            query = {"limit": str(PAGE)} | ({"continue": token} if token else {})
-            page = await self._cluster.client.list(self._kind.resource, query=query)
+        async for page in self._cluster.pages(self._kind.resource):
             found.update((self._kind.key(obj), obj) for obj in items_of(page))
-            token = (page.get("metadata") or {}).get("continue", "")
-            if not token:
-                return found
+        return found
 
     async def _stored(self) -> AsyncIterator[tuple[list[tuple[bytes, bytes]], int]]:
         """The store's objects, page by page, and how many there are."""

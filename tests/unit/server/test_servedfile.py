@@ -28,7 +28,9 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert [each["event"] for each in logs] == ["--served-file cannot be written"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"groups": [{}], "needs": []}', '{"groups": [], "needs": [{}]}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"groups": [{}], "needs": []}', '{"groups": [], "needs": [{}]}', "\xff"]
+)
 def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "served.json"
     path.write_bytes(text.encode("latin-1"))

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from twisted.internet.task import Clock
 
-from extapi.client.transport import TransportError
+from extapi.client.transport import ClientRequest, TransportError
 from extapi.errors import NotFound
 from extapi.takeover.cluster import DEFINITIONS, connect, kubeconfig_path, told
 from extapi.takeover.failure import TakeoverFailure
+from tests.unit.client.kubernetes import Answer, Kubernetes
 from tests.unit.takeover.tables import cluster, now, status, table
 
 
@@ -19,6 +20,29 @@ def test_definitions_are_read_page_by_page() -> None:
     kube = table({DEFINITIONS.path(): pages})
     assert now(cluster(kube).definitions()) == [{"a": 1}, {"b": 2}]
     assert [dict(each.query)["continue"] for each in kube.requests] == ["", "t"]
+
+
+def test_pages_become_smaller_where_objects_are_large() -> None:
+    def react(request: ClientRequest) -> Answer:
+        query = dict(request.query)
+        if int(query["limit"]) > 62:
+            raise TransportError("the answer is larger than 67108864 bytes")
+        return Answer(200, {"metadata": {} if "continue" in query else {"continue": "t"}, "items": []})
+
+    kube = Kubernetes(react)
+
+    async def read() -> int:
+        return len([page async for page in cluster(kube).pages(DEFINITIONS)])
+
+    assert now(read()) == 2
+    assert [dict(each.query)["limit"] for each in kube.requests] == ["500", "250", "125", "62", "62"]
+
+    def refuse(_: ClientRequest) -> Answer:
+        raise TransportError("refused")
+
+    kube = Kubernetes(refuse)
+    with pytest.raises(TransportError):
+        now(read())
 
 
 def test_an_object_may_be_missing() -> None:

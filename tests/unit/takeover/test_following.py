@@ -51,7 +51,7 @@ def following(world: World) -> Iterator[Following]:
 
 
 def test_a_list_is_copied_page_by_page(following: Following, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("extapi.takeover.following.PAGE", 2)
+    monkeypatch.setattr("extapi.takeover.cluster.PAGE", 2)
     for number in range(5):
         following.world.create(f"crate-{number}")
     reported: list[tuple[int, int]] = []

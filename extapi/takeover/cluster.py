@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extapi.client.credentials import CredentialsError
+from extapi.client.credentials import CredentialsError, in_cluster
 from extapi.client.kube import Client, Obj, ResourceName, items_of
 from extapi.client.transport import TransportError
 from extapi.clock import Clock, sleep
@@ -119,11 +119,11 @@ class Cluster:
         return str(found["status"]["userInfo"]["username"])
 
 
-def kubeconfig_path(given: Path | None) -> Path:
-    """The kubeconfig that kubectl would take.
+def kubeconfig_path(given: Path | None) -> Path | None:
+    """The kubeconfig that kubectl would take; None: there is none, and this is a pod.
 
     Raises:
-        TakeoverFailure: There is none, or ``KUBECONFIG`` names several.
+        TakeoverFailure: There is none, and this is no pod; or ``KUBECONFIG`` names several.
     """
     if given is not None:
         return given
@@ -131,23 +131,34 @@ def kubeconfig_path(given: Path | None) -> Path:
     if os.pathsep in variable:
         raise TakeoverFailure("KUBECONFIG names several files, of which one has to be chosen: give --kubeconfig FILE")
     path = Path(variable) if variable else Path("~/.kube/config").expanduser()
-    if not path.exists():
-        raise TakeoverFailure(f"no kubeconfig: there is no {path}; give --kubeconfig FILE")
-    return path
+    if path.exists():
+        return path
+    if not variable and os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return None
+    raise TakeoverFailure(f"no kubeconfig: there is no {path}; give --kubeconfig FILE")
 
 
-def connect(reactor: Any, kubeconfig: Path, context: str) -> tuple[Cluster, Callable[[], Awaitable[None]]]:
+def connect(reactor: Any, kubeconfig: Path | None, context: str) -> tuple[Cluster, Callable[[], Awaitable[None]]]:
     """The cluster, and what ends all connections to it.
 
+    Args:
+        reactor: The reactor.
+        kubeconfig: How to reach it; None: as the pod's service account.
+        context: A context of the kubeconfig; empty: the current one.
+
     Raises:
-        TakeoverFailure: The kubeconfig cannot be used.
+        TakeoverFailure: The kubeconfig, or the pod's account, cannot be used.
     """
     # Imported here, so that --help answers at once.
     from extapi.client.http import HttpTransport  # noqa: PLC0415
     from extapi.client.kubeconfig import load_kubeconfig  # noqa: PLC0415
 
     try:
-        transport = HttpTransport(reactor, load_kubeconfig(kubeconfig, reactor, context=context))
+        if kubeconfig is None:
+            credentials = in_cluster(reactor, os.environ)
+        else:
+            credentials = load_kubeconfig(kubeconfig, reactor, context=context)
+        transport = HttpTransport(reactor, credentials)
     except CredentialsError as error:
         raise TakeoverFailure(str(error)) from error
     return Cluster(Client(transport, timeout=TIMEOUT, user_agent="extapi-takeover"), reactor), transport.close

@@ -56,7 +56,7 @@ async def _migrate(reactor: Any, resources: Sequence[str], options: Mapping[str,
 
     kubeconfig = kubeconfig_path(options["kubeconfig"])
     cluster, close = connect(reactor, kubeconfig, options["context"])
-    server = f"{kubeconfig.resolve()} {options['context']}".strip()
+    server = f"{kubeconfig.resolve() if kubeconfig else 'this pod'} {options['context']}".strip()
     try:
         for each in resources:
             resource, _, group = each.partition(".")

@@ -80,8 +80,14 @@ def test_the_kubeconfig_is_found_as_kubectl_does(tmp_path: Path, monkeypatch: py
     assert kubeconfig_path(Path("x")) == Path("x")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(TakeoverFailure, match="no kubeconfig: there is no"):
         kubeconfig_path(None)
+    with monkeypatch.context() as pod:
+        pod.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+        assert kubeconfig_path(None) is None
+        with pytest.raises(TakeoverFailure, match="unable to load in-cluster configuration"):
+            connect(Clock(), None, "")  # what a pod has mounted is missing
     file = tmp_path / ".kube" / "config"
     file.parent.mkdir()
     file.touch()

@@ -62,7 +62,7 @@ def _content(path: Path) -> bytes:
     """The bytes of a file, as far as they are read.
 
     Raises:
-        ClickException: It cannot be read, or is too large.
+        click.ClickException: It cannot be read, or is too large.
     """
     try:
         with click.open_file(str(path), "rb") as file:
@@ -130,7 +130,7 @@ def _webhook(url: str, service: str, ca_file: Path | None) -> dict[str, Any] | N
     """The ``clientConfig`` of the conversion webhook; None if none is given.
 
     Raises:
-        UsageError: It is none.
+        click.UsageError: It is none.
     """
     if url and service:
         raise click.UsageError("give either --conversion-webhook-url or --conversion-webhook-service")

@@ -11,6 +11,7 @@ import pytest
 import extapi
 from extapi import errors
 from extapi.certs.command import certs
+from extapi.crd.command import export as crd_export
 from extapi.manifests.command import manifests
 from extapi.schema.formats import FORMATS
 from extapi.schema.structural import KEYWORDS
@@ -36,6 +37,11 @@ def test_the_options_of_certs() -> None:
     assert rows == tables.command_options(certs)
     for command in certs.commands.values():
         assert tables.command_options(command) == [row for row in rows if "`--dir`" in row]
+
+
+def test_the_options_of_crd_export() -> None:
+    rows = tables.rows_of(REFERENCE / "flags.md", "extapi crd export MODULE:NAME")
+    assert rows == tables.command_options(crd_export)
 
 
 def test_the_options_of_manifests() -> None:

@@ -69,6 +69,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         ({"event": "done", "level": "info", "source": "extapi.pizza.api"}, ["server | extapi.pizza.api | done"]),
         ({"event": "done", "level": "info", "source": "extapi.client.informer"}, []),
         ({"event": "serving", "level": "info"}, []),
+        ({"event": "reloaded mine:api", "level": "info", "all": "0.1 s"}, ["server | reloaded mine:api all=0.1 s"]),
         ({"event": "done", "level": "debug", "source": "mine"}, []),
         ({"event": "request", "level": "info", "method": "GET", "uri": "/", "status": 500}, []),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,6 +86,7 @@ def test_only_what_depends_on_a_file_that_changed_is_imported_again(package: Pat
 def test_source_of_the_same_second_and_size_is_not_taken_for_what_is_cached(package: Path) -> None:
     """Python compares seconds and sizes."""
     source = package / "toppings.py"
+    py_compile.compile(str(source))
     load_api("mine.api:api")
     modules = AuthorsModules("mine.api:api")
     times = source.stat().st_mtime_ns

@@ -194,3 +194,12 @@ def test_numbers_of_the_audit_log_are_not_negative(flag: str, number: str) -> No
     """Nor are they in ``AuditLogOptions.Validate``."""
     (text,) = problems(**{flag.replace("-", "_"): number})
     assert text.startswith(f"--{flag}: {number!r} ")
+
+
+def test_reload_is_for_development() -> None:
+    assert problems(reload=True) == [
+        "--reload needs --development: it is for writing an API, where a file that is saved may be wrong"
+    ]
+    options = parsed(reload=True, development=True, served_file="served.json")
+    assert (options.reload, options.served_file) == (True, Path("served.json"))
+    assert (parsed().reload, parsed().served_file) == (False, None)

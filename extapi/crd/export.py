@@ -135,6 +135,10 @@ def _notes(kind: Kind, group: str, webhook: Mapping[str, Any] | None) -> Iterato
     cells = {column.name: version for version in kind.versions for column in kind.columns_of(version) if column.cell}
     for column in cells:
         yield f"column {column} is left out: a Python function computes it; a definition has paths only"
+    if any(
+        column.name == "Name" for version in kind.versions for column in kind.columns_of(version) if not column.cell
+    ):
+        yield "column Name comes second: a definition always shows the object's name first, under the same heading"
     if _converts(kind) and webhook is not None:
         yield "its versions are converted by Python functions: the webhook in spec.conversion has to do what they do"
     if group.endswith(tuple(f".{suffix}" for suffix in _PROTECTED)) or group in _PROTECTED:

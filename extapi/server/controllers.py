@@ -68,8 +68,8 @@ class Controllers:
                 self._running.append(same)
         for _, running in leaving:
             running.cancel()
-        for controller, running in leaving:
-            await self._ended(controller, running)
+        for ended in [Deferred.fromCoroutine(self._ended(controller, running)) for controller, running in leaving]:
+            await ended
         self._controllers = stay
         if not self._stopped:
             self.start()

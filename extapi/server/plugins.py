@@ -8,9 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from twisted.internet.defer import CancelledError, Deferred
+
 from extapi.admission.base import Startable
 from extapi.admission.chain import AdmissionChain
+from extapi.clock import Timer
 from extapi.server.context import Context
+
+
+STARTING = 30.0
+"""Seconds that plugins which take the place of others have to start."""
+
+
+class NotStarted(Exception):
+    """Plugins that take the place of others take too long to start."""
 
 
 class Generation:
@@ -36,6 +47,25 @@ class Generation:
         if self.context is None:
             self.context = context.own()
         await self.chain.start(self.context, only)
+
+    async def start_soon(self, context: Context, only: Sequence[Any] | None = None) -> None:
+        """The same, within :data:`STARTING` seconds.
+
+        Raises:
+            NotStarted: They have not started by then.
+            Exception: What a plugin raises.
+        """
+        starting = Deferred.fromCoroutine(self.start(context, only))
+        timer: Timer = context.clock.callLater(STARTING, starting.cancel)
+        try:
+            await starting
+        except CancelledError:
+            if timer.active():
+                raise
+            raise NotStarted(f"its plugins have not started within {STARTING:g} s") from None
+        finally:
+            if timer.active():
+                timer.cancel()
 
     def has_any(self, used: Sequence[Any]) -> bool:
         """Whether one of these objects may have got the context."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred, TimeoutError as TimedOut
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
@@ -20,13 +20,12 @@ from extapi.loading.authorscode import AuthorsCode
 from extapi.loading.module import LoadingError, declared
 from extapi.loading.modules import AuthorsModules, Reimport, Stamp
 from extapi.registry.storedversions import UnknownStoredVersion
+from extapi.server.plugins import NotStarted
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Unavailable
 
 INTERVAL = 0.15
 """Seconds between two looks at the files. They must be the same twice: an editor may be about to write the rest."""
-SECONDS = 30.0
-"""How long plugins may take to start."""
 FAILED = "the changed code is not served; the last good version is, until the files change again"
 
 
@@ -47,7 +46,6 @@ class Reloader:
         """What is served now."""
         self._target = target
         self._replace = replace
-        self._clock = clock
         self._log = structlog.get_logger("extapi.server")
         self._modules = AuthorsModules(target)
         self._tried: Mapping[str, Stamp] = self._modules.look()
@@ -106,8 +104,7 @@ class Reloader:
         api, before = reimport.api, self.api
         try:
             if api is not before:
-                serving = Deferred.fromCoroutine(self._replace(api, before))
-                await serving.addTimeout(SECONDS, self._clock)
+                await self._replace(api, before)
         except BaseException as error:
             reimport.undo()
             if isinstance(error, CancelledError) or not isinstance(error, Exception):
@@ -122,10 +119,8 @@ class Reloader:
         """Why an API that could be imported cannot be served."""
         if isinstance(error, DeclarationError):
             return [declared(problem, ()) for problem in error.problems]
-        if isinstance(error, (UnknownStoredVersion, Unavailable)):
+        if isinstance(error, (NotStarted, UnknownStoredVersion, Unavailable)):
             return [str(error)]
-        if isinstance(error, TimedOut):
-            return [f"its plugins have not started within {SECONDS:g} s"]
         return [AuthorsCode.of(self._target).describe(error)]  # of a plugin
 
     def _refuse(self, problems: Sequence[str]) -> None:

@@ -191,6 +191,7 @@ class Server:
         Raises:
             DeclarationError: The kinds cannot be served.
             UnknownStoredVersion: Objects are stored in a version that a kind does not have.
+            NotStarted: The plugins have not started in time.
             Unavailable: The store cannot be read, or is too slow, or the server stops.
             Exception: What a plugin raises when it is started.
         """
@@ -204,11 +205,11 @@ class Server:
         try:
             # A feed is followed before its kind is served, and may need what its author's object gets when it starts.
             rest = [kind.rest for group in api.groups for kind in group.kinds]
-            await following.start(self.context, [each for each in rest if is_feed(each)])
+            await following.start_soon(self.context, [each for each in rest if is_feed(each)])
             await replace(api.groups, partial(use, following, api.needs))
             try:
                 # After the kinds: a plugin may wait for an informer of one that is new.
-                await following.start(self.context)
+                await following.start_soon(self.context)
             except Exception:
                 await replace(before.groups, partial(use, last, before.needs))
                 raise

@@ -157,7 +157,7 @@ def test_what_a_definition_cannot_say_is_told() -> None:
         "Car",
         storage="v1",
         versions={"v1": Version(Opened)},
-        columns=[Column("Size", cell=len), Column("Color", ".spec.color")],
+        columns=[Column("Size", cell=len), Column("Color", ".spec.color"), Column("Name", ".metadata.name")],
         subresources={"doors": Subresource(field="spec")},
         strategy=Checked(),
     )
@@ -165,12 +165,13 @@ def test_what_a_definition_cannot_say_is_told() -> None:
     told = " | ".join(exported.notes)
     assert "the strategy is left out: Checked has validate" in told
     assert "column Size is left out: a Python function computes it" in told
+    assert "column Name comes second" in told
     assert "subresource doors is left out: it is field spec" in told
     assert "api-approved.kubernetes.io" in told
     assert exported.manifest is not None
     assert exported.manifest["metadata"]["annotations"]["api-approved.kubernetes.io"].startswith("unapproved")
     columns = exported.manifest["spec"]["versions"][0]["additionalPrinterColumns"]
-    assert [column["name"] for column in columns] == ["Color"]
+    assert [column["name"] for column in columns] == ["Color", "Name"]
     pizza_notes = list(left_out(pizza_api))
     assert [note.partition(":")[0] for note in pizza_notes] == [
         "admission plugins are left out",

@@ -275,7 +275,7 @@ class OpenAPIRules:
 
     def operation_group(self, group: str) -> str:
         """The part of the group's name that ids of operations contain."""
-        return group
+        return group.removesuffix(".k8s.io")
 
 
 @dataclass(frozen=True, kw_only=True)

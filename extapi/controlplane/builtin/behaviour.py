@@ -165,10 +165,6 @@ class BuiltInOpenAPI(OpenAPIRules):
         """See :class:`extapi.api.behaviour.OpenAPIRules`: only the first part of the group counts."""
         return f"io.k8s.api.{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
-    def operation_group(self, group: str) -> str:
-        """See :class:`extapi.api.behaviour.OpenAPIRules`."""
-        return group.removesuffix(".k8s.io")
-
 
 def built_in(
     messages: Messages | None = None,

@@ -204,7 +204,7 @@ class CustomResourceDefinitionStrategy(Strategy):
             status.clear()
         stored = status.get("storedVersions") or []
         new = [version["name"] for version in obj["spec"].get("versions", ()) if version.get("storage")][:1]
-        status["storedVersions"] = [*stored, *(name for name in new if name not in stored)]
+        status["storedVersions"] = [*stored, *(name for name in new if name not in stored)] or None
 
     def validate(self, obj: Obj, old: Obj | None) -> Iterable[FieldError]:
         """Check the definition, or its status."""

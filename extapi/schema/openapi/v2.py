@@ -139,7 +139,8 @@ def _lowered(node: Structural) -> Structural:
     kind = node.type
     if node.nullable or (kind == "array" and items is None) or (node.preserve_unknown and kind == "object"):
         kind = ""
-    required = tuple(key for key in node.required if key not in node.properties or not node.properties[key].nullable)
+    kept = {} if anything else node.properties
+    required = tuple(key for key in node.required if key not in kept or not kept[key].nullable)
     if node.additional is not None and node.additional.nullable:
         required = ()
     return replace(
@@ -148,7 +149,7 @@ def _lowered(node: Structural) -> Structural:
         default=MISSING,
         nullable=False,
         items=items,
-        properties={} if anything else {key: _lowered(sub) for key, sub in node.properties.items()},
+        properties={key: _lowered(sub) for key, sub in kept.items()},
         additional_properties=node.additional_properties if node.additional is None else _lowered(node.additional),
         required=required,
         all_of=(),

@@ -685,3 +685,10 @@ def test_a_write_of_the_status_is_judged_from_the_status_on(
 
 def test_a_write_of_a_status_without_schema_has_no_errors() -> None:
     assert status_validator(from_openapi({"type": "object"}))({"status": 5}, {}) == []
+
+
+def test_nothing_is_of_a_type_that_does_not_exist() -> None:
+    """As 1.36.3 says of the default of a misspelled type."""
+    assert field({"type": "strin"}, "x") == [
+        'spec.f: Invalid value: "string": spec.f in body must be of type strin: "string"'
+    ]

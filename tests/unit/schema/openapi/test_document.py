@@ -333,6 +333,19 @@ def test_an_open_kind_is_just_an_object_in_v2() -> None:
     assert kind == {"type": "object", "x-kubernetes-group-version-kind": [gvk]}
 
 
+def test_in_v2_the_members_of_what_may_be_null_stay_required() -> None:
+    """As 1.36.3 publishes OpenShift's ControllerConfig: the loop comes after the properties have gone."""
+    inner = {
+        "type": "object",
+        "nullable": True,
+        "required": ["a"],
+        "properties": {"a": {"type": "string", "nullable": True}},
+    }
+    schema = from_openapi({"type": "object", "properties": {"f": inner}})
+    found = older.kind_schema(schema, TypeModel(group=GROUP, version="v1", kind="Pizza"))
+    assert found["properties"]["f"] == {"required": ["a"]}
+
+
 def test_the_schema_of_a_list() -> None:
     name = "info.programming-kubernetes.restaurant.v1beta1.Pizza"
     document = v3()["components"]["schemas"][f"{name}List"]
@@ -418,15 +431,13 @@ def test_other_groups_of_kubernetes_are_named_by_their_first_part(rules: OpenAPI
     create = openapi_v3(role.group, "v1", [role])["paths"][
         "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles"
     ]["post"]
-    if isinstance(rules, BuiltInOpenAPI):
-        assert role.name == "io.k8s.api.rbac.v1.Role"
-        assert (create["operationId"], create["tags"]) == (
-            "createRbacAuthorizationV1NamespacedRole",
-            ["rbacAuthorization_v1"],
-        )
-    else:  # as a custom resource of the same group would be named
-        assert role.name == "io.k8s.authorization.rbac.v1.Role"
-        assert create["operationId"] == "createRbacAuthorizationK8sIoV1NamespacedRole"
+    # As a custom resource of the same group is named, too: 1.36.3 has createTopologyNodeV1alpha1NodeResourceTopology.
+    assert (create["operationId"], create["tags"]) == (
+        "createRbacAuthorizationV1NamespacedRole",
+        ["rbacAuthorization_v1"],
+    )
+    of_kubernetes = isinstance(rules, BuiltInOpenAPI)
+    assert role.name == ("io.k8s.api.rbac.v1.Role" if of_kubernetes else "io.k8s.authorization.rbac.v1.Role")
 
 
 def test_a_subresource_speaks_its_own_kind() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_DOCUMENTS: Final = 10_000
 """Documents and members of lists in a file."""
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_LINE: Final = re.compile(r"\bline (\d+)\b")
+_LINE: Final = re.compile(r"\bline (\d+): ")
 _INTERNAL: Final = (
     ("spec.validation", "spec.versions[0].schema"),
     ("spec.subresources", "spec.versions[0].subresources"),
@@ -146,7 +146,9 @@ def read_contents(data: bytes, name: str) -> Contents:
         try:
             decoded = strictyaml.decode(document.data)
         except strictyaml.YAMLError as error:
-            errors.append(_located(str(error), name, document.first_line))
+            errors.append(
+                f"{name}:{document.first_line + _wrong_line(document.data)}: {_LINE.sub('', str(error), count=1)}"
+            )
             continue
         errors += (_located(text, name, document.first_line) for text in decoded.duplicates)
         for at, obj in _objects(decoded.value):
@@ -211,7 +213,8 @@ def _kind(obj: Any) -> str:
         raise GoTypeError("Object 'Kind' is missing")
     if kind == KIND and api_version != API_VERSION:
         if str(api_version).startswith(f"{API_GROUP}/"):
-            raise GoTypeError(f"{KIND} in version {str(api_version)!r} is not supported; write {API_VERSION}")
+            version = str(api_version).removeprefix(f"{API_GROUP}/")
+            raise GoTypeError(f"{KIND} in version {version!r} is not supported; write {API_VERSION}")
         return f"{KIND} of {api_version}"
     return kind
 
@@ -232,12 +235,26 @@ def _decoded(obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _located(text: str, name: str, first_line: int) -> str:
-    """A problem of YAML with its line in the file."""
+    """A text of the YAML reader with its line in the file."""
     found = _LINE.search(text)
     if found is None:
         return f"{name}:{first_line}: {text}"
-    rest = text.replace(f"{found[0]}: ", "", 1)
-    return f"{name}:{first_line + max(int(found[1]) - 1, 0)}: {rest}"
+    return f"{name}:{first_line + int(found[1]) - 1}: {_LINE.sub('', text, count=1)}"
+
+
+def _wrong_line(data: bytes) -> int:
+    """The line, from 0, where a document stops being YAML; 0 if it is none for another reason."""
+    import yaml  # noqa: PLC0415 -- as above
+
+    try:
+        for _ in yaml.parse(data, Loader=yaml.CSafeLoader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        at: int = error.problem_mark.line if error.problem_mark is not None else 0
+        return min(at, len(data.splitlines()) - 1)  # not behind the end
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return 0
+    return 0
 
 
 def _nearest(node: yaml.Node, path: str) -> int:

@@ -14,8 +14,6 @@ import yaml
 from extapi.loading.module import LoadingError, load_api
 
 _SERVICE = re.compile(r"(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9-]+)(:(?P<port>[0-9]{1,5}))?(?P<path>/\S*)?")
-_LARGEST = 32 * 1024 * 1024
-"""Bytes of a file of manifests."""
 _URL = re.compile(r"https://[^\s/?#@]+(/[^\s?#]*)?")
 
 
@@ -64,13 +62,15 @@ def _content(path: Path) -> bytes:
     Raises:
         click.ClickException: It cannot be read, or is too large.
     """
+    from extapi.crd.files import LARGEST  # noqa: PLC0415 - as above
+
     try:
         with click.open_file(str(path), "rb") as file:
-            data: bytes = file.read(_LARGEST + 1)
+            data: bytes = file.read(LARGEST + 1)
     except OSError as error:
         raise click.ClickException(f"{path}: {error.strerror}") from error
-    if len(data) > _LARGEST:
-        raise click.ClickException(f"{path}: is larger than {_LARGEST} bytes")
+    if len(data) > LARGEST:
+        raise click.ClickException(f"{path}: is larger than {LARGEST} bytes")
     return data
 
 

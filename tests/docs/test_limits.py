@@ -18,13 +18,15 @@ from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
 from extapi.controlplane.kinds import data
-from extapi.crd import webhook
+from extapi.crd import files, manifests as definitions, webhook
+from extapi.crd.validation import schemas
 from extapi.http import messages
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
 from extapi.listener.state import Limits
 from extapi.managedfields import updater
 from extapi.registry import authorwatch, feed, feedlog, ruling, store
 from extapi.registry.watching import MIN_SECONDS
+from extapi.schema import structural
 from extapi.schema.cel import checks, expression, failures, validator
 from extapi.schema.cel.library import amounts, regular_expressions
 from extapi.schema.cel.syntax import copies, depth, parser
@@ -87,6 +89,9 @@ BOUNDS = {
     "[rules](cel.md): one evaluation; all of an object": f"a cost of {count(expression.CALL_LIMIT)}; "
     f"{count(validator.OBJECT_BUDGET)}",
     "rules, estimated at start: one; all of a schema": f"a cost of {count(checks.RULE_LIMIT)}; {count(checks.SCHEMA_LIMIT)}",
+    "definitions in a file of `extapi crd check` or `--crd`: bytes; objects": f"{size(files.LARGEST)}; "
+    f"{count(definitions.MOST_DOCUMENTS)}",
+    "schema of a definition: nesting; rules": f"{structural.MAX_DEPTH} schemas; {count(schemas.MOST_RULES)}",
     "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)} and "
     f"{ruling.INLINE_TIME * 1000:g} ms; {ruling.AT_ONCE}",
     "an expression: characters; nodes that macros copy; nesting": f"{count(parser.SIZE_LIMIT)}; "

@@ -11,7 +11,7 @@ import pytest
 import extapi
 from extapi import errors
 from extapi.certs.command import certs
-from extapi.crd.command import export as crd_export
+from extapi.crd.command import check, export as export_definitions
 from extapi.manifests.command import manifests
 from extapi.schema.formats import FORMATS
 from extapi.schema.structural import KEYWORDS
@@ -39,14 +39,16 @@ def test_the_options_of_certs() -> None:
         assert tables.command_options(command) == [row for row in rows if "`--dir`" in row]
 
 
-def test_the_options_of_crd_export() -> None:
-    rows = tables.rows_of(REFERENCE / "flags.md", "extapi crd export MODULE:NAME")
-    assert rows == tables.command_options(crd_export)
-
-
 def test_the_options_of_manifests() -> None:
     rows = tables.rows_of(REFERENCE / "flags.md", "extapi manifests MODULE:NAME")
     assert rows == tables.command_options(manifests)
+
+
+@pytest.mark.parametrize(
+    ("heading", "command"), [("extapi crd check FILE", check), ("extapi crd export MODULE:NAME", export_definitions)]
+)
+def test_the_options_of_crd(heading: str, command: click.Command) -> None:
+    assert tables.rows_of(REFERENCE / "flags.md", heading) == tables.command_options(command)
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,16 @@ def test_lines_in_lists_are_those_of_the_file() -> None:
     assert read_manifests(FILE.encode(), "a.yaml")[1].line_of("spec.group") == 60
 
 
+def test_of_two_keys_that_a_path_may_mean_the_longer_is_meant() -> None:
+    text = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        "metadata:\n  annotations:\n    a: x\n    a.b: y\n    a.b.c: z\n"
+    )
+    (manifest,) = read_manifests(text.encode(), "a.yaml")
+    lines = [manifest.line_of(f"metadata.annotations.{key}") for key in ("a", "a.b", "a.b.c", "a.d")]
+    assert lines == [5, 6, 7, 5]
+
+
 def test_json_has_lines_too() -> None:
     text = json.dumps(
         {"apiVersion": "v1", "kind": "List", "items": [definition(), definition(scope="Global")]}, indent=1

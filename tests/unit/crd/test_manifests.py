@@ -130,7 +130,7 @@ def test_lines_in_lists_are_those_of_the_file() -> None:
 def test_of_two_keys_that_a_path_may_mean_the_longer_is_meant() -> None:
     text = (
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
-        "metadata:\n  annotations:\n    a: x\n    a.b: y\n    a.b.c: z\n"
+        "metadata:\n  annotations:\n    a: one\n    a.b: two\n    a.b.c: three\n"
     )
     (manifest,) = read_manifests(text.encode(), "a.yaml")
     lines = [manifest.line_of(f"metadata.annotations.{key}") for key in ("a", "a.b", "a.b.c", "a.d")]

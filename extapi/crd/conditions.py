@@ -54,10 +54,3 @@ def set_condition(obj: Obj, condition: DefinitionCondition, now: str) -> None:
     else:
         conditions.append(new)
     status["conditions"] = conditions
-
-
-def remove_condition(obj: Obj, kind: str) -> None:
-    """Drop the condition of a type from the status of a definition, in place."""
-    status = obj.get("status") or {}
-    if status.get("conditions"):
-        status["conditions"] = [each for each in status["conditions"] if each.get("type") != kind]

@@ -37,6 +37,10 @@ _ALL: Final = ""
 """The queue's only key."""
 WRITES: Final = 20
 """Statuses that are written at a time."""
+AGAIN: Final = 30.0
+"""Seconds until a kind that could not be served is offered again: objects in a version that it lacks may be gone."""
+LONGEST: Final = 1.0
+"""The most seconds for which definitions that come one after the other wait for each other."""
 
 
 class DefinitionController:
@@ -68,6 +72,8 @@ class _Definitions:
         self._queue = context.queue()
         self._deleted = context.queue()
         self._changed: set[str] = set()
+        self._rested = 0.0
+        """When kinds may be served again."""
         self._written: dict[str, Obj] = {}
         """Definitions as they were written last, until the informer has them."""
         self._informer: Informer = context.informer(*DEFINITIONS, on_change=self._seen)
@@ -106,16 +112,29 @@ class _Definitions:
             found.values(), key=lambda each: (each["metadata"]["creationTimestamp"], each["metadata"]["name"])
         )
 
-    async def _settle(self, _key: str) -> None:
-        """Do what the changes since the last time make necessary."""
+    async def _settle(self, _key: str) -> float | None:
+        """Do what the changes since the last time make necessary; when to look again at what could not be served."""
+        await self._rest()
         changed, self._changed = self._changed, set()
         try:
             await self._write(self._named(changed))
+            began = self._context.clock.seconds()
             refused = await self._served.serve(self._definitions())
+            self._rested = began + 2 * min(self._context.clock.seconds() - began, LONGEST)
             await self._write(self._established(refused))
         except BaseException:
             self._changed |= changed
             raise
+        return AGAIN if refused else None
+
+    async def _rest(self) -> None:
+        """Let as much time pass as was needed to serve what came last, and meanwhile more come.
+
+        The more kinds a group has, the longer its documents take: one after the other, a hundred would take minutes.
+        """
+        left = self._rested - self._context.clock.seconds()
+        if left > 0:
+            await self._context.sleep(left)
 
     def _named(self, changed: set[str]) -> list[Obj]:
         """The definitions that get names or conditions, with these."""

@@ -79,8 +79,12 @@ class CustomResources:
         self._offer: Offer | None = None
         self._served: dict[str, ServedDefinition] = {}
         """By the definitions' uids."""
+        self._revisions: dict[str, str] = {}
+        """The resourceVersion of each definition when it was compared last: most stay as they are."""
         self._failed: dict[str, tuple[Obj, Obj, str]] = {}
         """Definitions of which no kind could be made: spec, names and the reason."""
+        self._refused: dict[str, str] = {}
+        """Why kinds were refused when they were offered last, by the names of their definitions. It may pass."""
         self._emptied: frozenset[tuple[str, str]] = frozenset()
         self._ready = False
 
@@ -141,17 +145,12 @@ class CustomResources:
             if uid in self._served:
                 served[uid] = self._served[uid]
         changed = self._close(wanted, served)
-        if changed or list(served.values()) != list(self._served.values()):
-            refused = await self._offered(list(served.values()))
-            for uid, each in served.items():
-                why = refused.get(each.offered)
-                if why is not None:
-                    failed[uid] = (*_content(wanted[uid]), why)
-                    reasons[_name(wanted[uid])] = why
-                    self._log.error("{name} is not served: {why}", name=_name(wanted[uid]), why=why)
+        if changed or self._refused or list(served.values()) != list(self._served.values()):
+            self._refused = await self._offered(list(served.values()))
             self._served = served
         self._failed = failed
-        return reasons
+        self._revisions = {uid: obj["metadata"]["resourceVersion"] for uid, obj in wanted.items()}
+        return {**self._refused, **reasons}
 
     def _close(self, wanted: Mapping[str, Obj], served: Mapping[str, ServedDefinition]) -> bool:
         """Note which kinds are being emptied; whether that has changed."""
@@ -165,15 +164,24 @@ class CustomResources:
         )
         return changed
 
-    async def _offered(self, served: Sequence[ServedDefinition]) -> dict[OfferedKind, str]:
+    async def _offered(self, served: Sequence[ServedDefinition]) -> dict[str, str]:
+        """Offer the kinds; why some are refused, by the names of their definitions."""
         if self._offer is None:
             raise RuntimeError("there is nothing that serves the kinds of definitions")
+        own = {id(each.offered) for each in served}
         refused = await self._offer(SOURCE, [each.offered for each in served])
-        return {each.offered: each.reason for each in refused}
+        found = {each.offered.origin: each.reason for each in refused if id(each.offered) in own}
+        for name, why in found.items():
+            if self._refused.get(name) != why:
+                self._log.error("{name} is not served: {why}", name=name, why=why)
+        return found
 
     def _kept(self, obj: Obj) -> ServedDefinition | None:
-        known = self._served.get(obj["metadata"]["uid"])
-        return known if known is not None and (known.spec, known.names) == _content(obj) else None
+        uid, revision = obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]
+        known = self._served.get(uid)
+        if known is None or revision == self._revisions.get(uid):
+            return known
+        return known if (known.spec, known.names) == _content(obj) else None
 
     def _made(self, obj: Obj) -> ServedDefinition:
         """The kind of a definition, with its accepted names.

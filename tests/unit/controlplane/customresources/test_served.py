@@ -98,3 +98,20 @@ def test_discovery_of_a_kind_that_is_emptied_lists_fewer_verbs_and_nothing_can_b
         assert cluster.server.request("GET", path).status == 404
         assert cluster.server.request("GET", CRONTABS).status == 404
         assert watch.ended
+
+
+def test_a_version_in_which_objects_are_stored_is_served_until_they_are_rewritten() -> None:
+    old = "/apis/stable.example.com/v1beta1/namespaces/default/crontabs"
+    with plane() as cluster:
+        cluster.define(definition("crontabs", version("v1beta1")))
+        assert cluster.create(old, "Crontab", "one") == 201
+        cluster.change(NAME, {"spec": {"versions": [version("v1beta1", storage=False), version("v1")]}})
+        cluster.change(NAME, {"status": {"storedVersions": ["v1"]}}, "/status")
+        cluster.change(NAME, {"spec": {"versions": [version("v1")]}})
+        assert cluster.server.request("GET", f"{old}/one").status == 200
+        rewritten = cluster.server.request("GET", f"{CRONTABS}/one").json()
+        rewritten["metadata"]["labels"] = {"a": "b"}
+        assert cluster.server.request("PUT", f"{CRONTABS}/one", body=rewritten).status == 200
+        cluster.server.advance(31)
+        assert cluster.server.request("GET", f"{old}/one").status == 404
+        assert cluster.server.request("GET", f"{CRONTABS}/one").status == 200

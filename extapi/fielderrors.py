@@ -191,6 +191,11 @@ def go_string(text: str) -> str:
     return _json(text)
 
 
+def go_marshalled(value: Any) -> str:
+    """A value of JSON, but a number, as Go's ``json.Marshal`` writes it."""
+    return _json(value)
+
+
 _HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 

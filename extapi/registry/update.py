@@ -89,15 +89,17 @@ async def _attempt(
         obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     obj = without_new_times(obj, old)
     await write.checked(Operation.UPDATE, obj, old)
+    ends = "deletionTimestamp" in obj["metadata"] and not write.must_stay(obj)
+    # What was sent, with its defaults, before conversion for the store takes fields away.
+    sent = encode_parts(obj, kind.encode) if ends else None
     encoded, before = await write.encoded(store, obj), live.value
     store.check_size(encoded.value, before)
-    if "deletionTimestamp" in obj["metadata"] and not write.must_stay(obj):
+    if sent is not None:
         if admit.dry_run:
             await store.check_live("update", live)
         else:
             await store.cache.commit("delete", live.key, None, expected=live.revision)
-        # What was sent, with its defaults, which no store has seen. The revision of the deletion is for watchers alone.
-        return EncodedResult(kind, version, encode_parts(obj, kind.encode), live.revision)
+        return EncodedResult(kind, version, sent, live.revision)  # the revision of the deletion is for watchers alone
     if admit.dry_run or encoded.value == before:
         await store.check_live("update", live)
         return await encoded.answer(live.revision)

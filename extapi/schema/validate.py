@@ -16,6 +16,7 @@ from typing import Any
 
 from extapi.api.jsonvalue import INT64, go_json, json_equal
 from extapi.errors import MOST_ERRORS, FieldError, FieldErrorType, go_quote
+from extapi.fielderrors import go_marshalled
 from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.formats import enforced, string_format
@@ -330,9 +331,8 @@ def _in_range(types: tuple[str, ...], name: str, value: float) -> bool:
 def _enum_text(allowed: Any) -> str:
     if isinstance(allowed, str):
         return allowed
-    if isinstance(allowed, bool):
-        return "true" if allowed else "false"
-    return "null" if allowed is None else str(allowed)
+    is_number = isinstance(allowed, int | float) and not isinstance(allowed, bool)
+    return go_json(allowed) if is_number else go_marshalled(allowed)
 
 
 def _type_invalid(path: str, wanted: str, got: str) -> FieldError:

@@ -692,3 +692,11 @@ def test_nothing_is_of_a_type_that_does_not_exist() -> None:
     assert field({"type": "strin"}, "x") == [
         'spec.f: Invalid value: "string": spec.f in body must be of type strin: "string"'
     ]
+
+
+def test_enums_of_lists_and_objects_are_told_as_json() -> None:
+    """Source: ``apiextensions-apiserver/pkg/apiserver/validation/validation.go`` kubeOpenAPIResultToFieldErrors."""
+    enum = [{"b": 1, "a": "<"}, [None, True], 2.5, "x"]
+    assert field({"x-kubernetes-preserve-unknown-fields": True, "enum": enum}, 1) == [
+        r'spec.f: Unsupported value: 1: supported values: "{\"a\":\"\\u003c\",\"b\":1}", "[null,true]", "2.5", "x"'
+    ]

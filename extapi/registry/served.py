@@ -16,7 +16,7 @@ from twisted.logger import Logger
 
 from extapi.api.arguments import is_feed
 from extapi.api.definition import NAMESPACED, Kind
-from extapi.api.jsonvalue import NotJSONError, check_json
+from extapi.api.jsonvalue import NotJSONError, check_json, json_copy
 from extapi.api.metadata import coerce
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
@@ -297,7 +297,8 @@ class ServedKind:
         before = _version_of(obj)
         if before == version:
             return obj
-        made = self._converted(obj, before, version)
+        # Without a hub only apiVersion is rewritten, and pruning would take the other version's fields away from both.
+        made = self._converted(json_copy(obj) if self.kind.hub is None else obj, before, version)
         self._finish_converted(made, version)
         return made
 

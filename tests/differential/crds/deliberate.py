@@ -19,6 +19,19 @@ EQUAL = "numbers are equal if their values are, however they are written"
 SCALE = "a Scale can be applied in autoscaling/v1 again and again"
 STORED = "what is stored can be read, whatever has become of its inner metadata"
 
+HOW = (
+    "update",
+    "update of nothing",
+    "merge",
+    "merge of a null",
+    "empty merge",
+    "JSON patch",
+    "JSON patch of a null",
+    "status",
+    "delete",
+)
+"""Ways of writing in a version that has other types."""
+
 DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         UNROUTED,
@@ -56,7 +69,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(EQUAL, ("merge: numbers 0", "merge: numbers 2"), ("",)),
     Deliberate(
         MISFIT,
-        tuple(f"default: {how} as v2" for how in ("update", "update of nothing", "merge", "merge of a null")),
+        tuple(f"default: {how} as v2" for how in HOW),
         OWNED,
         code=200,
     ),
@@ -96,7 +109,14 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(SCALE, ("field: scale",), ("",)),
 )
 """What differs wherever a manifest is served."""
-BUILTIN: tuple[Deliberate, ...] = ()
+BUILTIN: tuple[Deliberate, ...] = (
+    Deliberate(
+        UNROUTED,
+        ("version: a version that is not served",),
+        ("content", "Content-Type", "X-Content-Type-Options", "pretty", "newline"),
+        code=404,
+    ),
+)
 """What differs in the built-in control plane beside that."""
 
 

@@ -141,3 +141,18 @@ def test_an_object_whose_managed_fields_would_be_too_deep_is_refused(media: str)
         assert write(195) in {200, 201}
         read = server.request("GET", f"{collection}/d")
         assert server.request("PUT", f"{collection}/d", body=json.loads(read.body)).status == 200
+
+
+def test_who_manages_fields_of_another_version_takes_none_from_what_is_written() -> None:
+    """As on 1.36.3: the version of the request judges its own field, which must be there, and the generation counts it."""
+
+    def schema(*names: str) -> dict[str, Any]:
+        spec = {"type": "object", "required": names[-1:], "properties": {name: {"type": "string"} for name in names}}
+        return {"type": "object", "properties": {"spec": spec}}
+
+    versions = {"v1": Version(schema("a")), "v1beta1": Version(schema("a", "b"))}
+    with serve(Api(Group(GROUP, Kind("Knob", storage="v1", versions=versions)))) as server:
+        made(server, NEW, spec={"a": "x"})
+        changed = server.request("PATCH", f"{OLD}/k", headers=MERGE, body={"spec": {"b": "y"}})
+    assert changed.status == 200, changed
+    assert changed.json()["metadata"]["generation"] == 2

@@ -65,14 +65,14 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         "both mistakes are told: that of the type, and that of the value", ("keyword: count 4",), CAUSES, code=422
     ),
-    Deliberate("a number is a multiple of fractions, too; Go cuts these to integers", ("keyword: tenth 2",), ("",)),
     Deliberate(EQUAL, ("merge: numbers 0", "merge: numbers 2"), ("",)),
     Deliberate(
         MISFIT,
-        tuple(f"default: {how} as v2" for how in HOW),
+        (*(f"default: {how} as v2" for how in HOW), "field: another version", "ratchet: types that do not fit"),
         OWNED,
         code=200,
     ),
+    Deliberate(MISFIT, ("ratchet: v2: map without a key",), OWNED, code=200),
     Deliberate(MISFIT, ("default: apply onto the other as v1", "default: apply onto the other as v2"), ("",)),
     Deliberate(MISFIT, ("ratchet: v2: number of a wrong type",), ("",)),
     Deliberate(

@@ -55,7 +55,9 @@ def _typed(node: Structural, exact: Exact) -> Accepts:
     if node.types and not node.int_or_string:
         return lambda _value: False  # no type of JSON: a definition is told so, and its defaults do not fit either
     by_class: dict[type, Accepts] = {str: _string(node), int: _number(node), float: _number(node)}
-    if not node.types:
+    if not node.types and enforced(node.types, node.format):
+        by_class = {str: _string(node), list: _array(node, exact)}
+    elif not node.types:
         by_class |= {bool: _true, dict: _object(node, exact), list: _array(node, exact)}
     else:
         del by_class[float]

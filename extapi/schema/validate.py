@@ -145,8 +145,10 @@ class _Walk:
         wrong = _wrong_type(node, kind, value, path)
         if wrong is not None:
             found.add(wrong)
-        elif node.types or node.format:
-            found.matches += 1
+        if kind == "null":
+            found.matches += wrong is None
+        elif node.types or enforced(node.types, node.format):
+            found.matches += 1 + (wrong is None)
         if kind != "null":
             found.matches += 3
             found.merge(self._branches(node, value, path, old))
@@ -156,7 +158,7 @@ class _Walk:
                 _number(node, kind, value, path, found)
             elif kind == "array":
                 self._array(node, value, path, old, found)
-        if node.enum and not any(allowed is not None and json_equal(value, allowed) for allowed in node.enum):
+        if node.enum and not any(_is_allowed(value, allowed) for allowed in node.enum):
             found.add(FieldError.not_supported(path, value, [_enum_text(allowed) for allowed in node.enum]))
         if kind == "object":
             self._object(node, value, path, old, found)
@@ -172,8 +174,10 @@ class _Walk:
             found.add(_invalid(path, value, f"should match '{node.pattern}'"))
         name = enforced(node.types, node.format)
         fits = string_format(name) if name else None
-        if fits is not None and not fits(value):
-            found.add(_type_invalid(path, name, value))
+        if fits is not None:
+            found.matches += 1
+            if not fits(value):
+                found.add(_type_invalid(path, name, value))
 
     def _matches(self, pattern: str, value: str) -> bool:
         if pattern not in self._patterns:
@@ -326,6 +330,20 @@ def _in_range(types: tuple[str, ...], name: str, value: float) -> bool:
         text = go_json(value)
         return text.lstrip("-").isdecimal() and int(text) in (INT32 if name == "int32" else INT64)
     return name != "float" or abs(value) <= MAX_FLOAT32
+
+
+def _is_allowed(value: Any, allowed: Any) -> bool:
+    """Whether a value is one of an enum, after Go's conversion to its type.
+
+    Source: ``k8s.io/kube-openapi/pkg/validation/validate`` Enum.
+    """
+    if allowed is None:
+        return False
+    if value.__class__ is float and allowed.__class__ is int:
+        return int64(value) == allowed
+    if value.__class__ is int and allowed.__class__ is str:
+        return bool(allowed == (chr(value) if 0 <= value < 0xD800 or 0xE000 <= value < 0x110000 else "\ufffd"))
+    return json_equal(value, allowed)
 
 
 def _enum_text(allowed: Any) -> str:

@@ -32,7 +32,7 @@ from tests.kubernetes.control_plane import ControlPlane, running
 Definition = dict[str, Any]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DRY = "dryRun=All"
-_LARGE = 2**53
+_LARGE = 2**63
 _LIST_FOR_TEXT = re.compile(r'in body must be of type string: "array"$')
 _WARNINGS = re.compile(r', (?=299 - ")')
 
@@ -150,7 +150,7 @@ def without_fractions(value: Any) -> Any:
         return {key: without_fractions(each) for key, each in value.items()}
     if isinstance(value, list):
         return [without_fractions(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGE else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGE else value
 
 
 def of_answer(code: int, warnings: Iterable[str], body: bytes) -> dict[str, Any]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_DOCUMENTS: Final = 10_000
 """Documents and members of lists in a file."""
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_CONTENT: Final = re.compile(rb"^(?:---[ \t]+)?[ \t]*(?!---|%|#|\r?$)(\S)", re.MULTILINE)
 _LINE: Final = re.compile(r"\bline (\d+): ")
 _INTERNAL: Final = (
     ("spec.validation", "spec.versions[0].schema"),
@@ -98,10 +99,12 @@ class Manifest:
         return self._line(path)
 
     def _line(self, path: str) -> int:
+        whole = f"{self.at}.{path}" if self.at and path else self.at or path
+        if not whole:
+            return self._document.first_line + _lines_before(self._document.data)
         node = self._document.node()
         if node is None:
             return self._document.first_line
-        whole = f"{self.at}.{path}" if self.at and path else self.at or path
         return self._document.first_line + _nearest(node, whole)
 
 
@@ -186,6 +189,12 @@ def _is_empty(part: bytes) -> bool:
     """Whether there is nothing but a separator and comments."""
     lines = part.removeprefix(b"---").splitlines()
     return all(not line.strip() or line.lstrip().startswith(b"#") for line in lines)
+
+
+def _lines_before(data: bytes) -> int:
+    """The lines before the first object of a document: separators, comments, empty ones, directives."""
+    found = _CONTENT.search(data)
+    return data.count(b"\n", 0, found.start(1)) if found else 0
 
 
 def _objects(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:

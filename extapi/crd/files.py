@@ -19,6 +19,7 @@ from extapi.crd.definition import Definition
 from extapi.crd.kinds import Converters, kind_of, no_converter
 from extapi.crd.manifests import Manifest, ManifestError, read_manifests
 from extapi.crd.validation import validate_create, validate_update
+from extapi.registry.collecting import uncollected
 
 SUFFIXES: Final = (".json", ".yaml", ".yml")
 """The files of a folder that are read; those of folders in it are not, as with ``kubectl apply -f``."""
@@ -81,6 +82,10 @@ class DefinitionFiles:
 
     def read(self) -> Reading:
         """Read the files that have changed since the last time, and judge their definitions."""
+        with uncollected():
+            return self._read()
+
+    def _read(self) -> Reading:
         paths, problems = self._list()
         self._files = {path: self._file(path) for path in paths}
         found: dict[str, FoundKind] = {}

@@ -102,6 +102,14 @@ class GoTypes:
             if "=" not in line:
                 name, _, listed = line.partition(":")
                 self._structs[name.strip()] += map(self._field, filter(str.strip, listed.split(";")))
+        self._known = {
+            name: (
+                {each.name: each for each in fields},
+                frozenset(each.name for each in fields if each.always),
+                {each.name: position for position, each in enumerate(fields)},
+            )
+            for name, fields in self._structs.items()
+        }
 
     def read(self, name: str, value: Any) -> tuple[dict[str, Any], list[str]]:
         """An object of the struct ``name``, as Go writes it after reading ``value``, and the paths of its unknown fields.
@@ -155,15 +163,16 @@ class GoTypes:
     def _struct(self, name: str, value: Any, path: str, reading: Reading) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise reading.refuse(json_type(value), f"{self._package}.{name}")
-        known = {each.name: each for each in self._structs[name]}
+        known, always, order = self._known[name]
         prefix = f"{path}." if path else ""
         for key in value:
             if key not in known:
                 reading.report(prefix + key)
         made: dict[str, Any] = {}
         outer, above = reading.struct, reading.fields
-        for each in known.values():
-            found = value.get(each.name)
+        # A schema has forty fields, and most have three: the others are not asked for.
+        for key in sorted(known.keys() & value.keys() | always, key=order.__getitem__):
+            each, found = known[key], value.get(key)
             if found is None:
                 if each.always and (zero := each.zero()) is not None:
                     made[each.name] = zero

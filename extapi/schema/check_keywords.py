@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from extapi.errors import FieldError
@@ -56,6 +57,13 @@ class _Place:
     depth: int = 0
 
 
+@lru_cache(maxsize=1024)
+def _below(at: _Place) -> tuple[_Place, _Place]:
+    """The place of what is below a node, outside and inside of its junctors. There are few places, and many nodes."""
+    below = replace(at, root=False, depth=at.depth + 1)
+    return below, replace(below, nested=True)
+
+
 def check_keywords(structural: Structural, path: str, asked: Asked = ALL) -> list[FieldError]:
     """The errors of a whole object's schema, also inside of junctors.
 
@@ -69,21 +77,22 @@ def check_keywords(structural: Structural, path: str, asked: Asked = ALL) -> lis
 
 def _node(node: Structural, path: str, asked: Asked, at: _Place) -> Iterator[FieldError]:
     yield from _keywords(node, path, asked, at)
-    below = replace(at, root=False, depth=at.depth + 1)
+    below, nested = _below(at)
     judged = not (asked.of_author and at.nested)
     if node.additional_properties is not None:
         if judged and node.properties and node.additional_properties is not True:
             text = "additionalProperties and properties are mutual exclusive"
             yield FieldError.forbidden(join(path, "additionalProperties"), text)
         if node.additional is not None:
-            inner = replace(below, no_defaults="inside additionalProperties applying to object metadata")
-            yield from _node(node.additional, join(path, "additionalProperties"), asked, inner if at.meta else below)
+            inner = below
+            if at.meta:
+                inner = replace(below, no_defaults="inside additionalProperties applying to object metadata")
+            yield from _node(node.additional, join(path, "additionalProperties"), asked, inner)
     for key, sub in node.properties.items():
         inner = below
         if (at.root or node.embedded_resource) and key in META:
             inner = replace(below, meta=True, no_defaults=f"in top-level {key}" if at.root else below.no_defaults)
         yield from _node(sub, f"{join(path, 'properties')}[{key}]", asked, inner)
-    nested = replace(below, nested=True)
     for where, branch in (*_branches(node), *_raw(node.unsupported, ("definitions",), at.depth)):
         yield from _node(branch, join(path, where), asked, nested)
     if node.items is not None:
@@ -143,6 +152,8 @@ def _branches(node: Structural) -> Iterator[tuple[str, Structural]]:
 
 def _raw(unsupported: Mapping[str, Any], keywords: tuple[str, ...], depth: int) -> Iterator[tuple[str, Structural]]:
     """The schemas in keywords that are not supported, which are judged all the same."""
+    if not unsupported:
+        return
     for keyword in keywords:
         found = unsupported.get(keyword)
         pairs = enumerate(found) if isinstance(found, list) else found.items() if isinstance(found, Mapping) else ()

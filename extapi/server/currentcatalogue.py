@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 
 from extapi.api.definition import Api, Group
 from extapi.errors import qualified
+from extapi.registry.collecting import uncollected
 from extapi.registry.feed import KindFeed
 from extapi.registry.kinds import serve_kinds
 from extapi.registry.served import ServedKind
@@ -66,10 +67,11 @@ class CurrentCatalogue:
         self.observers: list[Callable[[], None]] = []
         """Called after each replacement."""
         self._context: Any = None
-        kinds = serve_kinds(api)
-        self.catalogue = self._build(
-            api.groups, kinds, self._open_caches(kinds, None), self._open_feeds(kinds, None), None
-        )
+        with uncollected():
+            kinds = serve_kinds(api)
+            self.catalogue = self._build(
+                api.groups, kinds, self._open_caches(kinds, None), self._open_feeds(kinds, None), None
+            )
         """Read it once per request."""
 
     async def start(self) -> None:
@@ -149,7 +151,8 @@ class CurrentCatalogue:
 
     async def _replace(self, api: Api, switched: Callable[[], None]) -> None:
         before = self.catalogue
-        kinds = serve_kinds(api, before.kinds)
+        with uncollected():
+            kinds = serve_kinds(api, before.kinds)
         await self._check_versions(kinds)
         caches = self._open_caches(kinds, before)
         kept = set(before.caches.values())
@@ -161,7 +164,8 @@ class CurrentCatalogue:
                 await self._cacher.fill(cache)
             if self._context is not None:
                 await self._follow(followed)
-            catalogue = self._build(api.groups, kinds, caches, feeds, before)
+            with uncollected():
+                catalogue = self._build(api.groups, kinds, caches, feeds, before)
         except BaseException:
             for cache in new:
                 self._cacher.remove(cache)

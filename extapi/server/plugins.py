@@ -15,7 +15,6 @@ from extapi.admission.chain import AdmissionChain
 from extapi.clock import Timer
 from extapi.server.context import Context
 
-
 STARTING = 30.0
 """Seconds that plugins which take the place of others have to start."""
 

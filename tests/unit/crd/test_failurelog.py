@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from twisted.internet.task import Clock
-from twisted.logger import LogEvent, capturedLogs, formatEvent
+from twisted.logger import capturedLogs, formatEvent
 
 from extapi.crd.failurelog import EVERY, FailureLog
 
@@ -21,12 +21,13 @@ def clock() -> Clock:
 @pytest.fixture
 def lines() -> Iterator[Lines]:
     """The lines since the last call."""
-    events: list[LogEvent]
+    told = 0
     with capturedLogs() as events:
 
         def taken() -> list[str]:
-            found = [f"{event['log_level'].name}: {formatEvent(event)}" for event in events]
-            events.clear()
+            nonlocal told
+            found = [f"{event['log_level'].name}: {formatEvent(event)}" for event in events[told:]]
+            told = len(events)
             return found
 
         yield taken

@@ -24,7 +24,7 @@ from extapi.server.plugins import NotStarted
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Unavailable
 
-INTERVAL = 0.15
+INTERVAL = 0.1
 """Seconds between two looks at the files. They must be the same twice: an editor may be about to write the rest."""
 FAILED = "the changed code is not served; the last good version is, until the files change again"
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import grow, pythons
+from tests.bench import grow, pythons, reload
 from tests.bench.dev import Dev, measure
 from tests.bench.load import PIZZAS, Result, applies, pizza, request, run, seed, watch
 from tests.bench.server import Server
@@ -70,8 +70,10 @@ def main() -> None:
         finally:
             server.stop()
         beside = measure(Path(directory) / "dev")
+        reloaded = reload.measure(Path(directory) / "reload")
     _report(results, idle, loaded, server.started)
     _report_dev(beside)
+    say(f"| a module changed until it is served, with --reload, s | {reloaded:.2f} | 1 | {reloaded:.2f} |")
 
 
 def _measure(server: Server, scale: int) -> list[Result]:

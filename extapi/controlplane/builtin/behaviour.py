@@ -60,6 +60,8 @@ class BuiltInDecoding(Decoding):
 
     known: Container[str] = frozenset()
     """The kinds that the server knows: of another one it says something else."""
+    registered: Container[str] = frozenset()
+    """Further versions (``GROUP/VERSION``) that kube-apiserver can read, though not serve: of these it says so later."""
     knows_empty_managed_fields: bool = True
     lenient_about_kind: bool = False
 
@@ -73,7 +75,7 @@ class BuiltInDecoding(Decoding):
 
     def wrong_type(self, kind: str, api_version: str, wanted: str, group_version: str) -> str:
         """See :class:`extapi.api.behaviour.Decoding`."""
-        if (kind, api_version) == (wanted, group_version):
+        if kind == wanted and (api_version == group_version or api_version in self.registered):
             return ""
         if kind == wanted or kind.removesuffix("List") not in self.known:
             return not_registered(kind, api_version)
@@ -176,6 +178,7 @@ def built_in(
     strategic_merge: bool = True,
     read: Callable[[Obj], list[str]] | None = None,
     complete: Callable[[Obj], None] | None = None,
+    registered: Container[str] = frozenset(),
     **storing: Any,
 ) -> Behaviour:
     """The behaviour of a built-in kind.
@@ -189,11 +192,13 @@ def built_in(
         strategic_merge: Accept strategic merge patches.
         read: Reads what the schema leaves open, in place; see :class:`extapi.api.behaviour.Decoding`.
         complete: Completes what a client sent, in place; see :class:`extapi.api.behaviour.Decoding`.
+        registered: See :class:`BuiltInDecoding`.
         storing: Further fields of :class:`BuiltInStoring`.
     """
     return Behaviour(
         routing=BuiltInRouting(without=without),
         decoding=BuiltInDecoding(
+            registered=registered,
             known=messages if messages is not None else frozenset(),
             read=read or BuiltInDecoding.read,
             complete=complete or BuiltInDecoding.complete,

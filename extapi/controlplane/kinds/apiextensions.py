@@ -269,6 +269,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     strategy=CustomResourceDefinitionStrategy(),
     behaviour=built_in(
         DEFINITIONS,
+        registered=frozenset({"apiextensions.k8s.io/v1beta1"}),
         read=_read,
         complete=set_defaults,
         generation=True,

@@ -32,6 +32,7 @@ def server() -> Iterator[InMemoryServer]:
         kind_of("Loose", built_in(names=path_segment)),
         kind_of("Strict", built_in(unconditional_update=False, generation=True, names=dns1123_label)),
         kind_of("Shown", built_in(qualified_finalizers=False, returns_deleted=True)),
+        kind_of("Old", built_in(registered=frozenset({f"{GROUP}/v1beta1"}))),
         kind_of("Custom"),
     ]
     with serve(Api(Group(GROUP, *kinds))) as server:
@@ -55,6 +56,21 @@ def test_items_of_lists_do_not_say_what_they_are(server: InMemoryServer, accept:
     assert (item.keys(), metadata.keys()) == ({"metadata"}, {"resourceVersion"})
     (item,), metadata = items(server, f"{V1}/customs", accept)
     assert (item.keys(), metadata.keys()) == ({"metadata", "kind", "apiVersion"}, {"resourceVersion", "continue"})
+
+
+def test_a_version_that_is_read_but_not_served_is_told_apart_from_one_that_nobody_knows(server: InMemoryServer) -> None:
+    """As 1.36.3 answers to a CustomResourceDefinition of v1beta1 in a request to v1."""
+
+    def sent(version: str) -> str:
+        body = {"metadata": {"name": "a"}, "kind": "Old", "apiVersion": f"{GROUP}/{version}"}
+        answer = server.request("POST", f"{V1}/olds", body=body)
+        assert answer.status == 400
+        message: str = answer.json()["message"]
+        return message
+
+    expected = f"does not match the expected API version ({GROUP}/v1)"
+    assert sent("v1beta1") == f"the API version in the data ({GROUP}/v1beta1) {expected}"
+    assert "is registered for version" in sent("v1alpha1")
 
 
 def test_a_write_of_a_part_may_change_metadata() -> None:

@@ -94,7 +94,7 @@ JSONSchemaProps: id string; $schema JSONSchemaURL; $ref? string; description str
     multipleOf? float64; enum []JSON; maxProperties? int64; minProperties? int64; required []string;
     items? JSONSchemaPropsOrArray; allOf []JSONSchemaProps; oneOf []JSONSchemaProps; anyOf []JSONSchemaProps;
     not? JSONSchemaProps; properties map[JSONSchemaProps]; additionalProperties? JSONSchemaPropsOrBool;
-    patternProperties map[JSONSchemaProps]; dependencies JSONSchemaDependencies;
+    patternProperties map[JSONSchemaProps]; dependencies? JSONSchemaDependencies;
     additionalItems? JSONSchemaPropsOrBool; definitions JSONSchemaDefinitions; externalDocs? ExternalDocumentation;
     example? JSON; nullable bool; x-kubernetes-preserve-unknown-fields? bool; x-kubernetes-embedded-resource bool;
     x-kubernetes-int-or-string bool; x-kubernetes-list-map-keys []string; x-kubernetes-list-type? string;

@@ -17,12 +17,11 @@ def stored_version_errors(stored: Sequence[str] | None, spec: Spec) -> Iterator[
     """The errors of ``status.storedVersions`` (behaviour J3).
 
     Args:
-        stored: It; None if it is not set.
+        stored: It; None and an empty list are the same.
         spec: The definition's spec.
     """
     if not stored:
-        shown = RawValue("null") if stored is None else []
-        yield FieldError.invalid(_PATH, shown, "must have at least one stored version")
+        yield FieldError.invalid(_PATH, RawValue("null"), "must have at least one stored version")
         return
     left = {name: index for index, name in enumerate(stored)}
     for version in spec.versions:

@@ -16,8 +16,6 @@ from tests.kubernetes.calling import Caller
 from tests.kubernetes.control_plane import ControlPlane
 from tests.waiting import until
 
-pytestmark = pytest.mark.needs("crd")
-
 
 @pytest.fixture(scope="module")
 def call(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Caller:

@@ -48,7 +48,7 @@ def test_stored_versions_are_those_of_the_spec() -> None:
         "migration ensures no data remains persisted in v0 and removes v0 from status.storedVersions"
     )
     for stored, wanted in (
-        ([], "status.storedVersions: Invalid value: []: must have at least one stored version"),
+        ([], "status.storedVersions: Invalid value: null: must have at least one stored version"),
         (["v1", "v0"], f'status.storedVersions[1]: Invalid value: "v0": {missing}'),
     ):
         obj["status"]["storedVersions"] = stored

@@ -277,6 +277,19 @@ class OpenAPIRules:
         """The part of the group's name that ids of operations contain."""
         return group.removesuffix(".k8s.io")
 
+    def complete(self, schema: Obj, reference: Callable[[str, str], Obj]) -> Mapping[str, Obj]:
+        """Complete the schema of the kind as it is published, in place, with what structural schemas cannot say.
+
+        Args:
+            schema: The schema.
+            reference: Makes a reference to a schema, given its name and a description.
+
+        Returns:
+            Further schemas that it refers to, by name.
+        """
+        del schema, reference
+        return {}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:

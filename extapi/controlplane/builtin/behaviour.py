@@ -176,6 +176,7 @@ def built_in(
     returns_deleted: bool = False,
     computed: Mapping[str, Callable[[Obj], str]] | None = None,
     strategic_merge: bool = True,
+    openapi: OpenAPIRules | None = None,
     read: Callable[[Obj], list[str]] | None = None,
     complete: Callable[[Obj], None] | None = None,
     registered: Container[str] = frozenset(),
@@ -190,6 +191,7 @@ def built_in(
         returns_deleted: A delete answers with the object that is gone.
         computed: Fields for field selectors that are computed from the whole object.
         strategic_merge: Accept strategic merge patches.
+        openapi: How the documents describe the kind.
         read: Reads what the schema leaves open, in place; see :class:`extapi.api.behaviour.Decoding`.
         complete: Completes what a client sent, in place; see :class:`extapi.api.behaviour.Decoding`.
         registered: See :class:`BuiltInDecoding`.
@@ -208,5 +210,5 @@ def built_in(
         storing=BuiltInStoring(names=name_rule(names), **storing),
         selecting=BuiltInSelecting(computed=computed or {}),
         answering=BuiltInAnswering(returns_deleted=returns_deleted),
-        openapi=BuiltInOpenAPI(),
+        openapi=openapi or BuiltInOpenAPI(),
     )

@@ -27,6 +27,7 @@ from extapi import (
 from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
 from extapi.controlplane.kinds.apiextensionsmessages import DEFINITIONS
+from extapi.controlplane.kinds.apiextensionsopenapi import DefinitionOpenAPI
 from extapi.controlplane.kinds.parts import CREATED_AT, Base64, ConditionStatus, Int32, Text, Time, spelled
 from extapi.crd import validation
 from extapi.crd.conditions import TERMINATING, DefinitionCondition, set_condition
@@ -272,6 +273,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
         registered=frozenset({"apiextensions.k8s.io/v1beta1"}),
         read=_read,
         complete=set_defaults,
+        openapi=DefinitionOpenAPI(),
         generation=True,
         propagates=False,
         unconditional_update=False,

@@ -118,7 +118,9 @@ def _schemas(dialect: Dialect, resources: Iterable[ResourceModel], paths: Mappin
 
 
 def _schemas_of(dialect: Dialect, model: ResourceModel) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield model.name, dialect.kind_schema(model.structural, model, model.selectable)
+    kind = dialect.kind_schema(model.structural, model, model.selectable)
+    yield from model.rules.complete(kind, dialect.reference).items()
+    yield model.name, kind
     if "list" in model.verbs:
         yield model.list_name, list_schema(model, dialect.reference)
     for sub in model.subresources:

@@ -218,3 +218,16 @@ def test_the_first_delete_marks_it(server: InMemoryServer) -> None:
     released = server.request("PATCH", path, headers=MERGE, body={"metadata": {"finalizers": []}})
     assert released.status == 200
     assert server.request("GET", path).status == 404
+
+
+@pytest.mark.parametrize("path", ["/openapi/v3/apis/apiextensions.k8s.io/v1", "/openapi/v2"])
+def test_the_schema_of_schemas_refers_to_itself(server: InMemoryServer, path: str) -> None:
+    document = server.request("GET", path, headers={"Accept": "application/json"}).json()
+    schemas = document["components"]["schemas"] if "components" in document else document["definitions"]
+    name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+    root = "#/components/schemas/" if "components" in document else "#/definitions/"
+    assert schemas[name]["properties"]["properties"]["additionalProperties"] == {"$ref": root + name}
+    assert schemas[name]["properties"].keys() == {each.name for each in TYPES._structs["JSONSchemaProps"]}
+    spec = schemas["io.k8s.api.apiextensions.v1.CustomResourceDefinition"]["properties"]["spec"]["properties"]
+    schema = spec["versions"]["items"]["properties"]["schema"]["properties"]["openAPIV3Schema"]
+    assert root + name in str(schema)

@@ -18,8 +18,8 @@ class Case:
 
     @property
     def slow(self) -> bool:
-        """Whether it waits for a clock: a watch, or a revision that does not come."""
-        return any("timeoutSeconds=" in step.path or "99999999999" in step.path for step in self.steps)
+        """Whether it waits: for a watch's end, for a revision that does not come, or for controllers."""
+        return any("timeoutSeconds=" in step.path or "99999999999" in step.path or step.awaits for step in self.steps)
 
 
 GIVEN = (

@@ -56,6 +56,33 @@ FULL: dict[str, Any] = {
     "objects": [{"a": "x"}],
 }
 
+APPLIED: dict[str, list[Any]] = {
+    "set": [["c"], ["b", "c"], ["c", "a"], [], ["a", "a"], None],
+    "map": [
+        [{"name": "c"}],
+        [{"name": "a", "value": "2"}],
+        [{"name": "b", "tags": ["y"]}, {"name": "a", "tags": ["z"]}],
+        [{"value": "x"}],
+        [{"name": "a"}, {"name": "a"}],
+        [],
+    ],
+    "keys": [
+        [{"port": 1, "note": "m"}],
+        [{"port": 1, "protocol": "UDP", "on": False}],
+        [{"port": 1, "inner": [{"id": 1, "v": 2}, {"id": 2}]}],
+        [{"note": "x"}],
+        [{"port": 2, "inner": [{"v": 1}]}],
+    ],
+    "atomic": [[{"a": "y"}], [{"a": "x"}]],
+    "whole": [{"a": "x"}, {"a": "x", "b": "y"}, {}],
+    "whole2": [{"a": "x"}],
+    "parts": [{"c": "z"}, {"a": "z"}, {"a": None}],
+    "objects": [[{"a": "y"}], [{"a": "x", "b": 1}]],
+    "lists": [[["a"], ["b"]]],
+    "plain": [["a", "a"]],
+    "bySet": [{"k": [1]}],
+}
+
 TALKS: dict[str, Any] = {
     f"apply of {field} {position}": (
         ROW.applied(spec=FULL),
@@ -64,32 +91,7 @@ TALKS: dict[str, Any] = {
         ROW.applied(spec={name: item for name, item in FULL.items() if name != field}),
         ROW.applied(manager="n", spec={}),
     )
-    for field, values in {
-        "set": [["c"], ["b", "c"], ["c", "a"], [], ["a", "a"], None],
-        "map": [
-            [{"name": "c"}],
-            [{"name": "a", "value": "2"}],
-            [{"name": "b", "tags": ["y"]}, {"name": "a", "tags": ["z"]}],
-            [{"value": "x"}],
-            [{"name": "a"}, {"name": "a"}],
-            [],
-        ],
-        "keys": [
-            [{"port": 1, "note": "m"}],
-            [{"port": 1, "protocol": "UDP", "on": False}],
-            [{"port": 1, "inner": [{"id": 1, "v": 2}, {"id": 2}]}],
-            [{"note": "x"}],
-            [{"port": 2, "inner": [{"v": 1}]}],
-        ],
-        "atomic": [[{"a": "y"}], [{"a": "x"}]],
-        "whole": [{"a": "x"}, {"a": "x", "b": "y"}, {}],
-        "whole2": [{"a": "x"}],
-        "parts": [{"c": "z"}, {"a": "z"}, {"a": None}],
-        "objects": [[{"a": "y"}], [{"a": "x", "b": 1}]],
-        "lists": [[["a"], ["b"]]],
-        "plain": [["a", "a"]],
-        "bySet": [{"k": [1]}],
-    }.items()
+    for field, values in APPLIED.items()
     for position, value in enumerate(values)
 } | {
     "duplicates that were there": (

@@ -92,7 +92,7 @@ ROOT: dict[str, Any] = {
         OPEN.applied(manager="n", force=True, a={"b": [3]}),
         OPEN.replace(q=1),
     ),
-    "odd names at the root": OPEN.make(**{"a b": 1, "": 2, "a/b~c": {"\u00e4": None}}),
+    "odd names at the root": post({**OPEN.obj(), "a b": 1, "": 2, "a/b~c": {"\u00e4": None}}, OPEN.path),
     "metadata at the root": [
         OPEN.make("new", meta={"unknown": 1, "labels": None}),
         OPEN.make("two", "?fieldValidation=Strict", meta={"unknown": 1}),

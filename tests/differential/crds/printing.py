@@ -17,6 +17,9 @@ VALUES: tuple[Any, ...] = (
     [], [1], [1, "a", None], ["a", "b"], {}, {"a": 1}, {"b": [True], "a": {"c": "<&>"}}, [[1, 2], [3]], [{"a": "b"}], "YWJj",
 )  # fmt: skip
 
+FEW: tuple[Any, ...] = ("a", 1, None, [1])
+ROWS: tuple[Any, ...] = (1, "a", None, {}, 2.5)
+
 OBJECTS: dict[str, dict[str, Any]] = {
     "everything": {
         "list": ["a", "b", "c", "d"],
@@ -49,7 +52,7 @@ TALKS: dict[str, Any] = {
         f"paths of {name}": tabled(PATHS, spec, labels={"app": "a"}, annotations={"manifests.test/a": "b"})
         for name, spec in OBJECTS.items()
     },
-    **{f"named {position}": tabled(NAMED, {"v": value}) for position, value in enumerate(("a", 1, None, [1]))},
+    **{f"named {position}": tabled(NAMED, {"v": value}) for position, value in enumerate(FEW)},
     "nothing there": tabled(TYPES, {}),
     "spec of another type": (TYPES.make(), TYPES.all(accept=TABLE), PATHS.all(accept=TABLE), NAMED.all(accept=TABLE)),
     "no columns": tabled(BARE, {"v": 1}),
@@ -67,7 +70,7 @@ TALKS: dict[str, Any] = {
         get(f"{PATHS.path}?watch=1&timeoutSeconds=1&includeObject=None", TABLE),
     ),
     "several rows": (
-        *(TYPES.make(f"n{number}", spec={"v": value}) for number, value in enumerate((1, "a", None, {}, 2.5))),
+        *(TYPES.make(f"n{number}", spec={"v": value}) for number, value in enumerate(ROWS)),
         TYPES.all(accept=TABLE),
         NAMED.all(accept=TABLE),
         PATHS.all("&limit=2", accept=TABLE),

@@ -247,6 +247,41 @@ DELIBERATE: tuple[Deliberate, ...] = (
         code=422,
     ),
     Deliberate(
+        "what it says of definitions itself is managed by extapi; Go knew of conditions before there were any",
+        ("Definition: *", "Definition, changed: *"),
+        tuple(
+            f"{place}.metadata.managedFields.{path}"
+            for place in ("content", "content.items", "content.rows.object")
+            for path in ("manager", "fieldsV1.f:status")
+        ),
+        code=200,
+    ),
+    Deliberate(
+        UNROUTED,
+        ("Definition: *", "Definition, changed: *"),
+        ("content", "Content-Type", "X-Content-Type-Options", "pretty", "newline"),
+        code=404,
+    ),
+    Deliberate(EMPTY, ("Definition*",), ("content.status.conditions",), code=201),
+    Deliberate(
+        "a deletion that waits is marked once",
+        ("Definition: deleted twice",),
+        ("content.metadata.deletionGracePeriodSeconds", "content.metadata.resourceVersion"),
+        code=200,
+    ),
+    Deliberate(
+        "conditions stand in the order in which they came",
+        ("Definition: an approval that is none",),
+        ("content.status.conditions",),
+        code=200,
+    ),
+    Deliberate(
+        "an empty list is shown as one, not as null",
+        ("Definition, bad: no versions", "Definition, bad: none to store"),
+        CAUSES,
+        code=422,
+    ),
+    Deliberate(
         "the service has no address, and asks nobody for one",
         ("Service: create empty", "Service: create a null"),
         CAUSES,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.differential.cases import Case
-from tests.differential.planes import access, applying, common, further, numbers, own, reviews, wire
+from tests.differential.planes import access, applying, common, definitions, further, numbers, own, reviews, wire
 
-MODULES = (applying, common, own, further, reviews, access, wire, numbers)
+MODULES = (applying, common, own, further, reviews, access, wire, numbers, definitions)
 
 
 def all_cases() -> dict[str, Case]:

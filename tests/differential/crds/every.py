@@ -56,7 +56,7 @@ def texts(group: str) -> Iterator[tuple[str, str]]:
 
 
 def definitions(group: str = THEIRS) -> Iterator[dict[str, Any]]:
-    """The definitions in the manifests."""
+    """The definitions in the manifests. Keys such as ``n`` have to be quoted there: to clients in Go they are booleans."""
     for _, text in texts(group):
         yield from yaml.safe_load_all(text)
 

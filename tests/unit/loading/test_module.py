@@ -182,7 +182,7 @@ def test_what_only_compiling_finds_is_told_at_once_with_file_line_class_and_fiel
     problems = load(postponed + IMPORTS + MANY)
     assert [problem.partition("; write")[0] for problem in problems] == [
         f"mine.py:{first + 4}: Spec.paid: complex has no structural schema",
-        f"mine.py:{first + 3}: Spec.size: default: Invalid value: 1: should be greater than or equal to 5",
+        f"mine.py:{first + 3}: Spec.size: default: Invalid value: 1:  in body should be greater than or equal to 5",
         f"mine.py:{first + 8}: Inner.when: Minimum is for int, float; move it to the part of the annotation that it is about",
     ]
 
@@ -214,7 +214,7 @@ def test_every_command_tells_a_mistake_in_the_same_words(here: Path, command: li
     lines = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
     assert [line.partition(";")[0] for line in lines] == [
         "Error: mine.py:6: Spec.paid: complex has no structural schema",
-        "Error: mine.py:5: Spec.size: default: Invalid value: 1: should be greater than or equal to 5",
+        "Error: mine.py:5: Spec.size: default: Invalid value: 1:  in body should be greater than or equal to 5",
         "Error: mine.py:10: Inner.when: Minimum is for int, float",
     ]
 

@@ -16,7 +16,8 @@ from extapi.errors import FieldError
 from extapi.schema.check_defaults import DefaultCheck
 from extapi.schema.check_keywords import Asked, check_keywords
 from extapi.schema.check_structure import structure_errors
-from extapi.schema.structural import MISSING, Structural, join, unreadable
+from extapi.schema.structural import MISSING, Structural, join
+from extapi.schema.unreadable import unreadable
 
 
 def check(structural: Structural, path: str = "", *, every_default: bool = False) -> list[FieldError]:

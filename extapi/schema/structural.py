@@ -346,40 +346,6 @@ def _written(value: Any) -> Any:
     return value
 
 
-def unreadable(node: Structural) -> str:
-    """Why a schema is none that could be structural: the first keyword that has no place in it; empty if there is none.
-
-    Such a schema is not checked any further: its other errors are found, or it would be said once more.
-    """
-    for keyword, called in _NEVER.items():
-        value = node.unsupported.get(keyword)
-        if value or (keyword == "additionalItems" and value is not None):
-            return f"OpenAPIV3Schema '{called}' is not supported"
-    for _, branch in node.branches():
-        if why := unreadable(branch):
-            return why
-    if node.preserve_unknown is False:
-        return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
-    if node.unsupported.get("items"):
-        return "OpenAPIV3Schema 'items' must be a schema, but is an array"
-    for _, sub in node.nodes():
-        if why := unreadable(sub):
-            return why
-    return ""
-
-
-_NEVER = {
-    "id": "id",
-    "$schema": "schema",
-    "$ref": "$ref",
-    "patternProperties": "patternProperties",
-    "dependencies": "dependencies",
-    "additionalItems": "additionalItems",
-    "definitions": "definitions",
-}
-"""Keywords that a structural schema never has, and what they are called."""
-
-
 def join(path: str, name: str) -> str:
     """``path.name``, or only the name at the top."""
     return _bounded(f"{path}.{name}" if path else name)
@@ -403,5 +369,4 @@ __all__ = [
     "join",
     "join_key",
     "replace",
-    "unreadable",
 ]

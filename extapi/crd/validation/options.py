@@ -18,7 +18,8 @@ from extapi.schema.check_lists import check_map_items, has_open_sets
 from extapi.schema.check_structure import structure_errors
 from extapi.schema.default import has_default
 from extapi.schema.prune import pruner
-from extapi.schema.structural import MISSING, Structural, unreadable
+from extapi.schema.structural import MISSING, Structural
+from extapi.schema.unreadable import unreadable
 
 MOST_SELECTABLE: Final = 8
 

@@ -15,7 +15,8 @@ from extapi.schema.check_defaults import DefaultCheck
 from extapi.schema.check_keywords import check_keywords
 from extapi.schema.check_structure import structure_errors
 from extapi.schema.gojson import fields_set, go_json, schema_as_go
-from extapi.schema.structural import Structural, unreadable
+from extapi.schema.structural import Structural
+from extapi.schema.unreadable import unreadable
 
 MOST_RULES: Final = 5_000
 """Rules of one schema: compiling takes a millisecond and more for each. Real schemas have at most some hundred."""

@@ -14,7 +14,8 @@ from extapi.crd.validation.options import MOST_SELECTABLE, Options
 from extapi.crd.validation.schemas import schema_errors
 from extapi.fielderrors import MOST_ERRORS, FieldError, RawValue, go_string
 from extapi.schema.cel.fieldpath import find_field
-from extapi.schema.structural import Structural, unreadable
+from extapi.schema.structural import Structural
+from extapi.schema.unreadable import unreadable
 
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")

@@ -23,7 +23,8 @@ from extapi.schema.cel.rules import (
     compile_rules,
 )
 from extapi.schema.cel.validator import OBJECT_BUDGET, rule_validator
-from extapi.schema.structural import MISSING, Structural, join, replace, unreadable
+from extapi.schema.structural import MISSING, Structural, join, replace
+from extapi.schema.unreadable import unreadable
 
 RULE_LIMIT: Final = 10_000_000
 """What a rule may cost at most in one object, by its estimate."""

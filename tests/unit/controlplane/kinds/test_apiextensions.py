@@ -186,6 +186,15 @@ def test_it_is_validated(server: InMemoryServer) -> None:
     assert (warned.status, "unrecognized format" in warned.headers["warning"]) == (201, True)
 
 
+def test_without_a_storage_version_none_is_remembered(server: InMemoryServer) -> None:
+    """As 1.36.3 refuses OpenTelemetry's OpAMPBridge without one."""
+    obj = crontabs()
+    for version in obj["spec"]["versions"]:
+        version["storage"] = False
+    message = server.request("POST", PATH, body=obj).json()["message"]
+    assert message.endswith("status.storedVersions: Invalid value: null: must have at least one stored version]")
+
+
 def test_it_is_patched_and_applied(server: InMemoryServer) -> None:
     path = f"{PATH}/crontabs.example.com"
     server.request("POST", PATH, body=crontabs())

@@ -127,7 +127,7 @@ CASES: Final[Mapping[str, tuple[Callable[[], Any], str]]] = {
         lambda: definition(_rules(*("self.size() < 5" for _ in range(2000)), of={**_TEXT, "maxLength": 9})),
         "",
     ),
-    "a rule of 1 MB": (lambda: definition(_rules("self == '" + "x" * 1_000_000 + "'")), ""),
+    "a rule of 1 MB": (lambda: definition(_rules("self == '" + "x" * 1_000_000 + "'")), "exceeds limit"),
     "a rule nested 10,000 times": (
         lambda: definition(_rules("(" * 10_000 + "true" + ")" * 10_000)),
         "compilation failed",
@@ -138,7 +138,7 @@ CASES: Final[Mapping[str, tuple[Callable[[], Any], str]]] = {
         ),
         "exceeds budget",
     ),
-    "unknown fields, 100,000": (lambda: {**definition(), "x": {f"u{n}": n for n in range(100_000)}}, ""),
+    "unknown fields, 40,000": (lambda: {**definition(), "x": {f"u{n}": n for n in range(40_000)}}, ""),
     "10,000 short names": (
         lambda: definition(names={"plural": "things", "kind": "Thing", "shortNames": [f"s{n}" for n in range(10_000)]}),
         "",

@@ -319,7 +319,7 @@ def test_a_converter_that_never_answers_ends_its_watches_in_time(bakery: Bakery)
     bakery.tick(1)
     (event,) = sink.take()
     assert (event["type"], event["object"]["code"]) == ("ERROR", 500)
-    assert "longer than 30 s" in event["object"]["message"]
+    assert "longer than 31 s" in event["object"]["message"]
     assert (over(done), over(stored_done)) == (True, False)
 
 

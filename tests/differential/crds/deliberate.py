@@ -62,9 +62,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("content", "Content-Type", "X-Content-Type-Options", "pretty", "newline"),
         code=404,
     ),
-    Deliberate(
-        "both mistakes are told: that of the type, and that of the value", ("keyword: count 4",), CAUSES, code=422
-    ),
     Deliberate(EQUAL, ("merge: numbers 0", "merge: numbers 2"), ("",)),
     Deliberate(
         MISFIT,

@@ -145,7 +145,11 @@ TALKS: dict[str, Any] = {
         STRICT.change({"spec": {"must": "n"}}),
         STRICT.change({"spec": {"inner": {"apiVersion": "v1", "kind": "A"}}}),
     ),
-    "watched": (LOOSE.make(spec={"number": "x", "map": [{"v": 1}]}), get(f"{STRICT.path}?watch=1&timeoutSeconds=1")),
+    "watched": (
+        LOOSE.make(spec={"number": "x", "map": [{"v": 1}]}),
+        STRICT.all(),
+        get(f"{STRICT.path}?watch=1&timeoutSeconds=1"),
+    ),
 }
 
 CASES = told(

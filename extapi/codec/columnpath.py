@@ -15,8 +15,8 @@ from extapi.codec.columnsteps import (
     INT64,
     MISSING,
     Byte,
-    EvaluationError,
     Step,
+    StepError,
     children,
     compared,
     constant,
@@ -65,7 +65,7 @@ class ColumnPath:
         """The first result, or MISSING; nothing is raised."""
         try:
             found = [walk(nodes, [obj]) for nodes in self._lists]
-        except EvaluationError:
+        except StepError:
             return MISSING
         if not found or not found[0]:
             return MISSING

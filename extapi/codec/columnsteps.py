@@ -19,7 +19,7 @@ Step: TypeAlias = Callable[[Sequence[Any]], list[Any]]
 """Finds the results of one step in those of the step before."""
 
 
-class EvaluationError(Exception):
+class StepError(Exception):
     """The path does not fit the object; the cell stays empty. ``found``: what Go's function returns beside its error."""
 
     def __init__(self, found: Sequence[Any] = ()) -> None:
@@ -37,12 +37,12 @@ def walk(steps: Sequence[Step], values: list[Any]) -> list[Any]:
     """The results of several steps.
 
     Raises:
-        EvaluationError: A step does not fit the values, or finds too much.
+        StepError: A step does not fit the values, or finds too much.
     """
     for step in steps:
         values = step(values)
         if len(values) > MAX_RESULTS:
-            raise EvaluationError
+            raise StepError
     return values
 
 
@@ -60,9 +60,9 @@ def failing(values: Sequence[Any]) -> list[Any]:
     """A word that is no value.
 
     Raises:
-        EvaluationError: Always.
+        StepError: Always.
     """
-    raise EvaluationError(values)
+    raise StepError(values)
 
 
 def field(name: str) -> Step:
@@ -83,13 +83,13 @@ def children(values: Sequence[Any]) -> list[Any]:
     """All that is directly inside.
 
     Raises:
-        EvaluationError: That is too much.
+        StepError: That is too much.
     """
     found: list[Any] = []
     for value in values:
         found += _inside(value)
         if len(found) > MAX_RESULTS:
-            raise EvaluationError
+            raise StepError
     return found
 
 
@@ -97,7 +97,7 @@ def descend(values: Sequence[Any]) -> list[Any]:
     """All values that have something inside, from the outside in.
 
     Raises:
-        EvaluationError: They are too many.
+        StepError: They are too many.
     """
     found: list[Any] = []
     waiting = list(reversed(values))
@@ -107,7 +107,7 @@ def descend(values: Sequence[Any]) -> list[Any]:
             continue
         found.append(value)
         if len(found) > MAX_RESULTS:
-            raise EvaluationError
+            raise StepError
         if not isinstance(value, str):
             waiting += reversed(_inside(value))
     return found
@@ -119,8 +119,8 @@ def union(lists: Sequence[Sequence[Step]]) -> Step:
     def step(values: Sequence[Any]) -> list[Any]:
         try:
             return [found for nodes in lists for found in walk(nodes, list(values))]
-        except EvaluationError:
-            raise EvaluationError(values) from None
+        except StepError:
+            raise StepError(values) from None
 
     return step
 
@@ -134,7 +134,7 @@ def slice_step(start: int | None, stop: Any, every: Any) -> Step:
             if value is None:
                 continue
             if not isinstance(value, list):
-                raise EvaluationError(values)
+                raise StepError(values)
             size = len(value)
             low = 0 if start is None else start
             high = low + 1 if stop is MISSING else size if stop is None else stop
@@ -144,10 +144,10 @@ def slice_step(start: int | None, stop: Any, every: Any) -> Step:
             if low == high:
                 return found  # not those of the other lists
             if not (0 <= low < size and 0 <= high <= size and low <= high):
-                raise EvaluationError(values)
+                raise StepError(values)
             stride = 1 if every is MISSING or every is None else every
             if stride <= 0:
-                raise EvaluationError(values)
+                raise StepError(values)
             found += value[low:high:stride]
         return found
 
@@ -160,7 +160,7 @@ def exists(path: Sequence[Step]) -> Step:
     def has(item: Any) -> bool:
         try:
             return bool(walk(path, [item]))
-        except EvaluationError as error:
+        except StepError as error:
             return bool(error.found)  # client-go looks at these only
 
     return _filtered(has)
@@ -177,10 +177,10 @@ def compared(left: Sequence[Step], name: str, right: Sequence[Step]) -> Step:
             if not found:
                 return False
             if len(found) > 1:
-                raise EvaluationError
+                raise StepError
             pair.append(found[0])
         if compare is None:
-            raise EvaluationError
+            raise StepError
         return _ordered(name, pair[0], pair[1]) and compare(pair[0], pair[1])
 
     return _filtered(keep)
@@ -200,7 +200,7 @@ def _ordered(name: str, left: Any, right: Any) -> bool:
     """True if two values can be compared: those of one type, and no truth values by size."""
     kind = _kind(left)
     if not kind or kind != _kind(right) or (kind == "bool" and name not in ("==", "!=")):
-        raise EvaluationError
+        raise StepError
     return True
 
 
@@ -216,7 +216,7 @@ def _filtered(keep: Callable[[Any], bool]) -> Step:
         found: list[Any] = []
         for value in values:
             if not isinstance(value, list):
-                raise EvaluationError(values)
+                raise StepError(values)
             found += [item for item in value if keep(item)]
         return found
 

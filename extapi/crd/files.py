@@ -45,7 +45,7 @@ class FoundKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FoundKinds:
     """What the files say now."""
 
     kinds: Sequence[FoundKind]
@@ -80,12 +80,12 @@ class DefinitionFiles:
         """The state of all files."""
         return {path: _stamp(path) for path in self._list()[0]}
 
-    def read(self) -> Reading:
+    def read(self) -> FoundKinds:
         """Read the files that have changed since the last time, and judge their definitions."""
         with uncollected():
             return self._read()
 
-    def _read(self) -> Reading:
+    def _read(self) -> FoundKinds:
         paths, problems = self._list()
         self._files = {path: self._file(path) for path in paths}
         found: dict[str, FoundKind] = {}
@@ -109,7 +109,7 @@ class DefinitionFiles:
                 found = {**kept, **found}
         self._served = found
         named = tuple(f"{path}:" for path in self._paths if not path.is_dir())
-        return Reading(list(found.values()), problems, [each for each in problems if each.startswith(named)])
+        return FoundKinds(list(found.values()), problems, [each for each in problems if each.startswith(named)])
 
     def _list(self) -> tuple[list[Path], list[str]]:
         """All files, those of a folder in the order of their names, and problems with folders."""

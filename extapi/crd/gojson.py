@@ -27,7 +27,7 @@ class GoTypeError(ValueError):
 
 
 @dataclass(slots=True)
-class Reading:
+class GoReading:
     """What is known while one object is read."""
 
     unknown: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Reading:
             self.unknown.append(path)
 
 
-Reader = Callable[[Any, str, Reading], Any]
+Reader = Callable[[Any, str, GoReading], Any]
 """Reads a value at a path that is not null. Returns what Go would write."""
 
 
@@ -117,7 +117,7 @@ class GoTypes:
         Raises:
             GoTypeError: A value has a wrong type.
         """
-        reading = Reading()
+        reading = GoReading()
         return self._struct(name, {} if value is None else value, "", reading), reading.unknown
 
     def reader(self, name: str) -> Reader:
@@ -136,7 +136,7 @@ class GoTypes:
         if kind in _ZEROS:
             return lambda: _ZEROS[kind]
         if kind in self._structs:
-            return lambda: self._struct(kind, {}, "", Reading())
+            return lambda: self._struct(kind, {}, "", GoReading())
         return lambda: None
 
     def _reader(self, kind: str) -> Reader:
@@ -160,7 +160,7 @@ class GoTypes:
     def _shown(self, kind: str) -> str:
         return kind if kind in _SCALARS else f"{self._package}.{kind}"
 
-    def _struct(self, name: str, value: Any, path: str, reading: Reading) -> dict[str, Any]:
+    def _struct(self, name: str, value: Any, path: str, reading: GoReading) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise reading.refuse(json_type(value), f"{self._package}.{name}")
         known, always, order = self._known[name]
@@ -186,7 +186,7 @@ class GoTypes:
 
 
 def _list(item: Reader, zero: Callable[[], Any], shown: str) -> Reader:
-    def read(value: Any, path: str, reading: Reading) -> list[Any]:
+    def read(value: Any, path: str, reading: GoReading) -> list[Any]:
         if not isinstance(value, list):
             raise reading.refuse(json_type(value), shown)
         return [zero() if each is None else item(each, f"{path}[{index}]", reading) for index, each in enumerate(value)]
@@ -195,7 +195,7 @@ def _list(item: Reader, zero: Callable[[], Any], shown: str) -> Reader:
 
 
 def _map(item: Reader, zero: Callable[[], Any], shown: str) -> Reader:
-    def read(value: Any, path: str, reading: Reading) -> dict[str, Any]:
+    def read(value: Any, path: str, reading: GoReading) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise reading.refuse(json_type(value), shown)
         return {key: zero() if each is None else item(each, f"{path}.{key}", reading) for key, each in value.items()}
@@ -206,29 +206,29 @@ def _map(item: Reader, zero: Callable[[], Any], shown: str) -> Reader:
 def _scalar(kind: str, shown: str) -> Reader:
     convert = _SCALARS[kind]
 
-    def read(value: Any, path: str, reading: Reading) -> Any:
+    def read(value: Any, path: str, reading: GoReading) -> Any:
         del path
         return convert(value, shown, reading)
 
     return read
 
 
-def _string(value: Any, shown: str, reading: Reading) -> str:
+def _string(value: Any, shown: str, reading: GoReading) -> str:
     if not isinstance(value, str):
         raise reading.refuse(json_type(value), shown)
     return value
 
 
-def _bool(value: Any, shown: str, reading: Reading) -> bool:
+def _bool(value: Any, shown: str, reading: GoReading) -> bool:
     if not isinstance(value, bool):
         raise reading.refuse(json_type(value), shown)
     return value
 
 
-def _integer(bits: int) -> Callable[[Any, str, Reading], int]:
+def _integer(bits: int) -> Callable[[Any, str, GoReading], int]:
     bound = 1 << (bits - 1)
 
-    def read(value: Any, shown: str, reading: Reading) -> int:
+    def read(value: Any, shown: str, reading: GoReading) -> int:
         if not _is_number(value):
             raise reading.refuse(json_type(value), shown)
         if not isinstance(value, int) or not -bound <= value < bound:
@@ -238,7 +238,7 @@ def _integer(bits: int) -> Callable[[Any, str, Reading], int]:
     return read
 
 
-def _float(value: Any, shown: str, reading: Reading) -> int | float:
+def _float(value: Any, shown: str, reading: GoReading) -> int | float:
     if not _is_number(value):
         raise reading.refuse(json_type(value), shown)
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e21
@@ -249,7 +249,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _bytes(value: Any, shown: str, reading: Reading) -> str:
+def _bytes(value: Any, shown: str, reading: GoReading) -> str:
     if not isinstance(value, str):
         raise reading.refuse(json_type(value), shown)
     try:
@@ -258,7 +258,7 @@ def _bytes(value: Any, shown: str, reading: Reading) -> str:
         raise GoTypeError(str(error)) from None
 
 
-def _time(value: Any, shown: str, reading: Reading) -> str:
+def _time(value: Any, shown: str, reading: GoReading) -> str:
     del shown, reading
     if not isinstance(value, str):
         raise GoTypeError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
@@ -268,7 +268,7 @@ def _time(value: Any, shown: str, reading: Reading) -> str:
         raise GoTypeError(str(error)) from None
 
 
-_SCALARS: Final[Mapping[str, Callable[[Any, str, Reading], Any]]] = {
+_SCALARS: Final[Mapping[str, Callable[[Any, str, GoReading], Any]]] = {
     "string": _string,
     "bool": _bool,
     "int32": _integer(32),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from extapi.crd.gojson import GoTypeError, GoTypes, Reader, Reading
+from extapi.crd.gojson import GoReading, GoTypeError, GoTypes, Reader
 
 SCHEMA: Final = "JSONSchemaProps"
 
@@ -17,7 +17,7 @@ SCHEMA: Final = "JSONSchemaProps"
 def _or_bool(types: GoTypes) -> Reader:
     """A schema, or whether there may be anything."""
 
-    def read(value: Any, path: str, reading: Reading) -> Any:
+    def read(value: Any, path: str, reading: GoReading) -> Any:
         if isinstance(value, bool):
             return value
         if not isinstance(value, dict):
@@ -31,7 +31,7 @@ def _or_array(of: str) -> Any:
     """A schema, or a list; whatever else is there is read as null."""
 
     def make(types: GoTypes) -> Reader:
-        def read(value: Any, path: str, reading: Reading) -> Any:
+        def read(value: Any, path: str, reading: GoReading) -> Any:
             if isinstance(value, dict):
                 return _loosely(types, SCHEMA, value, path, reading)
             if isinstance(value, list):
@@ -43,7 +43,7 @@ def _or_array(of: str) -> Any:
     return make
 
 
-def _loosely(types: GoTypes, kind: str, value: Any, path: str, reading: Reading) -> Any:
+def _loosely(types: GoTypes, kind: str, value: Any, path: str, reading: GoReading) -> Any:
     """A part that Go's types read by an unmarshaller of their own, which drops unknown fields without a word."""
     reading.loose += 1
     try:

@@ -14,7 +14,7 @@ from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
 from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions, unavailable
-from extapi.server.servedfile import Served
+from extapi.server.servedfile import ServedGroups
 
 _DAY = 24 * 60 * 60
 
@@ -80,7 +80,7 @@ def served(path: Path, processes: Processes) -> list[GroupVersions]:
         seconds=60,
         interval=0.01,
     )
-    return [GroupVersions(group, versions) for group, versions in Served.read(path).groups]
+    return [GroupVersions(group, versions) for group, versions in ServedGroups.read(path).groups]
 
 
 def wait_available(

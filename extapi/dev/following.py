@@ -13,7 +13,7 @@ from extapi.client.transport import TransportError
 from extapi.dev import registration
 from extapi.dev.kube import KubeClient, KubeError
 from extapi.dev.registration import GroupVersions
-from extapi.server.servedfile import Served
+from extapi.server.servedfile import ServedGroups
 
 
 class Following:
@@ -56,7 +56,7 @@ class Following:
             found = self._path.stat()
             if (found.st_mtime_ns, found.st_ino) == self._seen:
                 return
-            served = Served.read(self._path)
+            served = ServedGroups.read(self._path)
         except (OSError, ValueError):
             return  # the server has not written it yet
         try:
@@ -68,7 +68,7 @@ class Following:
         else:
             self._seen, self._failure = (found.st_mtime_ns, found.st_ino), ""
 
-    def _follow(self, served: Served, stamp: str) -> None:
+    def _follow(self, served: ServedGroups, stamp: str) -> None:
         if tuple(served.needs) != self._needs:
             registration.authorize(self._client, served.needs)
             self._needs = tuple(served.needs)

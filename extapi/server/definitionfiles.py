@@ -11,7 +11,7 @@ from typing import Any, Final
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import LoopingCall
 
-from extapi.crd.files import DefinitionFiles, Reading, Stamps
+from extapi.crd.files import DefinitionFiles, FoundKinds, Stamps
 from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources, OfferedKind
 from extapi.server.structuredlog import structlog
@@ -98,7 +98,7 @@ class FollowedFiles:
             Unavailable: Nothing can be served now; the next look tries again.
         """
         assert self._sources is not None  # noqa: S101 -- the server that starts this has been told
-        reading: Reading = self._files.read()
+        reading: FoundKinds = self._files.read()
         if first and reading.named_problems:
             raise DefinitionsError("\n".join(reading.named_problems))
         kinds = [OfferedKind(each.definition.group, each.kind, each.origin) for each in reading.kinds]

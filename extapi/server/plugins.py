@@ -23,7 +23,7 @@ class NotStarted(Exception):
     """Plugins that take the place of others take too long to start."""
 
 
-class Generation:
+class PluginSet:
     """A chain, and the context for those of its plugins that no chain before has started."""
 
     def __init__(self, chain: AdmissionChain, plugins: Sequence[Any], builtin: Sequence[Any]) -> None:
@@ -89,7 +89,7 @@ class Plugins:
 
     def __init__(self, plugins: Sequence[Any], builtin: Sequence[Any]) -> None:
         self._builtin = tuple(builtin)
-        self.now = Generation(AdmissionChain(plugins, builtin), plugins, builtin)
+        self.now = PluginSet(AdmissionChain(plugins, builtin), plugins, builtin)
         self._generations = [self.now]
         """Those with a context that is in use."""
 
@@ -99,22 +99,22 @@ class Plugins:
         return self.now.chain
 
     async def start(self, context: Context, only: Sequence[Any] | None = None) -> None:
-        """Start the plugins of the present chain; see :meth:`Generation.start`.
+        """Start the plugins of the present chain; see :meth:`PluginSet.start`.
 
         Raises:
             Exception: What a plugin raises.
         """
         await self.now.start(context, only)
 
-    def following(self, plugins: Sequence[Any]) -> Generation:
+    def following(self, plugins: Sequence[Any]) -> PluginSet:
         """The chain that may replace the present one; plugins that are in both stay as they are.
 
         Raises:
             TypeError: A plugin implements none of the protocols.
         """
-        return Generation(AdmissionChain(plugins, self._builtin, before=self.chain), plugins, ())
+        return PluginSet(AdmissionChain(plugins, self._builtin, before=self.chain), plugins, ())
 
-    def use(self, generation: Generation) -> None:
+    def use(self, generation: PluginSet) -> None:
         """Ask another chain from now on."""
         self.now = generation
         if generation not in self._generations:

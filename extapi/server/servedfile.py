@@ -17,7 +17,7 @@ from extapi.server.structuredlog import structlog
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedGroups:
     """The content of the file."""
 
     groups: Sequence[tuple[str, Sequence[str]]]
@@ -26,12 +26,12 @@ class Served:
     """The rights that the author's code needs in the cluster."""
 
     @classmethod
-    def of(cls, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> Served:
+    def of(cls, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> ServedGroups:
         """What a server serves."""
         return cls(tuple((group.name, tuple(group.versions_by_priority())) for group in groups), tuple(needs))
 
     @classmethod
-    def read(cls, path: Path) -> Served:
+    def read(cls, path: Path) -> ServedGroups:
         """The content of the file at ``path``.
 
         Raises:
@@ -79,6 +79,6 @@ class ServedFile:
     def update(self, groups: Sequence[Group], needs: Sequence[PolicyRule]) -> None:
         """Write what is served now. If that fails, it is logged: the server serves all the same."""
         try:
-            Served.of(groups, needs).write(self._path)
+            ServedGroups.of(groups, needs).write(self._path)
         except OSError as error:
             self._log.error("--served-file cannot be written", path=str(self._path), reason=str(error))

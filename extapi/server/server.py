@@ -31,7 +31,7 @@ from extapi.server.currentcatalogue import CurrentCatalogue
 from extapi.server.health import Health, NamedCheck
 from extapi.server.longrunning import LongRunningCheck
 from extapi.server.loopback import LoopbackTransport
-from extapi.server.plugins import Generation, Plugins
+from extapi.server.plugins import Plugins, PluginSet
 from extapi.server.reauthorization import PERIOD, Reauthorization
 from extapi.server.router import Router
 from extapi.server.shutdown import Shutdown
@@ -198,7 +198,7 @@ class Server:
         replace = replace or self.replace
         last, following = self._plugins.now, self._plugins.following(api.admission)
 
-        def use(plugins: Generation, needs: Sequence[PolicyRule]) -> None:
+        def use(plugins: PluginSet, needs: Sequence[PolicyRule]) -> None:
             self._plugins.use(plugins)
             self.needs = needs
 

@@ -17,7 +17,7 @@ from extapi.storage.sqlite import SqliteBackend
 from extapi.takeover.cluster import Cluster
 from extapi.takeover.display import bar, say
 from extapi.takeover.failure import TakeoverFailure
-from extapi.takeover.following import Follower
+from extapi.takeover.following import DefinitionFollower
 from extapi.takeover.moved import MovedKind
 from extapi.takeover.record import ImportRecord, read_record, write_record
 from extapi.takeover.replica import Replica
@@ -40,7 +40,9 @@ class Copies:
         self._cluster = cluster
         self._backend = SqliteBackend(reactor, path)
         self.replicas = [Replica(self._backend, kind) for kind in kinds]
-        self.followers = [Follower(cluster, replica, jitter=random.random, problem=say) for replica in self.replicas]
+        self.followers = [
+            DefinitionFollower(cluster, replica, jitter=random.random, problem=say) for replica in self.replicas
+        ]
         self._following: list[Deferred[None]] = []
 
     async def copy(self) -> None:
@@ -61,7 +63,7 @@ class Copies:
             )
             await self._verify(replica, follower)
 
-    async def _verify(self, replica: Replica, follower: Follower) -> None:
+    async def _verify(self, replica: Replica, follower: DefinitionFollower) -> None:
         """Check that the store has as many objects as the list had.
 
         Raises:

@@ -27,7 +27,7 @@ ATTEMPTS = 10
 """How often a list is attempted."""
 
 
-class Follower:
+class DefinitionFollower:
     """Keeps a replica up to date.
 
     Args:

@@ -14,7 +14,7 @@ from extapi.takeover.options import cluster_options
 if TYPE_CHECKING:
     from extapi.client.kube import ResourceName
     from extapi.takeover.cluster import Cluster
-    from extapi.takeover.migration import Position
+    from extapi.takeover.migration import MigrationPosition
 
 VERBS = {"list", "patch"}
 
@@ -73,7 +73,7 @@ async def _one(cluster: Cluster, resource: str, group: str, *, server: str, rate
         TakeoverFailure: It cannot be migrated; the text says why.
     """
     from extapi.takeover.display import bar, say  # noqa: PLC0415 - see above
-    from extapi.takeover.migration import Migration, Position  # noqa: PLC0415
+    from extapi.takeover.migration import Migration, MigrationPosition  # noqa: PLC0415
     from extapi.takeover.positions import load, save  # noqa: PLC0415
     from extapi.takeover.pruning import prune, serving_definition, storage_version  # noqa: PLC0415
 
@@ -84,12 +84,12 @@ async def _one(cluster: Cluster, resource: str, group: str, *, server: str, rate
     mark = f"{server} {storage_version(definition)}" if definition is not None else server
     position = load(path, mark, title) if path is not None else None
 
-    def note(new: Position) -> None:
+    def note(new: MigrationPosition) -> None:
         if path is not None:
             save(path, new)
 
     migration = Migration(
-        cluster.client, cluster.clock, where, rate=rate, position=position or Position(mark, title), save=note
+        cluster.client, cluster.clock, where, rate=rate, position=position or MigrationPosition(mark, title), save=note
     )
     with bar(title) as report:
         counts = await migration.run(report)

@@ -31,7 +31,7 @@ FIRST_DELAY = 0.5
 MANAGER = "extapi-migrate"
 
 
-class Position(msgspec.Struct):
+class MigrationPosition(msgspec.Struct):
     """Where a migration is. ``token``: of the next page; empty at the beginning."""
 
     server: str
@@ -73,8 +73,8 @@ class Migration:
         resource: ResourceName,
         *,
         rate: float,
-        position: Position,
-        save: Callable[[Position], None],
+        position: MigrationPosition,
+        save: Callable[[MigrationPosition], None],
     ) -> None:
         self._client = client.metadata_only()
         self._clock = clock
@@ -98,7 +98,9 @@ class Migration:
                 report(self._position.done + start, self._position.done + len(items) + _remaining(page))
             token = (page.get("metadata") or {}).get("continue", "")
             position = self._position
-            self._position = Position(position.server, position.resource, token, position.done + len(items), not token)
+            self._position = MigrationPosition(
+                position.server, position.resource, token, position.done + len(items), not token
+            )
             self._save(self._position)
         return self.counts
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 
 from extapi.takeover.failure import TakeoverFailure
-from extapi.takeover.migration import Position
+from extapi.takeover.migration import MigrationPosition
 
 _LARGEST = 1024 * 1024
 """Bytes: a continue token has a few hundred."""
 
 
-def load(path: Path, server: str, resource: str) -> Position | None:
+def load(path: Path, server: str, resource: str) -> MigrationPosition | None:
     """The position of a run that was not finished; None if the file is of another migration, or there is none.
 
     Raises:
@@ -24,7 +24,7 @@ def load(path: Path, server: str, resource: str) -> Position | None:
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST)
-        found = msgspec.json.decode(data, type=Position)
+        found = msgspec.json.decode(data, type=MigrationPosition)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
@@ -33,7 +33,7 @@ def load(path: Path, server: str, resource: str) -> Position | None:
     return found if is_this and not found.finished else None
 
 
-def save(path: Path, position: Position) -> None:
+def save(path: Path, position: MigrationPosition) -> None:
     """Replace the file, so that a kill leaves the old or the new one.
 
     Raises:

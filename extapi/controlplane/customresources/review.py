@@ -20,7 +20,7 @@ from extapi.errors import go_quote
 ANNOTATION: Final = "api-approved.kubernetes.io"
 _PROTECTED: Final = re.compile(r"(.*\.)?(k8s|kubernetes)\.io")
 _ABOUT: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
-_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]+[^\s]*")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]\S*")
 
 ESTABLISHED_NOW = DefinitionCondition(
     ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted"

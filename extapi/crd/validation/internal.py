@@ -30,7 +30,7 @@ class Read(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Version:
+class VersionSpec:
     """One version, without what it shares with all others.
 
     Attributes:
@@ -76,8 +76,8 @@ class Spec:
     """
 
     raw: Mapping[str, Any]
-    versions: Sequence[Version]
-    shared: Version
+    versions: Sequence[VersionSpec]
+    shared: VersionSpec
 
     @classmethod
     def read(cls, obj: Mapping[str, Any]) -> Spec:
@@ -100,7 +100,7 @@ class Spec:
         """``preserveUnknownFields``; None if it is not set. v1 reads unset as false."""
         return bool(self.raw.get("preserveUnknownFields"))
 
-    def schemas(self) -> list[Version]:
+    def schemas(self) -> list[VersionSpec]:
         """What has a schema: what all share, or versions."""
         return [each for each in (self.shared, *self.versions) if each.structure is not None]
 
@@ -133,9 +133,9 @@ def _part(version: Mapping[str, Any], key: str) -> Any:
     return version.get(key) if version.get(key) != [] else None
 
 
-def _version(own: Mapping[str, Any], keys: frozenset[str]) -> Version:
+def _version(own: Mapping[str, Any], keys: frozenset[str]) -> VersionSpec:
     found = {key: own.get(key) if key in keys else None for key in SHARED}
-    return Version(
+    return VersionSpec(
         own.get("name") or "",
         own,
         found["schema"],
@@ -145,7 +145,7 @@ def _version(own: Mapping[str, Any], keys: frozenset[str]) -> Version:
     )
 
 
-def _version_as_go(version: Version) -> dict[str, Any]:
+def _version_as_go(version: VersionSpec) -> dict[str, Any]:
     own, subresources = version.own, version.subresources
     columns = own.get("additionalPrinterColumns") if version.columns else None
     return {

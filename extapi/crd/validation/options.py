@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from extapi.crd.validation.internal import Spec, Version
+from extapi.crd.validation.internal import Spec, VersionSpec
 from extapi.crd.validation.webhooks import REVIEW_VERSIONS, ca_bundle_problem
 from extapi.schema.cel.rules import NEW, StoredExpressions
 from extapi.schema.check_keywords import ALL, TYPES, Asked
@@ -110,7 +110,7 @@ def _many_selectable(spec: Spec, old: Spec) -> Iterator[str]:
 class _Schema:
     """One stored schema."""
 
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: VersionSpec) -> None:
         self.root = version.read.structural or Structural()
         self.loose = bool(version.read.why or unreadable(self.root) or structure_errors(self.root, ""))
 

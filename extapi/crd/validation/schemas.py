@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from extapi.crd.validation.internal import Version
+from extapi.crd.validation.internal import VersionSpec
 from extapi.crd.validation.options import Options, walk
 from extapi.fielderrors import FieldError, RawValue
 from extapi.schema.check_defaults import DefaultCheck
@@ -47,7 +47,7 @@ _AT_ROOT: Final = (
 """The fields of Go's type that a root may have if there is a subresource status, whose schema is taken out of it."""
 
 
-def schema_errors(version: Version, path: str, *, name: str, status: bool, options: Options) -> list[FieldError]:
+def schema_errors(version: VersionSpec, path: str, *, name: str, status: bool, options: Options) -> list[FieldError]:
     """The errors of the schema of a version.
 
     Args:

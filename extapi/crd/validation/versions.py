@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from extapi.crd.validation.internal import Version
+from extapi.crd.validation.internal import VersionSpec
 from extapi.crd.validation.options import MOST_SELECTABLE, Options
 from extapi.crd.validation.schemas import schema_errors
 from extapi.fielderrors import MOST_ERRORS, FieldError, RawValue, go_string
@@ -23,7 +23,7 @@ _SELECTABLE_TYPES: Final = ("string", "boolean", "integer")
 _LONGEST_WARNING: Final = 256
 
 
-def version_errors(version: Version, path: str, *, status: bool, options: Options) -> Iterator[FieldError]:
+def version_errors(version: VersionSpec, path: str, *, status: bool, options: Options) -> Iterator[FieldError]:
     """The errors of what a version does not share with all others.
 
     Args:
@@ -44,7 +44,7 @@ def version_errors(version: Version, path: str, *, status: bool, options: Option
         yield from selectable_errors(version, path, f"{path}.schema.openAPIV3Schema", options)
 
 
-def part_errors(version: Version, path: str) -> Iterator[FieldError]:
+def part_errors(version: VersionSpec, path: str) -> Iterator[FieldError]:
     """The errors of subresources and printer columns."""
     scale = (version.subresources or {}).get("scale")
     if scale is not None:
@@ -112,7 +112,7 @@ def _scale(scale: Mapping[str, Any], path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(at, RawValue(go_string(written)), why)
 
 
-def selectable_errors(version: Version, path: str, schema_path: str, options: Options) -> Iterator[FieldError]:
+def selectable_errors(version: VersionSpec, path: str, schema_path: str, options: Options) -> Iterator[FieldError]:
     """The errors of selectable fields (behaviour J7).
 
     Args:

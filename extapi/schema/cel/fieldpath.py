@@ -25,7 +25,7 @@ _DELIMITERS: Final = ".[]"
 _NOWHERE: Final = "does not refer to a valid field"
 
 
-class Field(NamedTuple):
+class SchemaField(NamedTuple):
     """A field that a path leads to."""
 
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ def normalize_field_path(path: str, structural: Structural) -> str | None:
         return None
 
 
-def find_field(path: str, structural: Structural, *, brackets: bool = True) -> Field:
+def find_field(path: str, structural: Structural, *, brackets: bool = True) -> SchemaField:
     """Follow a path.
 
     Args:
@@ -80,7 +80,7 @@ def find_field(path: str, structural: Structural, *, brackets: bool = True) -> F
         else:
             written += f"[{name}]"
             node = node.additional
-    return Field(tuple(names), written, node)
+    return SchemaField(tuple(names), written, node)
 
 
 def _bracketed(tokens: Iterator[str]) -> str | None:

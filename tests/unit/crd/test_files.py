@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from extapi.crd import files as module
-from extapi.crd.files import DefinitionFiles, Reading
+from extapi.crd.files import DefinitionFiles, FoundKinds
 from extapi.crd.manifests import Manifest, read_manifests
 from tests.unit.crd.cron import crontabs
 
@@ -26,7 +26,7 @@ def named(plural: str, **spec: Any) -> dict[str, Any]:
     return found
 
 
-def names(reading: Reading) -> list[str]:
+def names(reading: FoundKinds) -> list[str]:
     return [each.definition.plural for each in reading.kinds]
 
 
@@ -134,7 +134,7 @@ def test_files_that_go_take_their_definitions_along(tmp_path: Path) -> None:
     files.read()
     path.unlink()
     assert files.look() != seen
-    assert files.read() == Reading([], [], [])
+    assert files.read() == FoundKinds([], [], [])
 
 
 def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:

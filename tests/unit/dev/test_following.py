@@ -12,7 +12,7 @@ import pytest
 from extapi.api.policyrule import PolicyRule
 from extapi.dev.following import Following
 from extapi.dev.registration import GroupVersions, register
-from extapi.server.servedfile import Served
+from extapi.server.servedfile import ServedGroups
 from tests.unit.dev.servers import Recorder, recorder
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -38,7 +38,7 @@ class Kitchen:
 
     def serves(self, *versions: str, group: str = PIZZAS.group, needs: Sequence[PolicyRule] = ()) -> None:
         """Write the file, and have it looked at; every content has another time."""
-        Served(((group, versions),), needs).write(self.path)
+        ServedGroups(((group, versions),), needs).write(self.path)
         self.writes += 1
         os.utime(self.path, ns=(self.writes, self.writes))
         self.following.check()

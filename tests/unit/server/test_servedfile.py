@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from extapi import Group, Kind, Object, PolicyRule, Version
-from extapi.server.servedfile import Served, ServedFile
+from extapi.server.servedfile import ServedFile, ServedGroups
 
 EVENTS = PolicyRule.for_events()
 MINE = PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"], resource_names=["mine"])
@@ -18,7 +18,7 @@ CAR = Kind("Car", storage="v1", versions={name: Version(Object) for name in ("v1
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "served.json"
     ServedFile(path).update([Group("fleet.example.com", CAR, preferred="v1")], [EVENTS, MINE])
-    assert Served.read(path) == Served((("fleet.example.com", ("v1", "v2", "v1beta1")),), (EVENTS, MINE))
+    assert ServedGroups.read(path) == ServedGroups((("fleet.example.com", ("v1", "v2", "v1beta1")),), (EVENTS, MINE))
     assert [each.name for each in tmp_path.iterdir()] == ["served.json"]
 
 
@@ -35,4 +35,4 @@ def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "served.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ValueError, match=r"."):
-        Served.read(path)
+        ServedGroups.read(path)

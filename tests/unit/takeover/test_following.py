@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.takeover.following import Follower
+from extapi.takeover.following import DefinitionFollower
 from extapi.takeover.replica import Replica
 from tests.unit.takeover.world import World
 
@@ -21,7 +21,7 @@ class Following:
         self.said: list[str] = []
         self.replica = Replica(world.store, world.kind)
         world.run(self.replica.prepare(1000))
-        self.follower = Follower(world.cluster, self.replica, jitter=lambda: 0.0, problem=self.said.append)
+        self.follower = DefinitionFollower(world.cluster, self.replica, jitter=lambda: 0.0, problem=self.said.append)
         self.running: Deferred[None] | None = None
 
     def start(self) -> None:

@@ -17,7 +17,7 @@ from extapi.crd.kinds import kind_of
 from extapi.storage.memory import MemoryBackend
 from extapi.takeover import migration
 from extapi.takeover.failure import TakeoverFailure
-from extapi.takeover.migration import Counts, Migration, Position
+from extapi.takeover.migration import Counts, Migration, MigrationPosition
 from extapi.testing.memory import InMemoryServer
 from tests.kubernetes.moving import DEFINITION, GROUP, PLURAL, crate
 from tests.unit.takeover.tables import cluster, now, status, table
@@ -57,9 +57,9 @@ class Aged:
         objects = [msgspec.json.decode(entry.value) for entry in page.entries]
         return {each["metadata"]["name"]: each["apiVersion"].rpartition("/")[2] for each in objects}
 
-    def migration(self, position: Position | None = None, **settings: Any) -> Migration:
+    def migration(self, position: MigrationPosition | None = None, **settings: Any) -> Migration:
         settings = {"rate": 1000.0, "save": lambda _: None, **settings}
-        position = position or Position("here", "crates")
+        position = position or MigrationPosition("here", "crates")
         return Migration(self.server.client, self.server.clock, CRATES, position=position, **settings)
 
 
@@ -115,9 +115,9 @@ def test_another_run_goes_on_where_one_was_killed(aged: Aged, monkeypatch: pytes
     class Killed(Exception):
         pass
 
-    saved: list[Position] = []
+    saved: list[MigrationPosition] = []
 
-    def save(position: Position) -> None:
+    def save(position: MigrationPosition) -> None:
         saved.append(position)
         if len(saved) == 2:
             raise Killed
@@ -134,9 +134,9 @@ def test_another_run_goes_on_where_one_was_killed(aged: Aged, monkeypatch: pytes
 
 def test_a_list_that_has_expired_is_gone_on_with(aged: Aged, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migration, "PAGE", 2)
-    saved: list[Position] = []
+    saved: list[MigrationPosition] = []
 
-    def save(position: Position) -> None:
+    def save(position: MigrationPosition) -> None:
         saved.append(position)
         if len(saved) == 1:
             raise RuntimeError
@@ -184,5 +184,5 @@ def test_an_object_that_cannot_be_written_is_named() -> None:
 def of(kube: Any, clock: Clock | None = None) -> Migration:
     clock = clock or Clock()
     client = cluster(kube, clock).client
-    position = Position("here", "crates")
+    position = MigrationPosition("here", "crates")
     return Migration(client, clock, CRATES, rate=1000.0, position=position, save=lambda _: None)

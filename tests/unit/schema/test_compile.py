@@ -551,7 +551,7 @@ def test_what_check_finds_is_told_with_class_and_field() -> None:
             'Thing.items: x-kubernetes-list-map-keys: Invalid value: ["quantity","size"]: '
             "entries must all be names of item properties"
         ),
-        "Thing.port: default: Invalid value: 1: should be greater than or equal to 5",
+        "Thing.port: default: Invalid value: 1:  in body should be greater than or equal to 5",
     ]
 
 
@@ -606,8 +606,8 @@ def test_every_faulty_field_is_named_at_once_by_class_and_field() -> None:
         "Bill.when: Minimum is for int, float; move it to the part of the annotation that it is about",
         "Dinner.broken: its default cannot be made: ZeroDivisionError: integer division or modulo by zero",
         "Dinner.odd: its default has no JSON: Encoding objects of type type is unsupported",
-        "Bill.amount: default: Invalid value: 1: should be greater than or equal to 5",
-        "Bill.tips: default[0].percent: Invalid value: 40: should be less than or equal to 30",
+        "Bill.amount: default: Invalid value: 1:  in body should be greater than or equal to 5",
+        "Bill.tips: default.[0].percent: Invalid value: 40: [0].percent in body should be less than or equal to 30",
         "Tip.percent: default: Invalid value: 50: should be less than or equal to 30",
     ]
     assert {(text.owner, text.field) for text in caught.value.problems if isinstance(text, Problem)} >= {

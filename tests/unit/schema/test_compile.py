@@ -608,7 +608,7 @@ def test_every_faulty_field_is_named_at_once_by_class_and_field() -> None:
         "Dinner.odd: its default has no JSON: Encoding objects of type type is unsupported",
         "Bill.amount: default: Invalid value: 1:  in body should be greater than or equal to 5",
         "Bill.tips: default.[0].percent: Invalid value: 40: [0].percent in body should be less than or equal to 30",
-        "Tip.percent: default: Invalid value: 50: should be less than or equal to 30",
+        "Tip.percent: default: Invalid value: 50:  in body should be less than or equal to 30",
     ]
     assert {(text.owner, text.field) for text in caught.value.problems if isinstance(text, Problem)} >= {
         (Bill, "paid"),

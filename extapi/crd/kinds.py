@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from extapi.api.behaviour import CUSTOM_RESOURCE
 from extapi.api.column import AGE, Column
+from extapi.api.declaration import DeclarationError
 from extapi.api.definition import CLUSTER, NAMESPACED, Kind, Version
 from extapi.api.scale import Scale
 from extapi.conversion.converter import Converter
@@ -20,6 +21,10 @@ from extapi.crd.definition import Definition
 
 Converters = Callable[[Definition], Converter | None]
 """Makes the converter of a definition whose objects a webhook converts; None: it has none."""
+
+
+MOST_VERSIONS: Final = 250
+"""Versions of a definition. Each has documents, which are made before the kind is served, a few milliseconds for each."""
 
 
 def no_converter(definition: Definition) -> Converter | None:
@@ -34,6 +39,10 @@ def kind_of(definition: Definition, converters: Converters = no_converter) -> Ki
     Raises:
         DeclarationError: It cannot be served although it is valid.
     """
+    if len(definition.versions) > MOST_VERSIONS:
+        raise DeclarationError(
+            f"kind {definition.kind}: has {len(definition.versions)} versions; at most {MOST_VERSIONS} are served"
+        )
     converter = converters(definition) if definition.converts_by_webhook else None
     return Kind(
         definition.kind,

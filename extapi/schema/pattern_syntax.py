@@ -71,6 +71,12 @@ _ASSIGNED: Final = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\p{C}"
 """RE2 has no class of code points without a character."""
 
 
+_MOST_NESTED: Final = 999
+"""Groups in groups: Go's tree has 1,000 levels (``maxHeight``), the innermost of which is no group."""
+_MOST_CLASSES: Final = 2_000
+"""Classes such as ``\\pL``. RE2 refuses fewer as too large, but only after 0.2 ms for each."""
+
+
 class SyntaxErrorInPattern(ValueError):
     """A pattern that Go refuses. ``str`` is Go's text."""
 
@@ -98,10 +104,11 @@ class _Scanner:
         at: Where it is.
         out: What has been written for RE2.
         groups: Per open group, what repetitions its parts so far need of the limit; the last one is the innermost.
+        heights: Per open group, how deep the groups in it go.
         operand: What repetitions the last operand needs of the limit; None if there is nothing to repeat.
     """
 
-    __slots__ = ("at", "groups", "knows_class", "operand", "out", "text")
+    __slots__ = ("at", "classes", "groups", "heights", "knows_class", "operand", "out", "text")
 
     def __init__(self, text: str, knows_class: Callable[[str], bool]) -> None:
         self.text = text
@@ -109,6 +116,8 @@ class _Scanner:
         self.at = 0
         self.out: list[str] = []
         self.groups: list[int] = [0]
+        self.heights: list[int] = [0]
+        self.classes = 0
         self.operand: int | None = None
 
     def scan(self) -> str:
@@ -204,6 +213,7 @@ class _Scanner:
 
     def _push_group(self) -> None:
         self.groups.append(0)
+        self.heights.append(0)
         self.operand = None
 
     def _flags(self) -> None:
@@ -230,6 +240,10 @@ class _Scanner:
         if len(self.groups) == 1:
             raise SyntaxErrorInPattern("unexpected )", self.text)
         self._advance(1)
+        height = self.heights.pop() + 1
+        if height > _MOST_NESTED:
+            raise SyntaxErrorInPattern("expression nests too deeply", self.text)
+        self.heights[-1] = max(self.heights[-1], height)
         need = self.groups.pop()
         self._push(need)
 
@@ -340,7 +354,9 @@ class _Scanner:
 
     def _unicode(self, *, in_class: bool) -> None:
         r"""``\pL`` or ``\p{Greek}``."""
-        text, start = self.text, self.at
+        text, start, self.classes = self.text, self.at, self.classes + 1
+        if self.classes > _MOST_CLASSES:
+            raise SyntaxErrorInPattern("expression too large", text)
         negative = text[start + 1] == "P"
         if text[start + 2 : start + 3] != "{":
             end = start + 3

@@ -18,7 +18,7 @@ from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
 from extapi.controlplane.kinds import data
-from extapi.crd import files, manifests as definitions, webhook
+from extapi.crd import files, kinds, manifests as definitions, webhook
 from extapi.crd.validation import schemas
 from extapi.http import messages
 from extapi.listener import acceptor, body, parsing, request, requestinfo, tls
@@ -91,6 +91,7 @@ BOUNDS = {
     "rules, estimated at start: one; all of a schema": f"a cost of {count(checks.RULE_LIMIT)}; {count(checks.SCHEMA_LIMIT)}",
     "definitions in a file of `extapi crd check` or `--crd`: bytes; objects": f"{size(files.LARGEST)}; "
     f"{count(definitions.MOST_DOCUMENTS)}",
+    "versions of a definition": count(kinds.MOST_VERSIONS),
     "schema of a definition: nesting; rules": f"{structural.MAX_DEPTH} schemas; {count(schemas.MOST_RULES)}",
     "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)} and "
     f"{ruling.INLINE_TIME * 1000:g} ms; {ruling.AT_ONCE}",

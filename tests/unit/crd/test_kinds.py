@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from extapi import Api, Group
+from extapi.api.declaration import DeclarationError
 from extapi.api.types import Obj
 from extapi.crd.definition import Definition
 from extapi.crd.kinds import kind_of
@@ -131,3 +132,12 @@ def test_a_table_ends_before_a_column_that_cannot_be_read() -> None:
     definition["spec"]["versions"][0]["additionalPrinterColumns"][0]["jsonPath"] = ".spec["
     columns = ServedKind(kind_of(Definition(definition)), "stable.example.com").versions["v1"].columns
     assert [each["name"] for each in json.loads(columns.definitions)] == ["Name"]
+
+
+def test_a_definition_of_ten_thousand_versions_is_not_served() -> None:
+    """It is valid, but each version takes time before anything is served."""
+    (version, *_) = crontabs()["spec"]["versions"]
+    versions = [{**version, "name": f"v{number}", "storage": number == 1} for number in range(1, 10_001)]
+    with pytest.raises(DeclarationError, match=r"^kind CronTab: has 10000 versions; at most 250 are served$"):
+        kind_of(Definition(crontabs(versions=versions)))
+    assert len(kind_of(Definition(crontabs(versions=versions[:250]))).versions) == 250

@@ -162,3 +162,19 @@ def test_a_large_pattern_is_refused_soon() -> None:
     with pytest.raises(EvaluationError, match="expression too large"):
         searcher("\\pL{900}")
     assert time.process_time() - before < 1
+
+
+def test_groups_nest_as_deep_as_in_go() -> None:
+    """Source: ``regexp/syntax/parse.go`` maxHeight; an empty group is two levels."""
+    assert translate("(" * 999 + ")" * 999, knows_nothing) == "(" * 999 + ")" * 999
+    for depth in (1000, 500_000):
+        with pytest.raises(SyntaxErrorInPattern, match="expression nests too deeply"):
+            translate("(" * depth + ")" * depth, knows_nothing)
+    with pytest.raises(SyntaxErrorInPattern, match=r"missing closing \)"):
+        translate("(" * 500_000 + ")" * 900, knows_nothing)
+
+
+def test_many_classes_are_refused_before_they_are_compiled() -> None:
+    assert translate("\\pL" * 2_000, lambda _name: True) == "\\p{L}" * 2_000
+    with pytest.raises(SyntaxErrorInPattern, match="expression too large"):
+        translate("\\pL" * 2_001, lambda _name: True)

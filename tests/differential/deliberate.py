@@ -389,7 +389,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(UNROUTED, ("apply: not: unknown resource",), ("content", *REFUSAL), code=404),
     Deliberate(ACCEPTED, ("apply: not: not acceptable",), MESSAGE, code=406),
-    Deliberate(STATUS, ("apply: status wrong", "rule: status of a wrong type"), CAUSES, code=422),
     Deliberate(
         "JSON is read as JSON, with pairs of escapes for one character",
         ("apply: parts with odd names", "apply: create with text 5"),
@@ -401,7 +400,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("content.metadata.managedFields", "content.items.metadata.managedFields"),
         code=200,
     ),
-    Deliberate("numbers are as the client wrote them, not floats", ("apply: create with level 5",), CAUSES, code=422),
     Deliberate(
         ACCEPTED,
         ("part: scale GET text", "part: scale PUT form text"),
@@ -422,10 +420,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         STATUS,
         (
-            "update: status list",
-            "update: status wrong",
-            "update: status wrong type",
-            "patch: merge on status, wrong",
             "number: patches 9223372036854775808",
             "number: patches 1e20",
         ),
@@ -455,9 +449,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         tuple(f"route: {method} version" for method in ("OPTIONS", "TRACE", "POST", "PUT", "DELETE", "PATCH")),
         REFUSAL,
         code=405,
-    ),
-    Deliberate(
-        "both mistakes are told: that of the type, and that of the value", ("schema: level 5",), CAUSES, code=422
     ),
     Deliberate(
         "control characters are escaped in YAML, where kube-apiserver ends with 500",

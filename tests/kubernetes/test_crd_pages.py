@@ -72,8 +72,10 @@ NORMAL = (
 
 
 @pytest.fixture
-def reader(control_plane: ControlPlane, kubectl: Kubectl, tmp_path: Path) -> Reader:
-    return Reader(kubectl, tmp_path)
+def reader(control_plane: ControlPlane, tmp_path: Path) -> Reader:
+    """One whose kubectl remembers no resources of other tests."""
+    (tmp_path / "home").mkdir()
+    return Reader(Kubectl(control_plane.kubeconfig, tmp_path / "home"), tmp_path)
 
 
 def test_create_a_definition_and_objects_and_delete_it(reader: Reader) -> None:

@@ -276,12 +276,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         code=200,
     ),
     Deliberate(
-        "an empty list is shown as one, not as null",
-        ("Definition, bad: no versions", "Definition, bad: none to store"),
-        CAUSES,
-        code=422,
-    ),
-    Deliberate(
         "the service has no address, and asks nobody for one",
         ("Service: create empty", "Service: create a null"),
         CAUSES,

@@ -21,6 +21,8 @@ class Deliberate:
     paths: Sequence[str]
     code: int | None = None
     """The code that we answer with, where kube-apiserver has another one."""
+    sometimes: bool = False
+    """It depends on which of kube-apiserver's controllers is faster, so that it need not be there."""
 
 
 MESSAGE = ("content.message",)

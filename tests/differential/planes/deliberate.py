@@ -274,6 +274,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("Definition: an approval that is none",),
         ("content.status.conditions",),
         code=200,
+        sometimes=True,
     ),
     Deliberate(
         "the service has no address, and asks nobody for one",

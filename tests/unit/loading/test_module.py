@@ -32,15 +32,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def load(here: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+def load(here: Path) -> Load:
     """Loads ``mine:api`` with this text as ``mine.py``; the lines of what is wrong."""
 
     def problems(text: str) -> list[str]:
         (here / "mine.py").write_text(text)
-        monkeypatch.delitem(sys.modules, "mine", raising=False)
+        sys.modules.pop("mine", None)
         with pytest.raises(LoadingError) as caught:
             load_api("mine:api")
-        monkeypatch.delitem(sys.modules, "mine", raising=False)
+        sys.modules.pop("mine", None)  # for good: monkeypatch would put it back
         return str(caught.value).splitlines()
 
     return problems

@@ -14,6 +14,24 @@ from extapi.fielderrors import FieldError
 _ESTABLISHED = {"type": "Established", "status": "True"}
 
 
+def errors_of(obj: dict[str, Any], stored: dict[str, Any] | None) -> list[FieldError]:
+    """The errors of a definition from a manifest.
+
+    Args:
+        obj: It, as :class:`extapi.crd.manifests.Manifest` has it.
+        stored: What is served of that name, which then is judged as established: its names and its scope stay as they are.
+            None: nothing is.
+    """
+    of_metadata = validate_object_meta(obj, namespaced=False, name_rule=object_name)
+    if stored is None:
+        return [*of_metadata, *validate_create(obj)]
+    old = {**stored, "status": {**stored["status"], "conditions": [_ESTABLISHED]}}
+    kept = old["status"].get("storedVersions") or []
+    added = [each for each in obj["status"].get("storedVersions") or [] if each not in kept]
+    status = {**old["status"], "storedVersions": [*kept, *added]}
+    return [*of_metadata, *validate_update({**obj, "status": status}, old)]
+
+
 class Check:
     """Judges files one after the other.
 
@@ -34,7 +52,7 @@ class Check:
         for name, data in old:
             contents = read_contents(data, name)
             for manifest in contents.manifests:
-                self._stored[_name(manifest)] = _established(manifest.obj)
+                self._stored[_name(manifest)] = manifest.obj
             self._note(contents, name)
             self.wrong |= bool(contents.errors)
             self.notes += contents.errors
@@ -66,15 +84,9 @@ class Check:
     def _judged(self, manifest: Manifest) -> list[FieldError]:
         stored = self._stored.get(_name(manifest))
         self._warn(manifest, stored)
-        of_metadata = validate_object_meta(manifest.obj, namespaced=False, name_rule=object_name)
-        if stored is None:
-            if self._is_update:
-                self.notes.append(f"{manifest.name}:{manifest.line}: {_name(manifest)} is new: --old does not have it")
-            return [*of_metadata, *validate_create(manifest.obj)]
-        storage = manifest.obj["status"].get("storedVersions") or []
-        kept = stored["status"].get("storedVersions") or []
-        status = {**stored["status"], "storedVersions": [*kept, *(each for each in storage if each not in kept)]}
-        return [*of_metadata, *validate_update({**manifest.obj, "status": status}, stored)]
+        if stored is None and self._is_update:
+            self.notes.append(f"{manifest.name}:{manifest.line}: {_name(manifest)} is new: --old does not have it")
+        return errors_of(manifest.obj, stored)
 
     def _warn(self, manifest: Manifest, stored: dict[str, Any] | None) -> None:
         for text in warnings(manifest.obj, stored):
@@ -93,8 +105,3 @@ class Check:
 def _name(manifest: Manifest) -> str:
     found: str = manifest.obj["metadata"].get("name") or ""
     return found
-
-
-def _established(obj: dict[str, Any]) -> dict[str, Any]:
-    """A definition as it is stored once it is served."""
-    return {**obj, "status": {**obj["status"], "conditions": [_ESTABLISHED]}}

@@ -15,10 +15,10 @@ from typing import Final
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import Kind
 from extapi.api.types import Obj
+from extapi.crd.checking import errors_of
 from extapi.crd.definition import Definition
 from extapi.crd.kinds import Converters, kind_of, no_converter
 from extapi.crd.manifests import Manifest, ManifestError, read_manifests
-from extapi.crd.validation import validate_create, validate_update
 from extapi.registry.collecting import uncollected
 
 SUFFIXES: Final = (".json", ".yaml", ".yml")
@@ -154,7 +154,7 @@ class DefinitionFiles:
         if before is not None and _same(before.definition.obj, manifest.obj):
             return FoundKind(before.definition, before.kind, origin)
         obj = manifest.obj
-        errors = validate_create(obj) if before is None else validate_update(obj, _established(before.definition.obj))
+        errors = errors_of(obj, None if before is None else before.definition.obj)
         wrong = [f"{path}:{manifest.line_of(error.path)}: {name}: {error.text()}" for error in errors]
         if not wrong:
             definition = Definition(obj)
@@ -184,9 +184,3 @@ def _stamp(path: Path) -> Stamp | None:
 def _same(one: Obj, other: Obj) -> bool:
     """Whether two definitions say the same of their kind. As text: 1 and true are equal to Python."""
     return json.dumps(one["spec"], sort_keys=True) == json.dumps(other.get("spec"), sort_keys=True)
-
-
-def _established(obj: Obj) -> Obj:
-    """A definition that is served, as the rules of updates see it: its names and its scope stay as they are."""
-    established = {"type": "Established", "status": "True"}
-    return {**obj, "status": {**(obj.get("status") or {}), "conditions": [established]}}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_DOCUMENTS: Final = 10_000
 """Documents and members of lists in a file."""
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_CONTENT: Final = re.compile(rb"^(?:---[ \t]+)?[ \t]*(?!---|%|#|\r?$)(\S)", re.MULTILINE)
+_CONTENT: Final = re.compile(rb"^(?:---[ \t]++)?[ \t]*+(?!---|%|#|\r?$)(\S)", re.MULTILINE)
 _LINE: Final = re.compile(r"\bline (\d+): ")
 _INTERNAL: Final = (
     ("spec.validation", "spec.versions[0].schema"),

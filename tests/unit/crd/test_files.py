@@ -155,3 +155,26 @@ def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         f"{tmp_path}: has more than 1 files; the others are not read",
         f"{tmp_path / 'a.yaml'}: is larger than 10 bytes",
     ]
+
+
+def test_metadata_is_judged_as_that_of_any_object(tmp_path: Path) -> None:
+    wrong = named("apples")
+    wrong["metadata"]["labels"] = {"a b": "c"}
+    path = write(tmp_path / "a.yaml", wrong)
+    reading = DefinitionFiles([path]).read()
+    assert names(reading) == []
+    (problem,) = reading.problems
+    assert 'apples.stable.example.com: metadata.labels: Invalid value: "a b": ' in problem
+
+
+def test_a_version_that_was_stored_stays_until_nothing_is_stored_in_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.yaml", named("apples"))
+    files = DefinitionFiles([path])
+    before = files.read().kinds[0].kind
+    beta = [
+        {**version, "storage": True} for version in named("apples")["spec"]["versions"] if version["name"] == "v1beta1"
+    ]
+    write(path, named("apples", versions=beta))
+    reading = files.read()
+    assert reading.kinds[0].kind is before
+    assert "v1 was previously a storage version" in reading.problems[0]

@@ -52,6 +52,22 @@ def control_plane_api(
         controllers: Further controllers.
     """
     return Api(
+        *_groups(authorizer, roles, tokens, clock),
+        admission=[Escalation(roles)],
+        controllers=[
+            NamespaceController(),
+            AccountController(root_ca),
+            RoleAggregationController(),
+            GarbageCollector(),
+            RegistrationController(),
+            *controllers,
+        ],
+    )
+
+
+def _groups(authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock) -> list[Group]:
+    """Its own groups."""
+    return [
         Group(
             "",
             core.NAMESPACE,
@@ -86,13 +102,4 @@ def control_plane_api(
             review(authorization.SelfSubjectAccessReview, reviews.SelfSubjectAccessReviews(authorizer)),
             review(authorization.SelfSubjectRulesReview, reviews.SelfSubjectRulesReviews(roles)),
         ),
-        admission=[Escalation(roles)],
-        controllers=[
-            NamespaceController(),
-            AccountController(root_ca),
-            RoleAggregationController(),
-            GarbageCollector(),
-            RegistrationController(),
-            *controllers,
-        ],
-    )
+    ]

@@ -19,7 +19,7 @@ import click
 from extapi.api.policyrule import PolicyRule
 from extapi.client.transport import TransportError
 from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, title, users
-from extapi.dev.build import programs
+from extapi.dev.build import Programs, programs
 from extapi.dev.builtincontrolplane import BuiltinControlPlane
 from extapi.dev.console import Console
 from extapi.dev.directory import StateDirectory, opened, write_secret
@@ -60,6 +60,11 @@ class DevOptions:
     foreground: bool
     reload: bool
     crd: tuple[Path, ...]
+
+    @property
+    def debugging(self) -> list[str]:
+        """The flags of each server when a debugger may stop it."""
+        return [f"--request-timeout={_DEBUGGING}"] if self.foreground else []
 
     @property
     def what(self) -> str:
@@ -188,20 +193,8 @@ def _start(
     now = dt.datetime.now(dt.UTC)
     found = programs(click.echo) if options.control_plane == "kube" else None
     keys = certificates.ensure(state.certificates, registration.IDENTITIES, now=now)
-    cluster: KubeControlPlane | BuiltinControlPlane
-    flags = [f"--request-timeout={_DEBUGGING}"] if options.foreground else []
     state.served.unlink(missing_ok=True)
-    if found is None:
-        click.echo(_NO_CLUSTER)
-        click.echo("starting the control plane")
-        cluster = BuiltinControlPlane(
-            state=state, port=options.port, certificates=keys, processes=processes, flags=flags
-        )
-    else:
-        click.echo("starting etcd and kube-apiserver")
-        cluster = KubeControlPlane(
-            state=state, port=options.port, programs=found, certificates=keys, processes=processes, flags=flags
-        )
+    cluster = _control_plane(options, state, found, keys, processes)
     cluster.start()
     write_secret(state.port, f"{options.port}\n")
     try:
@@ -215,7 +208,12 @@ def _start(
             kubeconfig=cluster.write_kubeconfig("extension-client"),
             certificates=keys,
             processes=processes,
-            flags=["--development", f"--served-file={state.served}", *(["--reload"] if options.reload else []), *flags],
+            flags=[
+                "--development",
+                f"--served-file={state.served}",
+                *(["--reload"] if options.reload else []),
+                *options.debugging,
+            ],
             foreground=options.foreground,
         )
         groups = extension.served(state.served, processes)
@@ -239,6 +237,25 @@ def _start(
         groups=groups,
         needs=needs,
         tell=click.echo,
+    )
+
+
+def _control_plane(
+    options: DevOptions,
+    state: StateDirectory,
+    found: Programs | None,
+    keys: certificates.Certificates,
+    processes: Processes,
+) -> KubeControlPlane | BuiltinControlPlane:
+    """The control plane, which is not started yet; ``found``: the programs of the real one, if that is wanted."""
+    flags = options.debugging
+    if found is None:
+        click.echo(_NO_CLUSTER)
+        click.echo("starting the control plane")
+        return BuiltinControlPlane(state=state, port=options.port, certificates=keys, processes=processes, flags=flags)
+    click.echo("starting etcd and kube-apiserver")
+    return KubeControlPlane(
+        state=state, port=options.port, programs=found, certificates=keys, processes=processes, flags=flags
     )
 
 

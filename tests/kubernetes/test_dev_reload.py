@@ -125,9 +125,8 @@ def test_what_an_author_saves_is_served(author: Author) -> None:
         until(lambda: "color" not in author.kubectl("explain", "cars.spec"), seconds=30)
 
         author.save("api", f"{API.partition('api =')[0]}{PLUGIN}")
-        author.terminal.expect(reloaded)
-        refused = author.kubectl.run("delete", "car", "first", "--wait=false").stderr
-        assert 'cars.fleet.example.com "first" is forbidden: only red ones' in refused
+        forbidden = 'cars.fleet.example.com "first" is forbidden: only red ones'
+        until(lambda: forbidden in author.kubectl.run("delete", "car", "first", "--dry-run=server").stderr, seconds=30)
 
         author.save("cars", CAR)
         author.save("api", API)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import subprocess
-import sys
 import time
 import timeit
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ from typing import Any, Final
 from extapi.dev.kube import KubeClient
 from extapi.schema.schema import Schema
 from extapi.schema.structural import from_openapi
+from tests.bench.server import Server
 from tests.differential import structuralschemas
 from tests.kubernetes.control_plane import running
 
@@ -110,11 +109,13 @@ def folder(directory: Path, count: int) -> Iterator[Row]:
         for field in structuralschemas.fields_of(made).values():
             _without_defaults(field)  # some break their schema
         (path / f"{number}.json").write_text(json.dumps(made))
-    program = "import resource, sys, time; from tests.bench.crd import serve; print(*serve(sys.argv[1]))"
-    run = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
-    seconds, megabytes = map(float, run.stdout.split())
-    yield Row(f"{count} definitions read, judged, served: CPU", seconds, 5, "s")
-    yield Row(f"{count} definitions served: RSS at most", megabytes, 250, "MB")
+    server = Server(directory, kinds=f"--crd={path}")
+    try:
+        yield Row(f"{count} definitions, until the server is ready: CPU", server.cpu() / 1e6, 5, "s")
+        yield Row(f"{count} definitions, until the server is ready: clock", server.started, 5, "s")
+        yield Row(f"{count} definitions served: RSS", server.rss(), 250, "MB")
+    finally:
+        server.stop()
 
 
 def _without_defaults(value: Any) -> None:
@@ -122,24 +123,6 @@ def _without_defaults(value: Any) -> None:
         value.pop("default", None)
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         _without_defaults(each)
-
-
-def serve(path: str) -> tuple[float, float]:
-    """In a process of its own: CPU seconds until all kinds of a folder are served in memory, and the most MB of memory."""
-    import resource  # noqa: PLC0415 - only here
-
-    from extapi.api.definition import Api, Group, Kind  # noqa: PLC0415 - what is measured includes it
-    from extapi.crd.files import DefinitionFiles  # noqa: PLC0415 - the same
-    from extapi.testing.memory import InMemoryServer  # noqa: PLC0415 - the same
-
-    reading = DefinitionFiles([Path(path)]).read()
-    if reading.problems:
-        raise RuntimeError("\n".join(reading.problems))
-    groups: dict[str, list[Kind]] = {}
-    for found in reading.kinds:
-        groups.setdefault(found.definition.group, []).append(found.kind)
-    InMemoryServer(Api(*(Group(name, *kinds) for name, kinds in groups.items()))).start()
-    return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def applied(directory: Path, count: int) -> Row:

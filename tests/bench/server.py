@@ -1,4 +1,4 @@
-"""The measured process: ``extapi serve tests.bench.api:api`` on SQLite, and what /proc says about it."""
+"""The measured process: ``extapi serve``, of tests.bench.api:api by default, on SQLite, and what /proc says about it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,16 @@ TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """A running server, under the interpreter ``python``. ``context`` makes the front proxy's connections."""
+    """A running server of ``kinds``, under the interpreter ``python``. ``context`` makes the front proxy's connections."""
 
-    def __init__(self, directory: Path, cluster: Cluster | None = None, *, python: Path | str = sys.executable) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        cluster: Cluster | None = None,
+        *,
+        python: Path | str = sys.executable,
+        kinds: str = "tests.bench.api:api",
+    ) -> None:
         serving, proxies = authority("serving-ca"), authority("front-proxy-ca")
         certificate = serving.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER).save(directory, "serving")
         proxy = proxies.leaf("front-proxy-client", eku=CLIENT).save(directory, "proxy")
@@ -35,7 +42,7 @@ class Server:
         begin = time.monotonic()
         self._process = subprocess.Popen(
             [
-                str(python), "-m", "extapi", "serve", "tests.bench.api:api",
+                str(python), "-m", "extapi", "serve", kinds,
                 "--bind-address=127.0.0.1", f"--secure-port={self.port}",
                 f"--tls-cert-file={certificate.certificate}", f"--tls-private-key-file={certificate.key}",
                 f"--kubeconfig={self._cluster.kubeconfig(directory / 'kubeconfig')}",

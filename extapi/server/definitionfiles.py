@@ -1,24 +1,24 @@
 """``--crd``: definitions in files and folders as a source of kinds, followed while the server runs.
 
-Asks for the state of the files now and then: that works on every file system, a ConfigMap's volume included. A manifest with
-errors changes nothing: what was served of it is served still, and operators are told by the log and by ``/readyz?verbose``.
+A manifest with errors changes nothing: what was served of it is served still, and operators are told by the log and by
+``/readyz?verbose``.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
 
 from extapi.crd.files import DefinitionFiles, FoundKinds, Stamps
 from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources, OfferedKind
+from extapi.server.settled import SettledFiles
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Unavailable
 
 INTERVAL: Final = 0.5
-"""Seconds between two looks at the files. They must be the same twice: somebody may be about to write the rest."""
+"""Seconds between two looks at the files."""
 SOURCE: Final = "files"
 """The name of the source."""
 
@@ -39,12 +39,8 @@ class FollowedFiles:
         self._files = files
         self._log = structlog.get_logger("extapi.server")
         self._sources: KindSources | None = None
-        self._seen: Stamps | None = None
-        self._offered: Stamps | None = None
         self._problems: list[str] = []
-        self._looking = LoopingCall(self._look)
-        self._looking.clock = clock
-        self._running: Deferred[None] | None = None
+        self._followed: SettledFiles[Stamps] = SettledFiles(files.look, self._offer, self._failed, clock)
         self.health = NamedCheck("custom-resource-definitions", self._missing, frozenset({"readyz"}), self._note)
         """Not ready before the first kinds are served."""
 
@@ -61,34 +57,20 @@ class FollowedFiles:
         """
         del context
         await self._offer(self._files.look(), first=True)
-        self._looking.start(INTERVAL, now=False)
+        self._followed.start(INTERVAL)
 
     def stop(self) -> None:
         """Follow them no more."""
-        if self._looking.running:
-            self._looking.stop()
-        if self._running is not None:
-            self._running.cancel()
+        self._followed.stop()
 
     def _missing(self) -> str | None:
-        return None if self._offered is not None else "the definitions of --crd are not served yet"
+        return None if self._followed.known is not None else "the definitions of --crd are not served yet"
 
     def _note(self) -> str:
         count = len(self._problems)
         return (
             f"{count} {'problem' if count == 1 else 'problems'} with manifests of --crd: see the log" if count else ""
         )
-
-    def _look(self) -> Deferred[None] | None:
-        """One look; a Deferred while something is done, before the end of which there is no other look."""
-        found = self._files.look()
-        if found == self._offered:
-            return None
-        if found != self._seen:
-            self._seen = found
-            return None
-        self._running = Deferred.fromCoroutine(self._offer(found))
-        return self._running.addErrback(self._failed)
 
     async def _offer(self, stamps: Stamps, *, first: bool = False) -> None:
         """Read the files and serve what they say; ``stamps``: their state before.
@@ -103,7 +85,7 @@ class FollowedFiles:
             raise DefinitionsError("\n".join(reading.named_problems))
         kinds = [OfferedKind(each.definition.group, each.kind, each.origin) for each in reading.kinds]
         refused = await self._sources.offer(SOURCE, kinds)
-        self._offered = stamps
+        self._followed.known = stamps
         problems = [*reading.problems, *(each.text() for each in refused)]
         for problem in problems:
             if problem not in self._problems:
@@ -111,11 +93,9 @@ class FollowedFiles:
         self._problems = problems
         self._log.info("serving definitions", kinds=len(kinds) - len(refused), problems=len(problems))
 
-    def _failed(self, failure: Any) -> None:
-        if failure.check(CancelledError):
-            return
-        if failure.check(Unavailable):
+    def _failed(self, failure: Failure) -> None:
+        if isinstance(failure.value, Unavailable):
             self._log.warning("definitions cannot be served now, trying again", reason=failure.getErrorMessage())
             return
-        self._offered = self._seen  # whatever it is, it is not tried again before the files change
+        self._followed.known = self._followed.seen  # whatever it is, it is not tried again before the files change
         self._log.error("definitions could not be read or served", reason=failure.getTraceback())

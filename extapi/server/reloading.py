@@ -1,6 +1,5 @@
 """``--reload``: an author's modules are imported anew when their files change, and what comes of it is served.
 
-Asks for the state of files a few times per second: there are few of them, and nothing else is the same on every file system.
 What cannot be imported or served is logged, and the last good version goes on.
 """
 
@@ -10,8 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.task import LoopingCall
+from twisted.internet.defer import CancelledError
 from twisted.python.failure import Failure
 
 from extapi.api.declaration import DeclarationError
@@ -21,11 +19,12 @@ from extapi.loading.module import LoadingError, declared
 from extapi.loading.modules import AuthorsModules, Reimport, Stamp
 from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.server.plugins import NotStarted
+from extapi.server.settled import SettledFiles
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Unavailable
 
 INTERVAL = 0.1
-"""Seconds between two looks at the files. They must be the same twice: an editor may be about to write the rest."""
+"""Seconds between two looks at the files, of which there are few."""
 FAILED = "the changed code is not served; the last good version is, until the files change again"
 
 
@@ -48,43 +47,30 @@ class Reloader:
         self._replace = replace
         self._log = structlog.get_logger("extapi.server")
         self._modules = AuthorsModules(target)
-        self._tried: Mapping[str, Stamp] = self._modules.look()
-        self._seen = self._tried
-        self._looking = LoopingCall(self._look)
-        self._looking.clock = clock
-        self._running: Deferred[None] | None = None
+        self._followed: SettledFiles[Mapping[str, Stamp]] = SettledFiles(
+            self._modules.look, self._reload, self._failed, clock
+        )
+        self._followed.known = self._modules.look()
 
     def start(self) -> None:
         """Begin to follow the files. A change since the object was made counts."""
-        self._looking.start(INTERVAL, now=False)
+        self._followed.start(INTERVAL)
 
     def stop(self) -> None:
         """Follow them no more."""
-        if self._looking.running:
-            self._looking.stop()
-        if self._running is not None:
-            self._running.cancel()
+        self._followed.stop()
 
-    def _look(self) -> Deferred[None] | None:
-        """One look; a Deferred while something is done, before the end of which there is no other look."""
-        found = self._modules.look()
-        if found == self._tried:
-            return None
-        if found != self._seen:
-            self._seen = found
-            return None
-        self._tried = found
-        self._running = Deferred.fromCoroutine(self._reload())
-        return self._running.addBoth(self._reloaded)
+    async def _reload(self, found: Mapping[str, Stamp]) -> None:
+        try:
+            await self._import_and_serve()
+        finally:
+            # There may be files more or less now. Those that have changed meanwhile differ.
+            self._followed.known = {path: found.get(path, stamp) for path, stamp in self._modules.look().items()}
 
-    def _reloaded(self, result: Any) -> None:
-        self._running = None
-        # There may be files more or less now. Those that have changed meanwhile differ.
-        self._tried = self._seen = {path: self._tried.get(path, stamp) for path, stamp in self._modules.look().items()}
-        if isinstance(result, Failure) and not isinstance(result.value, CancelledError):
-            self._log.error(FAILED, traceback=result.getTraceback())
+    def _failed(self, failure: Failure) -> None:
+        self._log.error(FAILED, traceback=failure.getTraceback())
 
-    async def _reload(self) -> None:
+    async def _import_and_serve(self) -> None:
         began = time.perf_counter()
         try:
             reimport = self._modules.import_changed()

@@ -212,13 +212,14 @@ class _Definitions:
 def _accepted(members: list[Obj], now: str) -> list[Obj]:
     """The definitions of a group whose names change, with these. A name that one gives up may be another's."""
     members = list(members)
+    taken = TakenNames.of(members)
     changed: dict[int, Obj] = {}
     for _ in members:
         before = dict(changed)
         for index, obj in enumerate(members):
             if settled(obj):
                 continue
-            naming = named(obj, TakenNames.of(members))
+            naming = named(obj, taken)
             if naming.accepted == obj["status"].get("acceptedNames") and naming.names == find_condition(
                 obj, NAMES_ACCEPTED
             ):
@@ -228,6 +229,7 @@ def _accepted(members: list[Obj], now: str) -> list[Obj]:
             set_condition(after, naming.names, now)
             if naming.established != find_condition(after, ESTABLISHED):
                 set_condition(after, naming.established, now)
+            taken.replace(obj, after)
             members[index] = changed[index] = after
         if changed == before:
             break

@@ -5,6 +5,7 @@ Source: ``apiextensions-apiserver/pkg/controller/status/naming_controller.go``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -21,18 +22,24 @@ INSTALLING = DefinitionCondition(ESTABLISHED, "False", "Installing", "the initia
 class TakenNames:
     """The names that the definitions of one group have been given."""
 
-    resources: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
+    resources: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Both: how often each is there. A definition may have a name twice."""
 
     @classmethod
     def of(cls, definitions: Iterable[Obj]) -> TakenNames:
         """The names that these definitions have."""
         taken = cls()
         for each in definitions:
-            names = accepted_names(each)
-            taken.resources.update((names.get("plural", ""), names.get("singular", ""), *names.get("shortNames", ())))
-            taken.kinds.update((names.get("kind", ""), names.get("listKind", "")))
+            taken.resources.update(_of_resources(each))
+            taken.kinds.update(_of_kinds(each))
         return taken
+
+    def replace(self, before: Obj, after: Obj) -> None:
+        """Take the names of a definition as it is now in place of those that it had."""
+        for counter, names in ((self.resources, _of_resources), (self.kinds, _of_kinds)):
+            counter.update(names(after))
+            counter.subtract(names(before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,16 @@ def accepted_names(definition: Obj) -> Obj:
     """The names that a definition has been given."""
     found: Obj = (definition.get("status") or {}).get("acceptedNames") or {}
     return found
+
+
+def _of_resources(definition: Obj) -> list[str]:
+    names = accepted_names(definition)
+    return [names.get("plural", ""), names.get("singular", ""), *names.get("shortNames", ())]
+
+
+def _of_kinds(definition: Obj) -> list[str]:
+    names = accepted_names(definition)
+    return [names.get("kind", ""), names.get("listKind", "")]
 
 
 def settled(definition: Obj) -> bool:
@@ -70,9 +87,9 @@ def named(definition: Obj, taken: TakenNames) -> Naming:
     ):
         if name == "shortNames":
             own = had.get(name) or ()
-            lost = [each for each in wanted.get(name) or () if each not in own and each in used]
+            lost = [each for each in wanted.get(name) or () if each not in own and used[each]]
         else:
-            lost = [each for each in [wanted.get(name, "")] if each != had.get(name, "") and each in used]
+            lost = [each for each in [wanted.get(name, "")] if each != had.get(name, "") and used[each]]
         if lost:  # the last conflict is told
             refusal = reason, _joined([f"{go_quote(each)} is already in use" for each in lost])
         else:

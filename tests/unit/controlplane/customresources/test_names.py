@@ -66,3 +66,18 @@ def test_one_that_is_established_stays_so() -> None:
     naming = named(obj, TakenNames.of([TAKEN, accepted(definition("sofas"), plural="chairs")]))
     assert naming.names[1] == "False"
     assert naming.established == ("Established", "True", "InitialNamesAccepted", "m")
+
+
+def test_a_name_is_free_once_nobody_has_it_any_more() -> None:
+    had = {"plural": "sofas", "singular": "couch", "shortNames": ["couch"], "kind": "Sofa", "listKind": "SofaList"}
+    before = accepted(definition("sofas"), **had)
+    between = accepted(definition("sofas"), **{**had, "singular": "sofa"})
+    after = accepted(definition("sofas"), **{**had, "singular": "sofa", "shortNames": []})
+    wants = definition("chairs", listKind="ChairList")
+    wants["spec"]["names"]["singular"] = "couch"
+    taken = TakenNames.of([before])
+    taken.replace(before, between)
+    assert named(wants, taken).names.reason == "SingularConflict"
+    taken.replace(between, after)
+    assert named(wants, taken).names.reason == "NoConflicts"
+    assert taken == TakenNames.of([after])

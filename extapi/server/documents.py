@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from extapi.http.request import Request
 from extapi.http.response import PIECE, Response
 
 D = TypeVar("D")
+T = TypeVar("T")
 
 MadeDocuments = Mapping[str, tuple[tuple[object, ...], Any]]
 """Documents by path and format, each with what it was made from."""
@@ -53,6 +54,26 @@ class DocumentMaker:
         return document
 
 
+class Once(Generic[T]):
+    """A value that is made when it is first asked for. What it is made from is not kept.
+
+    Args:
+        make: Makes it.
+    """
+
+    __slots__ = ("_make", "_value")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make: Callable[[], T] | None = make
+        self._value: T
+
+    def __call__(self) -> T:
+        """The value."""
+        if self._make is not None:
+            self._value, self._make = self._make(), None
+        return self._value
+
+
 class Document:
     """A finished document: its bytes, and the ETag by which clients cache it (behaviour C13).
 
@@ -66,6 +87,11 @@ class Document:
         self.body = content if isinstance(content, bytes) else encode(content) + b"\n"
         self.etag = f'"{hashlib.sha512(self.body).hexdigest().upper()}"'
         self._protobuf = b""
+
+    @property
+    def hash(self) -> str:
+        """The ETag without quotes."""
+        return self.etag.strip('"')
 
     def response(
         self,
@@ -110,13 +136,12 @@ class SwaggerDocument:
     reads the protobuf only.
 
     Args:
-        make: Makes the document.
+        make: Makes the JSON.
     """
 
-    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
-        self._source: Callable[[], Mapping[str, Any]] | Document = make
-        """The JSON, once it is made; what it is made from is not kept."""
-        self._protobuf: Document | None = None
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self._json = Once(lambda: Document(make()))
+        self._protobuf = Once(lambda: Document(_swagger_protobuf(self._json().body)))
 
     def response(self, request: Request) -> Response:
         """The document in the encoding that the client accepts.
@@ -125,18 +150,27 @@ class SwaggerDocument:
             NotAcceptable: The client accepts neither.
         """
         content_type = negotiate_openapi(request.header("accept"), protobuf=True)
-        if content_type != SWAGGER_PROTOBUF:
-            return self._json().response(request, content_type, etag=True)
-        if self._protobuf is None:
-            from extapi.schema.openapi.protobuf import encode_v2  # noqa: PLC0415 - only loaded where used
+        document = self._protobuf if content_type == SWAGGER_PROTOBUF else self._json
+        return document().response(request, content_type, etag=True)
 
-            self._protobuf = Document(encode_v2(msgspec.json.decode(self._json().body)))
-        return self._protobuf.response(request, content_type, etag=True)
 
-    def _json(self) -> Document:
-        if not isinstance(self._source, Document):
-            self._source = Document(self._source())
-        return self._source
+def _swagger_protobuf(body: bytes) -> bytes:
+    from extapi.schema.openapi.protobuf import encode_v2  # noqa: PLC0415 - only loaded where used
+
+    return encode_v2(msgspec.json.decode(body))
+
+
+def joined(value: Any) -> bytes:
+    """The JSON of a document whose members, at any depth of objects, may be encoded already: as bytes or as msgspec.Raw.
+
+    Raises:
+        NotJSONError: A value is not JSON.
+    """
+    if isinstance(value, bytes | msgspec.Raw):
+        return bytes(value)
+    if isinstance(value, dict):
+        return b"{%b}" % b",".join(b"%b:%b" % (encode(key), joined(value[key])) for key in sorted(value))
+    return encode(value)
 
 
 def groups_response(request: Request, plain: Document, aggregated: Mapping[str, Document]) -> Response:

@@ -1,8 +1,12 @@
-"""The OpenAPI documents of a server, v2 and v3, made with the catalogue and served with ETags (behaviour C18-C20, D14-D16)."""
+"""The OpenAPI documents of a server, v2 and v3, served with ETags (behaviour C18-C20, D14-D16).
+
+The parts of v3 are made with the catalogue, each once for its kind: clients read v3, and none shall wait for hundreds of them.
+Those of v2, and the documents, are made when they are first asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
 from functools import partial
 from typing import Any
@@ -10,15 +14,16 @@ from typing import Any
 from extapi.api.definition import Group
 from extapi.codec.contenttype import APPLY
 from extapi.codec.negotiation import negotiate_openapi
+from extapi.codec.strictjson import encode
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.registry.served import ServedKind
 from extapi.registry.servedversion import ServedVersion
 from extapi.registry.virtual import subresource_kind
-from extapi.schema.openapi.document import openapi_v2, openapi_v3
+from extapi.schema.openapi.document import DocumentPart, openapi_v2, openapi_v3, v2_part, v3_part
 from extapi.schema.openapi.meta import AUTOSCALING
 from extapi.schema.openapi.model import PATCH_TYPES, ResourceModel, SubresourceModel, TypeModel
-from extapi.server.documents import Document, DocumentMaker, SwaggerDocument
+from extapi.server.documents import Document, DocumentMaker, Once, SwaggerDocument, joined
 from extapi.server.endpoints import Endpoint, Endpoints, InstalledKinds
 
 IMMUTABLE = 365 * 24 * 3600
@@ -35,22 +40,22 @@ class OpenAPIDocuments:
     """
 
     def __init__(self, groups: Sequence[Group], installed: InstalledKinds, maker: DocumentMaker) -> None:
+        v3, v2 = _Parts(installed, maker, "/openapi/v3", v3_part), _Parts(installed, maker, "/openapi/v2", v2_part)
         published = [(kind, version) for kind in installed.endpoints for version in kind.kind.served_versions()]
-        self._v2 = maker.make(
-            "/openapi/v2",
-            tuple(published),
-            lambda: SwaggerDocument(lambda: openapi_v2(_models(published, installed))),
-        )
+        older = [v2.of(kind, version) for kind, version in published]
+        self._v2 = maker.make("/openapi/v2", tuple(older), lambda: SwaggerDocument(lambda: _v2_body(older)))
         self._v3 = {}
         for group in groups:
             for version in group.versions_by_priority():
                 path = f"apis/{group.name}/{version}" if group.name else f"api/{version}"
-                kinds = installed.served(group.name, version)
-                self._v3[path] = maker.make(
-                    f"/openapi/v3/{path}", tuple(kinds), partial(_v3_document, group.name, version, kinds, installed)
-                )
-        etags = {path: document.etag.strip('"') for path, document in self._v3.items()}
-        self._index = maker.make("/openapi/v3", tuple(etags.items()), lambda: Document(_index(etags)))
+                parts = [v3.of(kind, version) for kind in installed.served(group.name, version)]
+                for part in parts:
+                    part()
+                self._v3[path] = maker.make(f"/openapi/v3/{path}", tuple(parts), partial(_v3_document, parts))
+        documents = self._v3
+        self._index = maker.make(
+            "/openapi/v3", tuple(documents.items()), lambda: Once(lambda: Document(_index(documents)))
+        )
 
     def paths(self) -> list[str]:
         """The paths to list at ``/``."""
@@ -62,27 +67,59 @@ class OpenAPIDocuments:
             return self._v2.response(request)
         if path == "/openapi/v3":
             # Whatever the Accept header says (behaviour C18).
-            return self._index.response(request, "application/json", etag=True)
-        document = self._v3.get(path.removeprefix("/openapi/v3/"))
-        if document is None or not path.startswith("/openapi/v3/"):
+            return self._index().response(request, "application/json", etag=True)
+        found = self._v3.get(path.removeprefix("/openapi/v3/"))
+        if found is None or not path.startswith("/openapi/v3/"):
             return Response(404) if path.startswith("/openapi/v3/") else None
+        document = found()
         hash_ = request.first("hash")
-        if hash_ and hash_ == document.etag.strip('"'):
+        if hash_ and hash_ == document.hash:
             until = formatdate(request.received + IMMUTABLE, usegmt=True)
             return _json(request, document, ("Cache-Control", "public, immutable"), ("Expires", until))
         return _json(request, document)
 
 
-def _v3_document(group: str, version: str, kinds: Sequence[ServedKind], installed: InstalledKinds) -> Document:
-    return Document(openapi_v3(group, version, _models([(kind, version) for kind in kinds], installed)))
+class _Parts:
+    """The parts of the documents of one version of OpenAPI.
+
+    Args:
+        installed: The kinds, with their endpoints.
+        maker: Keeps the part of a kind that stays.
+        where: The path of the documents.
+        make: Makes the part of a resource.
+    """
+
+    def __init__(
+        self, installed: InstalledKinds, maker: DocumentMaker, where: str, make: Callable[[ResourceModel], DocumentPart]
+    ) -> None:
+        self._installed = installed
+        self._maker = maker
+        self._where = where
+        self._make = make
+
+    def of(self, kind: ServedKind, version: str) -> Once[DocumentPart]:
+        """The part of a kind in a version, encoded."""
+        make = self._make
+
+        def part() -> Once[DocumentPart]:
+            # Holds a model of the kind, and not the catalogue with all others.
+            model = _published(kind, kind.versions[version], self._installed.endpoints[kind])
+            return Once(lambda: make(model).encoded(encode))
+
+        return self._maker.make(f"{self._where} {kind.group}/{version}/{kind.kind.plural}", (kind,), part)
 
 
-def _models(published: Iterable[tuple[ServedKind, str]], installed: InstalledKinds) -> list[ResourceModel]:
-    return [_published(kind, kind.versions[version], installed.endpoints[kind]) for kind, version in published]
+def _v3_document(parts: Sequence[Once[DocumentPart]]) -> Once[Document]:
+    return Once(lambda: Document(joined(openapi_v3([part() for part in parts])) + b"\n"))
 
 
-def _index(etags: Mapping[str, str]) -> dict[str, Any]:
-    return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={etag}"} for path, etag in etags.items()}}
+def _v2_body(parts: Sequence[Once[DocumentPart]]) -> bytes:
+    return joined(openapi_v2([part() for part in parts])) + b"\n"
+
+
+def _index(documents: Mapping[str, Once[Document]]) -> dict[str, Any]:
+    urls = {path: f"/openapi/v3/{path}?hash={document().hash}" for path, document in documents.items()}
+    return {"paths": {path: {"serverRelativeURL": url} for path, url in urls.items()}}
 
 
 def _json(request: Request, document: Document, *headers: tuple[str, str]) -> Response:

@@ -21,7 +21,7 @@ from extapi.controlplane.aggregator.services import APIServiceInfo
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.schema.openapi.protobuf import encode_v2
-from extapi.server.documents import Document, SwaggerDocument
+from extapi.server.documents import Document, SwaggerDocument, joined
 
 READER = User("system:aggregator")
 SECONDS = 60.0
@@ -143,7 +143,7 @@ class MergedOpenAPI:
             if packed is not None:
                 merge(merged, isal_zlib.decompress(packed))
         document_: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        return SwaggerDocument(lambda: {**document_, **msgspec.structs.asdict(merged)})
+        return SwaggerDocument(lambda: joined({**document_, **msgspec.structs.asdict(merged)}) + b"\n")
 
 
 def part_of(body: bytes, service: APIServiceInfo) -> MergedSwagger:

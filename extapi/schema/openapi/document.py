@@ -1,4 +1,6 @@
-"""The OpenAPI documents of a server: one v3 document per group version, one v2 document for all.
+"""The OpenAPI documents of a server: one v3 document per group version, one v2 document for all; each put together of parts.
+
+A part is what one resource in one version adds. It depends on nothing else, so that it is made once, whatever comes beside it.
 
 The documents hold what kubectl and kube-apiserver's aggregation layer look for: each operation's
 ``x-kubernetes-group-version-kind`` and ``x-kubernetes-action``, the parameters ``fieldValidation``, ``dryRun`` and
@@ -10,7 +12,8 @@ Source: ``apiextensions-apiserver/pkg/controller/openapi/builder``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from extapi.schema.openapi import v2, v3
@@ -55,66 +58,87 @@ class Dialect(Protocol):
         ...
 
 
-def openapi_v3(group: str, version: str, resources: Iterable[ResourceModel]) -> dict[str, Any]:
-    """The document at ``/openapi/v3/apis/GROUP/VERSION`` or ``/openapi/v3/api/VERSION``.
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """What a resource in one version adds to a document. The values are JSON, or JSON that is encoded already."""
 
-    Resources of other group versions are left out.
-    """
-    chosen = [model for model in resources if (model.group, model.version) == (group, version)]
-    paths = _paths(v3, chosen)
+    paths: Mapping[str, Any]
+    schemas: Mapping[str, Any]
+    """Of the kind, of its list and of its subresources, by name."""
+    references: frozenset[str]
+    """The names of all schemas that it refers to."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """In v2, those of its operations that a document has once."""
+
+    def encoded(self, encode: Callable[[Any], bytes]) -> DocumentPart:
+        """The same with its values encoded."""
+        paths, schemas, parameters = (
+            {name: encode(value) for name, value in values.items()}
+            for values in (self.paths, self.schemas, self.parameters)
+        )
+        return DocumentPart(paths, schemas, self.references, parameters)
+
+
+def v3_part(model: ResourceModel) -> DocumentPart:
+    """What a resource adds to the document at ``/openapi/v3/apis/GROUP/VERSION`` or ``/openapi/v3/api/VERSION``."""
+    paths, schemas = _paths(v3, model), dict(_schemas_of(v3, model))
+    return DocumentPart(paths, schemas, frozenset(_references([paths, schemas])))
+
+
+def v2_part(model: ResourceModel) -> DocumentPart:
+    """What a resource adds to the document at ``/openapi/v2``."""
+    paths, schemas = _paths(v2, model), dict(_schemas_of(v2, model))
+    references = frozenset(_references([paths, schemas]))
+    parameters = v2.share_parameters(paths)  # replaces them in the paths
+    return DocumentPart(paths, schemas, references, parameters)
+
+
+def openapi_v3(parts: Collection[DocumentPart]) -> dict[str, Any]:
+    """The document of one group version."""
     return {
         "openapi": "3.0.0",
         "info": dict(_INFO),
-        "paths": paths,
+        "paths": _sorted(each.paths for each in parts),
         "components": {
-            "schemas": _schemas(v3, chosen, paths),
+            "schemas": _schemas(v3, parts),
             "securitySchemes": {name: dict(scheme) for name, scheme in _BEARER.items()},
         },
     }
 
 
-def openapi_v2(resources: Iterable[ResourceModel]) -> dict[str, Any]:
-    """The document at ``/openapi/v2``: every resource of every group version."""
-    chosen = list(resources)
-    paths = _paths(v2, chosen)
-    definitions = _schemas(v2, chosen, paths)
-    parameters = v2.share_parameters(paths)
+def openapi_v2(parts: Collection[DocumentPart]) -> dict[str, Any]:
+    """The document of every resource of every group version."""
     return {
         "swagger": "2.0",
         "info": dict(_INFO),
-        "paths": paths,
-        "definitions": definitions,
-        "parameters": parameters,
+        "paths": _sorted(each.paths for each in parts),
+        "definitions": _schemas(v2, parts),
+        "parameters": _sorted(each.parameters for each in parts),
         "securityDefinitions": {name: dict(scheme) for name, scheme in _BEARER.items()},
         "security": [{"BearerToken": []}],
     }
 
 
-def _paths(dialect: Dialect, resources: Iterable[ResourceModel]) -> dict[str, Any]:
-    """The paths of all resources, sorted."""
-    return _sorted(
-        (
-            path.path,
-            {
-                "parameters": [dialect.write_parameter(parameter) for parameter in path.parameters],
-                **{operation.method: dialect.write_operation(operation) for operation in path.operations},
-            },
-        )
-        for model in resources
+def _paths(dialect: Dialect, model: ResourceModel) -> dict[str, Any]:
+    """The paths of a resource."""
+    return {
+        path.path: {
+            "parameters": [dialect.write_parameter(parameter) for parameter in path.parameters],
+            **{operation.method: dialect.write_operation(operation) for operation in path.operations},
+        }
         for path in paths_of(model)
-    )
+    }
 
 
-def _schemas(dialect: Dialect, resources: Iterable[ResourceModel], paths: Mapping[str, Any]) -> dict[str, Any]:
+def _schemas(dialect: Dialect, parts: Collection[DocumentPart]) -> dict[str, Any]:
     """The schemas of kinds, of their lists and of their subresources, and those of Kubernetes that anything refers to."""
-    kinds = _sorted(found for model in resources for found in _schemas_of(dialect, model))
     meta = dialect.meta_schemas()
     used: set[str] = set()
-    fresh = meta.keys() & _references([paths, kinds])
+    fresh = meta.keys() & set().union(*(each.references for each in parts))
     while fresh:
         used |= fresh
         fresh = meta.keys() & _references([meta[name] for name in fresh]) - used
-    return _sorted([*kinds.items(), *((name, meta[name]) for name in used)])
+    return _sorted([*(each.schemas for each in parts), {name: meta[name] for name in used}])
 
 
 def _schemas_of(dialect: Dialect, model: ResourceModel) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -142,6 +166,9 @@ def _references(value: Any) -> set[str]:
     return found
 
 
-def _sorted(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """A dict of the items by key; the last one of a key wins."""
-    return dict(sorted(items, key=lambda item: item[0]))
+def _sorted(mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """A dict of all items by key; the last one of a key wins."""
+    merged: dict[str, Any] = {}
+    for each in mappings:
+        merged.update(each)
+    return dict(sorted(merged.items(), key=lambda item: item[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from extapi.schema.openapi.kinds import completed, extensions
@@ -43,8 +44,9 @@ def _lists(paths: Mapping[str, Any]) -> Iterator[list[Any]]:
         yield from (one["parameters"] for method, one in item.items() if method != "parameters" and "parameters" in one)
 
 
+@lru_cache(maxsize=256)
 def _hash(text: str) -> str:
-    """The first 6 bytes of the 64-bit FNV-1 hash, in base64."""
+    """The first 6 bytes of the 64-bit FNV-1 hash, in base64. All kinds share some dozens of texts."""
     value = 0xCBF29CE484222325
     for byte in text.encode():
         value = value * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF ^ byte

@@ -121,8 +121,11 @@ def test_only_documents_that_say_something_else_are_made() -> None:
         f"/apis/{A}/v1",
         "/apis v2",
         "/apis v2beta1",
+        "/openapi/v3",
         f"/openapi/v3/apis/{A}/v1",
+        f"/openapi/v3 {A}/v1/twos",
         "/openapi/v2",
+        f"/openapi/v2 {A}/v1/twos",
     }
 
 

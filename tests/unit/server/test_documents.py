@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 import yaml
 
 from extapi import Api, Group, Kind, Object, Version
+from extapi.server.documents import Once, joined
 from extapi.testing import InMemoryServer, serve
 from tests.unit.verbs.sample import GROUP, V1, Shop
 
@@ -60,3 +62,22 @@ def test_documents_may_be_indented(cluster_served: InMemoryServer, path: str) ->
     answer = cluster_served.request("GET", path, {"pretty": "1"})
     assert answer.body.startswith(b'{\n  "')
     assert answer.json() == cluster_served.request("GET", path).json()
+
+
+def test_a_document_is_joined_of_what_is_encoded_and_what_is_not() -> None:
+    """Members are sorted; letters whose bytes look like numbers to an encoder stay what they are."""
+    texts = "\u02c0\u02ff\u03c0abcdefgh"
+    parts = {"b": f'"{texts}"'.encode(), "a<": msgspec.Raw(b"[1.5]"), "c": {"z": [texts], "y": b"null"}}
+    assert joined(parts) == f'{{"a\\u003c":[1.5],"b":"{texts}","c":{{"y":null,"z":["{texts}"]}}}}'.encode()
+
+
+def test_what_is_made_once_is_made_when_it_is_asked_for() -> None:
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(1)
+        return 7
+
+    once = Once(make)
+    assert made == []
+    assert (once(), once(), made) == (7, 7, [1])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -9,8 +9,7 @@ import pytest
 from extapi.api.behaviour import OpenAPIRules
 from extapi.api.definition import CLUSTER
 from extapi.controlplane.builtin.behaviour import BuiltInOpenAPI
-from extapi.schema.openapi import v2 as older, v3 as newer
-from extapi.schema.openapi.document import openapi_v2, openapi_v3
+from extapi.schema.openapi import document as documents, v2 as older, v3 as newer
 from extapi.schema.openapi.model import ResourceModel, SubresourceModel, TypeModel
 from extapi.schema.openapi.operations import operation_name
 from extapi.schema.structural import from_openapi
@@ -93,6 +92,15 @@ TOPPING = {
     "scope": CLUSTER,
     "status": False,
 }
+
+
+def openapi_v3(group: str, version: str, models: Iterable[ResourceModel]) -> dict[str, Any]:
+    chosen = [each for each in models if (each.group, each.version) == (group, version)]
+    return documents.openapi_v3([documents.v3_part(each) for each in chosen])
+
+
+def openapi_v2(models: Iterable[ResourceModel]) -> dict[str, Any]:
+    return documents.openapi_v2([documents.v2_part(each) for each in models])
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -19,6 +19,7 @@ from uuid import uuid4
 from twisted.internet.defer import Deferred, TimeoutError as TimedOut
 
 from extapi.api.types import Obj
+from extapi.client.clientpair import Pair
 from extapi.client.credentials import CredentialsError
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
@@ -38,9 +39,6 @@ ANSWER, GROWTH, LARGEST = 1024 * 1024, 4, 8 * 1024 * 1024
 kube-apiserver has no limit. It takes the longer to read an answer, the more it has, and meanwhile nobody is served."""
 
 _LATE = "net/http: request canceled (Client.Timeout or context cancellation while reading body)"
-
-Pair = tuple[bytes, bytes]
-"""A client's PEM chain and its PEM key."""
 
 
 class WebhookConverter:
@@ -179,7 +177,7 @@ class WebhookConverter:
             TransportError: The definition's or the client's certificates cannot be used.
         """
         host, port = self._target.address(self._resolve)
-        pair = (b"", b"") if self._certificate is None else self._certificate()
+        pair = Pair(b"", b"") if self._certificate is None else self._certificate()
         if self._upstream is None or self._reached != (host, port, pair):
             if self._upstream is not None:
                 self._upstream.retire()

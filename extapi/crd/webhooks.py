@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from extapi.client.clientpair import Pair
 from extapi.conversion.converter import Converter
 from extapi.crd.definition import Definition
 from extapi.crd.services import Resolve
-from extapi.crd.webhook import Pair, WebhookConverter
+from extapi.crd.webhook import WebhookConverter
 
 
 class Webhooks:

@@ -69,6 +69,8 @@ FLAGS: Sequence[Flag] = (
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory: or sqlite:///PATH."),
     Flag("crd", "", "A file with CustomResourceDefinitions whose kinds are served, or a folder of such files; may be repeated. Changes are served without a restart.", multiple=True),
+    Flag("webhook-client-cert-file", "", "The certificate that is shown to conversion webhooks of --crd which ask for one, followed by intermediates. Reread when it changes."),
+    Flag("webhook-client-key-file", "", "The private key of --webhook-client-cert-file."),
     Flag("etcd-servers", "", "Accepted and ignored: --storage says where objects are kept.", multiple=True),
     Flag("audit-log-path", "", "Accepted and ignored: nothing is recorded or written, as in k8s.io/apiserver without an audit policy."),
     Flag("audit-log-maxage", "366", "Accepted and ignored: days to keep old files of --audit-log-path."),
@@ -120,6 +122,8 @@ class ServerOptions:
     shutdown_delay: float = 0.0
     storage: str = "memory:"
     crd: tuple[Path, ...] = ()
+    webhook_client_cert_file: Path | None = None
+    webhook_client_key_file: Path | None = None
     etcd_servers: tuple[str, ...] = ()
     audit_log_path: str = ""
     development: bool = False
@@ -239,6 +243,8 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
         crd=read.paths("crd"),
+        webhook_client_cert_file=read.path("webhook-client-cert-file"),
+        webhook_client_key_file=read.path("webhook-client-key-file"),
         etcd_servers=read.several("etcd-servers"),
         audit_log_path=read.text("audit-log-path"),
         development=bool(raw["development"]),
@@ -257,6 +263,8 @@ def _together(options: ServerOptions) -> Iterable[str]:
     """What is wrong with combinations of flags."""
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         yield "--tls-cert-file and --tls-private-key-file must be given together"
+    if (options.webhook_client_cert_file is None) != (options.webhook_client_key_file is None):
+        yield "--webhook-client-cert-file and --webhook-client-key-file must be given together"
     if options.reload and not options.development:
         yield "--reload needs --development: it is for writing an API, where a file that is saved may be wrong"
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -12,6 +12,8 @@ from OpenSSL import SSL
 
 from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api
+from extapi.client.clientpair import ClientPair, Pair
+from extapi.client.credentials import CredentialsError
 from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
 from extapi.crd.files import DefinitionFiles
@@ -178,4 +180,22 @@ def _definitions(options: ServerOptions, reactor: Any) -> Sequence[FollowedFiles
     """The files of ``--crd``; none if there are none."""
     if not options.crd:
         return []
-    return [FollowedFiles(DefinitionFiles(options.crd, Webhooks(by_dns, reactor)), reactor)]
+    webhooks = Webhooks(by_dns, reactor, certificate=_webhook_client(options))
+    return [FollowedFiles(DefinitionFiles(options.crd, webhooks), reactor)]
+
+
+def _webhook_client(options: ServerOptions) -> Callable[[], Pair] | None:
+    """What gives the certificate that conversion webhooks are shown; None if the flags name none.
+
+    Raises:
+        CredentialsError: The files hold no certificate with its key.
+    """
+    certificate, key = options.webhook_client_cert_file, options.webhook_client_key_file
+    if certificate is None or key is None:
+        return None
+    made = ClientPair(certificate, key, "the webhook client's")
+    try:
+        made.current()
+    except (OSError, ValueError) as error:
+        raise CredentialsError(f"--webhook-client-cert-file, --webhook-client-key-file: {error}") from error
+    return made.current

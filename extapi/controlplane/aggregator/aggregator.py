@@ -18,11 +18,11 @@ from twisted.logger import Logger
 from extapi import ApiError, Context, Informer, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
 from extapi.authentication.loopback import APISERVER
+from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.kube import Obj, ResourceName
 from extapi.client.tls import UpstreamTls
 from extapi.client.upstream import Upstream
 from extapi.controlplane.aggregator.discovery import MergedDiscovery
-from extapi.controlplane.aggregator.frontproxy import FrontProxyCertificate, Pair
 from extapi.controlplane.aggregator.openapi import MergedOpenAPI
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.remote import LOCAL, AvailableCondition, Remote
@@ -66,7 +66,7 @@ class Aggregator:
     _log = Logger()
 
     def __init__(self, *, certificate: Path, key: Path, reactor: Any) -> None:
-        self._certificate = FrontProxyCertificate(certificate, key)
+        self._certificate = ClientPair(certificate, key, "the front proxy's")
         self._pair: Pair | None = None
         self._reactor = reactor
         self._local: Handler = _no_router

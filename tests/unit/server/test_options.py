@@ -146,6 +146,12 @@ def test_a_star_is_only_allowed_at_the_end_of_a_path() -> None:
     ]
 
 
+@pytest.mark.parametrize("given", ["webhook_client_cert_file", "webhook_client_key_file"])
+def test_the_certificate_for_webhooks_needs_its_key(given: str) -> None:
+    text = "--webhook-client-cert-file and --webhook-client-key-file must be given together"
+    assert problems(**{given: "file"}) == [text]
+
+
 @pytest.mark.parametrize("missing", ["tls_cert_file", "tls_private_key_file"])
 def test_certificate_and_key_belong_together(missing: str) -> None:
     assert problems(**{missing: ""}) == [PAIR]

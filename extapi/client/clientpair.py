@@ -1,4 +1,4 @@
-"""The client certificate by which extension servers recognise the front proxy; its files may change at any time.
+"""A client certificate in two files, which may change at any time: that of the front proxy, or one that webhooks ask for.
 
 Knows nothing of the servers that it is presented to.
 
@@ -23,14 +23,21 @@ class Pair(NamedTuple):
     key: bytes
 
 
-class FrontProxyCertificate:
-    """The pair in two files: the last one that was valid."""
+class ClientPair:
+    """The pair in two files: the last one that was valid.
+
+    Args:
+        certificate: The file with the certificate, followed by intermediates.
+        key: The file with its key.
+        whose: Whose it is, for the log, such as ``the front proxy's``.
+    """
 
     _log = Logger()
 
-    def __init__(self, certificate: Path, key: Path) -> None:
+    def __init__(self, certificate: Path, key: Path, whose: str) -> None:
         self._certificate = certificate
         self._key = key
+        self._whose = whose
         self._seen: tuple[object, ...] = ()
         self._pair: Pair | None = None
 
@@ -52,11 +59,13 @@ class FrontProxyCertificate:
         except (OSError, ValueError) as error:
             if self._pair is None:
                 raise
-            self._log.error("keeping the front proxy's certificate in use: {error}", error=str(error))
+            self._log.error("keeping {whose} certificate in use: {error}", whose=self._whose, error=str(error))
             pair = self._pair
         else:
             if self._pair not in (None, pair):
-                self._log.info("the front proxy's certificate was reloaded from {path}", path=str(self._certificate))
+                self._log.info(
+                    "{whose} certificate was reloaded from {path}", whose=self._whose, path=str(self._certificate)
+                )
         self._seen, self._pair = seen, pair
         return pair
 

@@ -1,4 +1,4 @@
-"""The front proxy's certificate in files that change."""
+"""A client certificate in files that change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from twisted.logger import capturedLogs
 
-from extapi.controlplane.aggregator.frontproxy import FrontProxyCertificate
+from extapi.client.clientpair import ClientPair
 from tests.certificates import CLIENT, Issued, Paths, authority
 
 CA = authority("front-proxy-ca")
@@ -24,19 +24,19 @@ def paths(first: Issued, tmp_path: Path) -> Paths:
 
 
 @pytest.fixture
-def certificate(paths: Paths) -> FrontProxyCertificate:
-    made = FrontProxyCertificate(paths.certificate, paths.key)
+def certificate(paths: Paths) -> ClientPair:
+    made = ClientPair(paths.certificate, paths.key, "the front proxy's")
     made.current()
     return made
 
 
-def test_the_pair_is_what_the_files_hold(certificate: FrontProxyCertificate, first: Issued) -> None:
+def test_the_pair_is_what_the_files_hold(certificate: ClientPair, first: Issued) -> None:
     assert certificate.current() == (first.chain_pem, first.key_pem)
     assert certificate.current() is certificate.current()
 
 
 def test_a_new_pair_counts_as_soon_as_both_halves_are_there(
-    certificate: FrontProxyCertificate, first: Issued, paths: Paths
+    certificate: ClientPair, first: Issued, paths: Paths
 ) -> None:
     second = CA.leaf("front-proxy-client", eku=CLIENT)
     with capturedLogs() as logs:
@@ -53,7 +53,7 @@ def test_a_new_pair_counts_as_soon_as_both_halves_are_there(
     ("broken", "text"), [("certificate", "no PEM certificate in {path}"), ("key", "no usable private key in {path}")]
 )
 def test_what_is_no_pem_is_not_taken(
-    certificate: FrontProxyCertificate, first: Issued, paths: Paths, broken: str, text: str
+    certificate: ClientPair, first: Issued, paths: Paths, broken: str, text: str
 ) -> None:
     path: Path = getattr(paths, broken)
     path.write_bytes(b"hello")
@@ -68,6 +68,6 @@ def test_what_is_no_pem_is_not_taken(
 
 def test_there_has_to_be_a_pair_in_the_beginning(tmp_path: Path, paths: Paths) -> None:
     with pytest.raises(FileNotFoundError):
-        FrontProxyCertificate(tmp_path / "none", paths.key).current()
+        ClientPair(tmp_path / "none", paths.key, "one").current()
     with pytest.raises(ValueError, match="no PEM certificate in"):
-        FrontProxyCertificate(paths.key, paths.key).current()
+        ClientPair(paths.key, paths.key, "one").current()

@@ -165,24 +165,23 @@ class GoTypes:
             raise reading.refuse(json_type(value), f"{self._package}.{name}")
         known, always, order = self._known[name]
         prefix = f"{path}." if path else ""
-        for key in value:
-            if key not in known:
-                reading.report(prefix + key)
         made: dict[str, Any] = {}
         outer, above = reading.struct, reading.fields
-        # A schema has forty fields, and most have three: the others are not asked for.
-        for key in sorted(known.keys() & value.keys() | always, key=order.__getitem__):
-            each, found = known[key], value.get(key)
-            if found is None:
-                if each.always and (zero := each.zero()) is not None:
-                    made[each.name] = zero
-                continue
-            reading.struct, reading.fields = name, (*above, each.name)
-            read = each.read(found, prefix + each.name, reading)
-            if each.always or each.pointer or read:
-                made[each.name] = read
+        # Go tells of unknown fields, and of the first wrong type, in the order in which they were sent.
+        for key, found in value.items():
+            each = known.get(key)
+            if each is None:
+                reading.report(prefix + key)
+            elif found is not None:
+                reading.struct, reading.fields = name, (*above, key)
+                read = each.read(found, prefix + key, reading)
+                if each.always or each.pointer or read:
+                    made[key] = read
         reading.struct, reading.fields = outer, above
-        return made
+        for key in always - made.keys():
+            if (zero := known[key].zero()) is not None:
+                made[key] = zero
+        return {key: made[key] for key in sorted(made, key=order.__getitem__)}
 
 
 def _list(item: Reader, zero: Callable[[], Any], shown: str) -> Reader:

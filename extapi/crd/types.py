@@ -1,8 +1,9 @@
 """The types of ``apiextensions.k8s.io/v1`` as kube-apiserver reads and writes them; JSONSchemaProps refers to itself.
 
+And those of ``v1beta1``: nothing serves it any more, but a body that says so is read by its types before it is refused.
 Must not know rules.
 
-Source: ``apiextensions-apiserver/pkg/apis/apiextensions/v1`` types.go, types_jsonschema.go and marshal.go.
+Source: ``apiextensions-apiserver/pkg/apis/apiextensions/v1`` and ``v1beta1``: types.go, types_jsonschema.go and marshal.go.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, Final
 from extapi.crd.gojson import GoReading, GoTypeError, GoTypes, Reader
 
 SCHEMA: Final = "JSONSchemaProps"
+OLD_API_VERSION: Final = "apiextensions.k8s.io/v1beta1"
+"""A version that is read, and then refused: nothing serves it since Kubernetes 1.22."""
 
 
 def _or_bool(types: GoTypes) -> Reader:
@@ -52,8 +55,7 @@ def _loosely(types: GoTypes, kind: str, value: Any, path: str, reading: GoReadin
         reading.loose -= 1
 
 
-TYPES: Final = GoTypes(
-    """
+_SHARED: Final = """
 ResourceScope = string
 ConversionStrategyType = string
 CustomResourceDefinitionConditionType = string
@@ -66,20 +68,14 @@ JSONSchemaDefinitions = map[JSONSchemaProps]
 
 CustomResourceDefinition: apiVersion string; kind string; metadata JSON; spec! CustomResourceDefinitionSpec;
     status! CustomResourceDefinitionStatus
-CustomResourceDefinitionSpec: group! string; names! CustomResourceDefinitionNames; scope! ResourceScope;
-    versions! []CustomResourceDefinitionVersion; conversion? CustomResourceConversion; preserveUnknownFields bool
 CustomResourceDefinitionNames: plural! string; singular string; shortNames []string; kind! string; listKind string;
     categories []string
-CustomResourceConversion: strategy! ConversionStrategyType; webhook? WebhookConversion
-WebhookConversion: clientConfig? WebhookClientConfig; conversionReviewVersions! []string
 WebhookClientConfig: url? string; service? ServiceReference; caBundle bytes
 ServiceReference: namespace! string; name! string; path? string; port? int32
 CustomResourceDefinitionVersion: name! string; served! bool; storage! bool; deprecated bool; deprecationWarning? string;
     schema? CustomResourceValidation; subresources? CustomResourceSubresources;
     additionalPrinterColumns []CustomResourceColumnDefinition; selectableFields []SelectableField
 SelectableField: jsonPath! string
-CustomResourceColumnDefinition: name! string; type! string; format string; description string; priority int32;
-    jsonPath! string
 CustomResourceValidation: openAPIV3Schema? JSONSchemaProps
 CustomResourceSubresources: status? CustomResourceSubresourceStatus; scale? CustomResourceSubresourceScale
 CustomResourceSubresourceStatus:
@@ -102,19 +98,42 @@ JSONSchemaProps: id string; $schema JSONSchemaURL; $ref? string; description str
 ValidationRule: rule! string; message string; messageExpression string; reason? FieldValueErrorReason; fieldPath string;
     optionalOldSelf? bool
 ExternalDocumentation: description string; url string
-""",
-    special={
-        "JSONSchemaPropsOrBool": _or_bool,
-        "JSONSchemaPropsOrArray": _or_array(SCHEMA),
-        "JSONSchemaPropsOrStringArray": _or_array("string"),
-    },
-)
+"""
+_V1: Final = """
+CustomResourceDefinitionSpec: group! string; names! CustomResourceDefinitionNames; scope! ResourceScope;
+    versions! []CustomResourceDefinitionVersion; conversion? CustomResourceConversion; preserveUnknownFields bool
+CustomResourceConversion: strategy! ConversionStrategyType; webhook? WebhookConversion
+WebhookConversion: clientConfig? WebhookClientConfig; conversionReviewVersions! []string
+CustomResourceColumnDefinition: name! string; type! string; format string; description string; priority int32;
+    jsonPath! string
+"""
+_V1BETA1: Final = """
+CustomResourceDefinitionSpec: group! string; version string; names! CustomResourceDefinitionNames; scope! ResourceScope;
+    validation? CustomResourceValidation; subresources? CustomResourceSubresources;
+    versions []CustomResourceDefinitionVersion; additionalPrinterColumns []CustomResourceColumnDefinition;
+    selectableFields []SelectableField; conversion? CustomResourceConversion; preserveUnknownFields? bool
+CustomResourceConversion: strategy! ConversionStrategyType; webhookClientConfig? WebhookClientConfig;
+    conversionReviewVersions []string
+CustomResourceColumnDefinition: name! string; type! string; format string; description string; priority int32;
+    JSONPath! string
+"""
+_SPECIAL: Final = {
+    "JSONSchemaPropsOrBool": _or_bool,
+    "JSONSchemaPropsOrArray": _or_array(SCHEMA),
+    "JSONSchemaPropsOrStringArray": _or_array("string"),
+}
+TYPES: Final = GoTypes(_SHARED + _V1, special=_SPECIAL)
+OLD_TYPES: Final = GoTypes(_SHARED + _V1BETA1, package="v1beta1", special=_SPECIAL)
 
 
 def read_definition(value: Any) -> tuple[dict[str, Any], list[str]]:
     """A definition as the server reads it, and the paths of its unknown fields.
 
+    Args:
+        value: The object; the types of ``v1beta1`` read it if it says so, and those of ``v1`` any other.
+
     Raises:
         GoTypeError: A value has a wrong type.
     """
-    return TYPES.read("CustomResourceDefinition", value)
+    old = isinstance(value, dict) and value.get("apiVersion") == OLD_API_VERSION
+    return (OLD_TYPES if old else TYPES).read("CustomResourceDefinition", value)

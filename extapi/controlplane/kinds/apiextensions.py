@@ -33,7 +33,7 @@ from extapi.crd import validation
 from extapi.crd.conditions import TERMINATING, DefinitionCondition, set_condition
 from extapi.crd.defaults import set_defaults
 from extapi.crd.gojson import GoTypeError
-from extapi.crd.types import read_definition
+from extapi.crd.types import OLD_API_VERSION, read_definition
 from extapi.errors import BadRequest
 from extapi.schema.compile import compile_type
 
@@ -253,6 +253,8 @@ def _read(obj: Obj) -> list[str]:
     except GoTypeError as error:
         raise BadRequest(str(error)) from None
     obj.clear()
+    if read.get("apiVersion") == OLD_API_VERSION:  # it will be refused, and its members are not in the schema
+        read = {name: read[name] for name in ("apiVersion", "kind")}
     obj.update(read, metadata=metadata)
     return unknown
 
@@ -270,7 +272,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     strategy=CustomResourceDefinitionStrategy(),
     behaviour=built_in(
         DEFINITIONS,
-        registered=frozenset({"apiextensions.k8s.io/v1beta1"}),
+        registered=frozenset({OLD_API_VERSION}),
         read=_read,
         complete=set_defaults,
         openapi=DefinitionOpenAPI(),

@@ -143,6 +143,73 @@ def test_unknown_fields_are_told_and_dropped(server: InMemoryServer) -> None:
     }
 
 
+def old(**spec: Any) -> dict[str, Any]:
+    """A definition of a version that nothing serves, with members that its types do not have."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "as.b.example"},
+        "spec": {
+            "group": "b.example",
+            "version": "v1",
+            "bogus": 1,
+            "validation": {"openAPIV3Schema": {"type": "object", "nope": 1}},
+            "conversion": {"webhook": {}, "webhookClientConfig": {"service": {"name": "a", "x": 1}}},
+            "additionalPrinterColumns": [{"jsonPath": ".a", "JSONPath": ".b"}],
+            "names": {"plural": "as", "kind": "A"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "additionalPrinterColumns": [{"jsonPath": ".a"}]}
+            ],
+            **spec,
+        },
+    }
+
+
+UNKNOWN_TO_V1BETA1 = [
+    "spec.bogus",
+    "spec.validation.openAPIV3Schema.nope",
+    "spec.conversion.webhook",
+    "spec.conversion.webhookClientConfig.service.x",
+    "spec.additionalPrinterColumns[0].jsonPath",
+    "spec.versions[0].additionalPrinterColumns[0].jsonPath",
+]
+READ_AS_V1BETA1 = 'CustomResourceDefinition in version "v1beta1" cannot be handled as a CustomResourceDefinition: '
+
+
+def test_a_definition_of_v1beta1_is_read_by_its_types_before_it_is_refused(server: InMemoryServer) -> None:
+    told = server.request("POST", PATH, {"dryRun": "All", "fieldValidation": "Warn"}, body=old())
+    assert (told.status, told.json()["message"]) == (
+        400,
+        "the API version in the data (apiextensions.k8s.io/v1beta1) does not match the expected API version "
+        "(apiextensions.k8s.io/v1)",
+    )
+    assert told.headers["warning"] == ", ".join(rf'299 - "unknown field \"{path}\""' for path in UNKNOWN_TO_V1BETA1)
+    strict = server.request("POST", PATH, {"fieldValidation": "Strict"}, body=old()).json()["message"]
+    assert strict == f"{READ_AS_V1BETA1}strict decoding error: " + ", ".join(
+        f'unknown field "{path}"' for path in UNKNOWN_TO_V1BETA1
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ({"version": 5}, "number into Go struct field CustomResourceDefinitionSpec.spec.version of type string"),
+        (
+            {"preserveUnknownFields": "no"},
+            "string into Go struct field CustomResourceDefinitionSpec.spec.preserveUnknownFields of type bool",
+        ),
+        (
+            {"conversion": 5},
+            "number into Go struct field CustomResourceDefinitionSpec.spec.conversion of type "
+            "v1beta1.CustomResourceConversion",
+        ),
+    ],
+)
+def test_a_wrong_type_in_v1beta1(server: InMemoryServer, spec: dict[str, Any], wanted: str) -> None:
+    answer = server.request("POST", PATH, body=old(**spec))
+    assert answer.json()["message"] == f"{READ_AS_V1BETA1}json: cannot unmarshal {wanted}"
+
+
 def test_schemas_are_stored_as_go_writes_them() -> None:
     schema = {
         "description": "",

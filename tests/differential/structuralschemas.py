@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, Final
@@ -258,7 +259,7 @@ def repaired(made: Definition, kube: Kube) -> Iterator[str]:
     while True:
         theirs, ours = refusals(made, kube)
         if theirs != ours:
-            yield f"theirs {theirs!r:.1500}\n    ours   {ours!r:.1500}\n    {fields_of(made)!r:.3000}"
+            yield _apart(theirs or (), ours or (), fields_of(made))
         if theirs is None:
             return
         wrong = {found[1] for _, _, path in theirs if (found := _OF_FIELD.search(path))}
@@ -266,6 +267,14 @@ def repaired(made: Definition, kube: Kube) -> Iterator[str]:
             del fields_of(made)[name]
         if not wrong:
             raise AssertionError(f"refused as a whole: {theirs}")
+
+
+def _apart(theirs: Any, ours: Any, fields: dict[str, Schema]) -> str:
+    """The causes that only one of the two tells, and the fields of which they are."""
+    sides = {"theirs": Counter(theirs) - Counter(ours), "ours": Counter(ours) - Counter(theirs)}
+    names = {found[1] for side in sides.values() for cause in side if (found := _OF_FIELD.search(str(cause)))}
+    told = [f"only {name}: {cause} {count} times" for name, side in sides.items() for cause, count in side.items()]
+    return "\n    ".join(["a definition", *told, *(f"{name}: {fields[name]!r:.3000}" for name in sorted(names))])
 
 
 def compared(cases: int, seed: int, kube: Kube, each: int = 100) -> tuple[list[str], Tally]:

@@ -173,16 +173,15 @@ UNKNOWN_TO_V1BETA1 = [
     "spec.additionalPrinterColumns[0].jsonPath",
     "spec.versions[0].additionalPrinterColumns[0].jsonPath",
 ]
+SPEC = "CustomResourceDefinitionSpec"
 READ_AS_V1BETA1 = 'CustomResourceDefinition in version "v1beta1" cannot be handled as a CustomResourceDefinition: '
 
 
 def test_a_definition_of_v1beta1_is_read_by_its_types_before_it_is_refused(server: InMemoryServer) -> None:
     told = server.request("POST", PATH, {"dryRun": "All", "fieldValidation": "Warn"}, body=old())
-    assert (told.status, told.json()["message"]) == (
-        400,
-        "the API version in the data (apiextensions.k8s.io/v1beta1) does not match the expected API version "
-        "(apiextensions.k8s.io/v1)",
-    )
+    data, expected = "apiextensions.k8s.io/v1beta1", "apiextensions.k8s.io/v1"
+    refusal = f"the API version in the data ({data}) does not match the expected API version ({expected})"
+    assert (told.status, told.json()["message"]) == (400, refusal)
     assert told.headers["warning"] == ", ".join(rf'299 - "unknown field \"{path}\""' for path in UNKNOWN_TO_V1BETA1)
     strict = server.request("POST", PATH, {"fieldValidation": "Strict"}, body=old()).json()["message"]
     assert strict == f"{READ_AS_V1BETA1}strict decoding error: " + ", ".join(
@@ -193,15 +192,14 @@ def test_a_definition_of_v1beta1_is_read_by_its_types_before_it_is_refused(serve
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [
-        ({"version": 5}, "number into Go struct field CustomResourceDefinitionSpec.spec.version of type string"),
+        ({"version": 5}, f"number into Go struct field {SPEC}.spec.version of type string"),
         (
             {"preserveUnknownFields": "no"},
-            "string into Go struct field CustomResourceDefinitionSpec.spec.preserveUnknownFields of type bool",
+            f"string into Go struct field {SPEC}.spec.preserveUnknownFields of type bool",
         ),
         (
             {"conversion": 5},
-            "number into Go struct field CustomResourceDefinitionSpec.spec.conversion of type "
-            "v1beta1.CustomResourceConversion",
+            f"number into Go struct field {SPEC}.spec.conversion of type v1beta1.CustomResourceConversion",
         ),
     ],
 )

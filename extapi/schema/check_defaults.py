@@ -16,7 +16,7 @@ from extapi.schema.default import defaulter, has_default
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.prune import pruner
 from extapi.schema.structural import MISSING, Structural, join
-from extapi.schema.validate import validator
+from extapi.schema.validate import validate_default, validator
 
 if TYPE_CHECKING:
     from extapi.schema.cel.checks import DefaultRules
@@ -68,18 +68,30 @@ class DefaultCheck:
                 yield from self._below(sub, at)
 
     def _default(self, node: Structural, at: str) -> Iterator[FieldError]:
+        return self._of_type(node, at) if self._of_author else self._of_definition(node, at)
+
+    def _of_type(self, node: Structural, at: str) -> Iterator[FieldError]:
         # Checked as the only member of an object, as it will be when it is filled in.
         around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
         obj: dict[str, Any] = {"default": json_copy(node.default)}
-        if pruner(around)(obj) and (self._pruned or self._of_author):
+        if pruner(around)(obj):
             yield FieldError.invalid(at, node.default, "must not have unknown fields")
-        if self._of_author:
-            defaulter(around)(obj)
-        else:
-            obj["default"] = node.default
-        errors = list(validate_embedded(node.default, node, at)) if not self._of_author else []
-        errors = errors or [_moved(error, at, node) for error in validator(around)(obj, None)]
+        defaulter(around)(obj)
+        errors = [_moved(error, at, node) for error in validator(around)(obj, None)]
         yield from errors or self._broken_rules(node, obj["default"], at)
+
+    def _of_definition(self, node: Structural, at: str) -> Iterator[FieldError]:
+        if self._pruned:
+            around = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
+            if pruner(around)({"default": json_copy(node.default)}):
+                yield FieldError.invalid(at, node.default, "must not have unknown fields")
+        errors = list(validate_embedded(node.default, node, at))
+        yield from errors or self._broken(node, at)
+
+    def _broken(self, node: Structural, at: str) -> list[FieldError]:
+        """The rules of its schema that a default of a definition breaks."""
+        errors = [_placed(error, at) for error in validate_default(node, node.default)]
+        return errors or self._broken_rules(node, node.default, at)
 
     def _in_meta(self, node: Structural, path: str, root: Structural, around: _Around) -> Iterator[FieldError]:
         """The defaults in the metadata of an object, whose schema is ``root``."""
@@ -90,9 +102,7 @@ class DefaultCheck:
                 text = aggregate(error.text() for error in found)
                 yield FieldError.invalid(at, node.default, f"must result in valid metadata: {text}")
             else:
-                schema = Structural(type="object", properties={"default": dataclasses.replace(node, default=MISSING)})
-                errors = [_moved(error, at, node) for error in validator(schema)({"default": node.default}, None)]
-                yield from errors or self._broken_rules(node, node.default, at)
+                yield from self._broken(node, at)
         if node.items is not None:
             yield from self._in_meta(node.items, join(path, "items"), root, _item(around))
         for key, sub in node.properties.items():
@@ -119,6 +129,11 @@ def _member(around: _Around, key: str) -> _Around:
 
 def _item(around: _Around) -> _Around:
     return lambda value: around([value])
+
+
+def _placed(error: FieldError, at: str) -> FieldError:
+    """An error inside of a default as an error of the definition, as kube-apiserver writes its path."""
+    return dataclasses.replace(error, path=f"{at}.{error.path.removeprefix('.')}" if error.path else at)
 
 
 def _moved(error: FieldError, path: str, node: Structural) -> FieldError:

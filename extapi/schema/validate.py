@@ -21,10 +21,11 @@ from extapi.schema.correlate import Correlation, old_member
 from extapi.schema.embedded import validate_embedded
 from extapi.schema.formats import enforced, string_format
 from extapi.schema.listtype import validate_lists
-from extapi.schema.number import INT32, MAX_FLOAT32, int64, is_multiple, is_whole, json_type, printed
+from extapi.schema.number import INT32, MAX_FLOAT32, int64, is_multiple, json_type, printed
 from extapi.schema.pattern import matcher
 from extapi.schema.predicate import predicate
 from extapi.schema.structural import MISSING, Structural, join
+from extapi.schema.typecheck import Types, type_invalid, wrong_type
 
 Validate = Callable[[dict[str, Any], dict[str, Any] | None], list[FieldError]]
 
@@ -61,6 +62,21 @@ def validator(structural: Structural, *, defined: bool = False) -> Validate:
         return found + embedded + _of_lists(structural, obj, old)
 
     return run
+
+
+def validate_default(node: Structural, value: Any) -> list[FieldError]:
+    """The errors of a default in a definition, as kube-apiserver judges it: by the schema as it is written.
+
+    A format that is not enforced, or not for the type, is not dropped before, as it is for objects: a value that is neither text
+    nor a list has to be of the format, which only Go's own numbers are; text and lists fit any type with a format, but numbers.
+    Duplicates in lists are not looked for. Paths are those in the default; a key of a map at its top comes after a dot.
+
+    Raises:
+        ValueError: A pattern does not compile.
+
+    Source: ``apiextensions-apiserver/pkg/apiserver/schema/defaulting`` validate; ``kube-openapi/pkg/validation`` typeValidator.
+    """
+    return list(_Walk({}, as_written=True).apply(node, value, "", MISSING).errors.values())
 
 
 def _nothing(_obj: dict[str, Any], _old: dict[str, Any] | None = None) -> list[FieldError]:
@@ -123,13 +139,19 @@ class _Found:
 
 
 class _Walk:
-    """One walk through a schema and an object. ``patterns`` caches compiled patterns for the next walk."""
+    """One walk through a schema and an object.
 
-    __slots__ = ("_correlation", "_patterns")
+    Args:
+        patterns: Caches compiled patterns for the next walk.
+        as_written: No format is dropped, and what is walked through is no object of its own: see :func:`validate_default`.
+    """
 
-    def __init__(self, patterns: dict[str, Callable[[str], bool]]) -> None:
+    __slots__ = ("_as_written", "_correlation", "_patterns")
+
+    def __init__(self, patterns: dict[str, Callable[[str], bool]], *, as_written: bool = False) -> None:
         self._patterns = patterns
         self._correlation = Correlation()
+        self._as_written = as_written
 
     def check(self, node: Structural, value: Any, path: str, old: Any) -> _Found:
         """Like :meth:`apply`, but a value equal to its old one has no errors."""
@@ -142,18 +164,19 @@ class _Walk:
         """Apply all rules of ``node`` to ``value``; ``old`` is the old value, or MISSING."""
         found = _Found()
         kind = json_type(value)
-        wrong = _wrong_type(node, kind, value, path)
+        of = self._types(node)
+        wrong = wrong_type(of, kind, value, path)
         if wrong is not None:
             found.add(wrong)
         if kind == "null":
             found.matches += wrong is None
-        elif node.types or enforced(node.types, node.format):
+        elif of.types or of.format:
             found.matches += 1 + (wrong is None)
         if kind != "null":
             found.matches += 3
             found.merge(self._branches(node, value, path, old))
             if kind == "string":
-                self._string(node, value, path, found)
+                self._string(node, of.format, value, path, found)
             elif kind in {"integer", "number"}:
                 _number(node, kind, value, path, found)
             elif kind == "array":
@@ -164,7 +187,12 @@ class _Walk:
             self._object(node, value, path, old, found)
         return found
 
-    def _string(self, node: Structural, value: str, path: str, found: _Found) -> None:
+    def _types(self, node: Structural) -> Types:
+        if self._as_written:
+            return Types(() if node.int_or_string else node.types, node.format, node.nullable, lenient=True)
+        return Types(node.types, enforced(node.types, node.format), node.nullable, lenient=False)
+
+    def _string(self, node: Structural, name: str, value: str, path: str, found: _Found) -> None:
         found.matches += 1
         if node.max_length is not None and len(value) > node.max_length:
             found.add(FieldError.too_long(path, node.max_length))
@@ -172,12 +200,11 @@ class _Walk:
             found.add(_invalid(path, value, f"should be at least {node.min_length} chars long"))
         elif node.pattern and not self._matches(node.pattern, value):
             found.add(_invalid(path, value, f"should match '{node.pattern}'"))
-        name = enforced(node.types, node.format)
         fits = string_format(name) if name else None
         if fits is not None:
             found.matches += 1
             if not fits(value):
-                found.add(_type_invalid(path, name, value))
+                found.add(type_invalid(path, name, value))
 
     def _matches(self, pattern: str, value: str) -> bool:
         if pattern not in self._patterns:
@@ -212,6 +239,8 @@ class _Walk:
                 break
             if node.additional_properties is False:
                 found.add(FieldError.invalid(path, key, f"{join(path, key)} in body is a forbidden property"))
+            elif node.additional is not None and self._as_written:
+                found.merge(self.apply(node.additional, member, f"{path}.{key}", MISSING))
             elif node.additional is not None:
                 found.merge(self._member(node.additional, key, member, path, old))
         for key, sub in node.properties.items():
@@ -260,28 +289,6 @@ class _Walk:
 def _best(results: list[_Found]) -> _Found:
     """The branch that met most rules, or the first of several: its errors are the most useful."""
     return max(results, key=lambda result: result.matches)
-
-
-def _wrong_type(node: Structural, kind: str, value: Any, path: str) -> FieldError | None:
-    types = node.types
-    if kind == "null":
-        return _type_invalid(path, ",".join(types), "null") if types and not node.nullable else None
-    name = enforced(types, node.format)
-    if (
-        kind in types
-        or (kind == "integer" and "number" in types)
-        or (
-            kind == "number"
-            and "integer" in types
-            and is_whole(value)
-            and (types == ("integer",) or value.is_integer())
-        )
-    ):
-        return None
-    if name and kind not in {"string", "array"}:
-        # Go names the formats of its number types here; other types have none.
-        return _type_invalid(path, name, {"integer": "int64", "number": "float64"}.get(kind, ""))
-    return _type_invalid(path, ",".join(types), kind) if types else None
 
 
 def _number(node: Structural, kind: str, value: float, path: str, found: _Found) -> None:
@@ -351,10 +358,6 @@ def _enum_text(allowed: Any) -> str:
         return allowed
     is_number = isinstance(allowed, int | float) and not isinstance(allowed, bool)
     return go_json(allowed) if is_number else go_marshalled(allowed)
-
-
-def _type_invalid(path: str, wanted: str, got: str) -> FieldError:
-    return FieldError.type_invalid(path, got, f"{path} in body must be of type {wanted}: {go_quote(got)}")
 
 
 def _invalid(path: str, value: Any, rule: str) -> FieldError:

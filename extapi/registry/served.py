@@ -160,15 +160,11 @@ class ServedKind:
 
         An author's function leaves out fields that have their default. Without a hub nothing was left out, and a version's
         defaults are only for objects that clients write or that are stored in it.
-
-        Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` schemaCoercingConverter.
         """
         if self.kind.hub is not None:
             self.prune_and_default(obj, version)
         else:
-            schema = self.versions[version].schema
-            schema.prune(obj)
-            schema.drop_nulls(obj)
+            self.versions[version].schema.normalize_converted(obj)
 
     def to_storage(self, obj: Obj, version: str, hub: Any = None) -> Obj:
         """The object as it is stored: in the storage version. It may share parts with ``obj``.

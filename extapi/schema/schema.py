@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from extapi.errors import FieldError
+from extapi.errors import BadRequest, FieldError
 from extapi.schema.default import defaulter, null_dropper
 from extapi.schema.embedded import coerce_embedded, holds_embedded
 from extapi.schema.prune import pruner
@@ -59,7 +60,7 @@ class Schema:
         return unknown
 
     def coerce_embedded(self, obj: dict[str, Any]) -> list[str]:
-        """Coerce the metadata of embedded objects, in place. Only for what clients send.
+        """Coerce the metadata of embedded objects, in place.
 
         Returns:
             The paths of unknown fields in it.
@@ -68,6 +69,18 @@ class Schema:
             BadRequest: Something in it has the wrong type.
         """
         return coerce_embedded(obj, self.structural) if self._embeds else []
+
+    def normalize_converted(self, obj: dict[str, Any]) -> None:
+        """Prune an object that was converted to this schema's version, and coerce metadata of embedded objects, in place.
+
+        What is embedded and malformed stays as it is: kube-apiserver would answer 500 for the whole object in this version.
+
+        Source: ``apiextensions-apiserver/pkg/apiserver/customresource_handler.go`` schemaCoercingConverter.
+        """
+        self.prune(obj)
+        self.drop_nulls(obj)
+        with suppress(BadRequest):
+            self.coerce_embedded(obj)
 
     def validate(self, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
         """The errors of ``obj``, but for its rules; with ``old``, unchanged values are not checked."""

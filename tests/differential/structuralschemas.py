@@ -258,6 +258,8 @@ def repaired(made: Definition, kube: Kube) -> Iterator[str]:
     """Remove the fields for which a definition is refused; yield where the two judge it differently."""
     while True:
         theirs, ours = refusals(made, kube)
+        if isinstance(theirs, str):
+            raise AssertionError(theirs)  # noqa: TRY004 - kube-apiserver cannot judge it
         if theirs != ours:
             yield _apart(theirs or (), ours or (), fields_of(made))
         if theirs is None:

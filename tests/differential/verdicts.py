@@ -238,7 +238,9 @@ class Kube:
         target = f"{asked.path}?{asked.query}" if asked.query else asked.path
         self._connection.request(asked.method, target, content, headers)
         answer = self._connection.getresponse()
-        return answer.status, list(answer.headers.get_all("Warning", ())), answer.read()
+        # http.client reads headers as Latin-1; the texts are UTF-8.
+        warnings = [each.encode("latin-1").decode() for each in answer.headers.get_all("Warning", ())]
+        return answer.status, warnings, answer.read()
 
     def verdict(self, asked: Asked) -> dict[str, Any]:
         """Its verdict."""

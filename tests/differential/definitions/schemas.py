@@ -189,6 +189,66 @@ DEFAULTS = {
     "default inside that satisfies no branch": field(
         {"type": "object", "default": {"a": "c"}, "properties": {"a": {**STRING, "anyOf": [{"enum": ["a"]}]}}}
     ),
+    "default with one item twice in a set": field(
+        {"type": "array", "items": STRING, LIST: "set", "default": ["a", "a"]}
+    ),
+    "default with one key twice": _map({**OBJECT, "required": ["a"]}, "a", default=[{"a": "b"}, {"a": "b"}]),
+    **{
+        f"default {shown} of {kind} with the format {name}": field({"type": kind, "format": name, "default": value})
+        for kind, name, shown, value in (
+            ("boolean", "x", "text", "yes"),
+            ("object", "x", "list", ["yes"]),
+            ("string", "x", "number", 5),
+            ("string", "int64", "number", 5),
+            ("string", "double", "fraction", 1.5),
+            ("string", "date", "number", 5),
+            ("string", "x", "true", True),
+            ("string", "int64", "object", {}),
+            ("string", "date", "list", []),
+            ("integer", "date", "text", "x"),
+            ("integer", "int64", "fraction", 1.5),
+            ("integer", "int32", "large", 2**40),
+            ("number", "email", "text", "x"),
+            ("number", "float", "large", 1e300),
+        )
+    },
+    **{
+        f"default {shown} in a branch of the format {name}": field(
+            {PRESERVE: True, "allOf": [{"format": name}], "default": value}
+        )
+        for name, shown, value in (
+            ("x", "text", "5"),
+            ("x", "object", {"a": 1}),
+            ("int64", "number", 5),
+            ("int32", "number", 5),
+            ("double", "number", 5),
+            ("date", "text", "5"),
+        )
+    },
+    **{
+        f"default of an int or string with the format {name}": field(
+            {INT_OR_STRING: True, "format": name, "default": value}
+        )
+        for name, value in (("x", 5), ("int64", 5), ("int32", "x"), ("date", "x"))
+    },
+    "default true of an int or string": field({INT_OR_STRING: True, "default": True}),
+    "default that meets a multiple of nothing": field({"type": "integer", "multipleOf": 0.5, "default": 0}),
+    "default with a field that meets a multiple of nothing": field(
+        {"type": "object", "default": {"default": 1}, "properties": {"default": {"type": "number", "multipleOf": -1}}}
+    ),
+    "default with a key that meets a multiple of nothing": field(
+        {
+            "type": "object",
+            "default": {"a": {"b": 1}},
+            "additionalProperties": {
+                "type": "object",
+                "additionalProperties": {"type": "integer", "minimum": 3, "multipleOf": 0.1},
+            },
+        }
+    ),
+    "default that no branch with a format can refuse": field(
+        {"type": "integer", "default": 1, "not": {"minimum": 0, "format": "int32"}}
+    ),
     "default of kind": whole(root(properties={"kind": {**STRING, "default": "Thing"}})),
     "default of a wrong kind": whole(root(properties={"kind": {**STRING, "default": "a b"}})),
     "default of apiVersion": whole(root(properties={"apiVersion": {**STRING, "default": "a/b/c"}})),

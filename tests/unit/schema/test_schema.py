@@ -66,3 +66,28 @@ print([name for name in sys.modules if name.startswith("extapi.schema.cel")])
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+def test_a_converted_object_has_embedded_metadata_as_go_reads_it() -> None:
+    schema = Schema(
+        from_openapi(
+            {
+                "type": "object",
+                "properties": {
+                    "template": {
+                        "type": "object",
+                        "x-kubernetes-embedded-resource": True,
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        )
+    )
+    for stored, wanted in (
+        (None, {}),
+        ({"labels": {"a": None}, "typo": 1}, {"labels": {"a": ""}}),
+        ("malformed", "malformed"),
+    ):
+        obj = {"template": {"apiVersion": "v1", "kind": "Pod", "metadata": stored}, "unknown": 1}
+        schema.normalize_converted(obj)
+        assert obj == {"template": {"apiVersion": "v1", "kind": "Pod", "metadata": wanted}}

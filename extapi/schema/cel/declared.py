@@ -31,8 +31,9 @@ from extapi.schema.structural import MISSING, Structural, replace
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """How many bytes a request has at most: no value is larger, whatever its schema says."""
 _UNKNOWN_STRING: Final = MAX_REQUEST - 2
-ROOT: Final = "selfType"
-"""The name of the type of a whole schema."""
+ROOT: Final = "selfType1"
+"""The name of the type of a whole schema. kube-apiserver ends it with the nanoseconds at which it compiles; here errors, and
+conditions that hold them, stay the same."""
 
 _TEXT: Final = Structural(type="string")
 

@@ -38,7 +38,7 @@ def checked(text: str, environment: Environment) -> tuple[Node, frozenset[str]]:
 
 
 def _relative(issue: Issue, environment: Environment) -> Issue:
-    """The issue with names of types that begin where the expression is: ``selfType.name``, not ``selfType.spec.name``."""
+    """The issue with names of types that begin where the expression is: ``selfType1.name``, not ``selfType1.spec.name``."""
     name = environment.root_name
     return issue._replace(message=issue.message.replace(name, ROOT)) if name != ROOT else issue
 

@@ -2,7 +2,7 @@
 
 ``crd_cases.json`` has schemas, and what kube-apiserver 1.36.3 says of a CRD with each of them
 (``apiextensions-apiserver/pkg/apis/apiextensions/validation`` ValidateCustomResourceDefinition), sorted; the generated
-names of types are ``selfType``.
+names of types are ``selfType1``.
 """
 
 from __future__ import annotations

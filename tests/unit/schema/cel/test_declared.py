@@ -35,24 +35,24 @@ SCALARS: list[tuple[Schema, str, int, int]] = [
     ({"x-kubernetes-int-or-string": True, "maxLength": 5}, "dyn", 20, 1),
 ]
 CONTAINERS: list[tuple[Schema, str, int, int]] = [
-    ({"type": "object", **UNKNOWN}, "selfType", 0, 2),
-    ({"type": "object", "additionalProperties": True}, "selfType", 0, 2),
+    ({"type": "object", **UNKNOWN}, "selfType1", 0, 2),
+    ({"type": "object", "additionalProperties": True}, "selfType1", 0, 2),
     (array(INTEGER), "list(int)", 1572863, 2),
     (array(STRING), "list(string)", 1048575, 2),
     (array(INTEGER, maxItems=10), "list(int)", 10, 2),
     (array(INTEGER, maxItems=0), "list(int)", 0, 2),
     (array({"type": "string", "format": "date-time"}), "list(timestamp)", 142987, 2),
     (array(array(INTEGER)), "list(list(int))", 1048575, 2),
-    (array(of({"a": INTEGER}, required=["a"])), "list(selfType.@idx)", 349525, 2),
+    (array(of({"a": INTEGER}, required=["a"])), "list(selfType1.@idx)", 349525, 2),
     (mapping(INTEGER), "map(string, int)", 449389, 2),
     (mapping(STRING, maxProperties=3), "map(string, string)", 3, 2),
     (mapping(mapping(INTEGER)), "map(string, map(string, int))", 393215, 2),
-    (of({"a": INTEGER, "bb": STRING}, required=["a", "bb"]), "selfType", 0, 16),
-    (of({"a": {**INTEGER, "default": 1}, "bb": STRING}, required=["a", "bb"]), "selfType", 0, 10),
-    (of({"é": STRING}, required=["é"]), "selfType", 0, 10),
-    (of({"o": of({"x": INTEGER}, required=["x"])}, required=["o"]), "selfType", 0, 15),
-    (of({"l": array(INTEGER)}, required=["l"]), "selfType", 0, 9),
-    (of({"u": UNKNOWN}, required=["u"]), "selfType", 0, 2),
+    (of({"a": INTEGER, "bb": STRING}, required=["a", "bb"]), "selfType1", 0, 16),
+    (of({"a": {**INTEGER, "default": 1}, "bb": STRING}, required=["a", "bb"]), "selfType1", 0, 10),
+    (of({"é": STRING}, required=["é"]), "selfType1", 0, 10),
+    (of({"o": of({"x": INTEGER}, required=["x"])}, required=["o"]), "selfType1", 0, 15),
+    (of({"l": array(INTEGER)}, required=["l"]), "selfType1", 0, 9),
+    (of({"u": UNKNOWN}, required=["u"]), "selfType1", 0, 2),
 ]
 
 
@@ -108,8 +108,8 @@ def test_the_fields_of_an_object(schema: Schema, root: bool, wanted: dict[str, A
 def test_the_name_of_a_type_says_where_it_is() -> None:
     made = declaration(of({"a.b": of({"l": array(mapping(of({})))})}))
     (_, inner) = made.fields["a__dot__b"]
-    assert (made.type.name, inner.type.name) == ("selfType", "selfType.a__dot__b")
-    assert inner.fields["l"][1].type.parameters[0].parameters[1].name == "selfType.a__dot__b.l.@idx.@elem"
+    assert (made.type.name, inner.type.name) == ("selfType1", "selfType1.a__dot__b")
+    assert inner.fields["l"][1].type.parameters[0].parameters[1].name == "selfType1.a__dot__b.l.@idx.@elem"
 
 
 def test_an_embedded_object_in_a_list_is_a_whole_object() -> None:

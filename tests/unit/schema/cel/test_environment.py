@@ -156,20 +156,20 @@ def test_objects_are_found_by_the_name_of_their_type() -> None:
     made = rule_environment(declared)
     found = {
         name: made.struct(name)
-        for name in ("selfType", "selfType.a", "selfType.a.b.@idx", "selfType.1x", "selfType.a.b")
+        for name in ("selfType1", "selfType1.a", "selfType1.a.b.@idx", "selfType1.1x", "selfType1.a.b")
     }
     inner = declared.properties["a"]
     assert found == {
-        "selfType": declared,
-        "selfType.a": inner,
-        "selfType.a.b.@idx": inner.properties["b"].element,
-        "selfType.1x": declared.properties["1x"],
-        "selfType.a.b": None,
+        "selfType1": declared,
+        "selfType1.a": inner,
+        "selfType1.a.b.@idx": inner.properties["b"].element,
+        "selfType1.1x": declared.properties["1x"],
+        "selfType1.a.b": None,
     }
-    assert (made.root_name, base_environment().root_name) == ("selfType", "selfType")
+    assert (made.root_name, base_environment().root_name) == ("selfType1", "selfType1")
 
 
 def test_the_name_of_the_schema_is_that_of_the_variables() -> None:
-    declared = declare(from_openapi(of({})), name="selfType.spec")
+    declared = declare(from_openapi(of({})), name="selfType1.spec")
     assert declared is not None
-    assert rule_environment(declared).root_name == "selfType.spec"
+    assert rule_environment(declared).root_name == "selfType1.spec"

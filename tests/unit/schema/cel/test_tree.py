@@ -80,15 +80,15 @@ def test_mistakes_can_be_read_without_their_text() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("self.o == self", "found no matching overload for '_==_' applied to '(selfType.o, selfType)'"),
+        ("self.o == self", "found no matching overload for '_==_' applied to '(selfType1.o, selfType1)'"),
         (
             "self.all(x, true)",
-            "expression of type 'selfType' cannot be range of a comprehension (must be list, map, or dynamic)",
+            "expression of type 'selfType1' cannot be range of a comprehension (must be list, map, or dynamic)",
         ),
     ],
 )
 def test_types_have_names_that_begin_where_the_rule_is(text: str, wanted: str) -> None:
-    declared = declare(from_openapi(OBJECT), name="selfType.spec.inner")
+    declared = declare(from_openapi(OBJECT), name="selfType1.spec.inner")
     assert declared is not None
     with pytest.raises(CompileError) as caught:
         checked(text, rule_environment(declared))

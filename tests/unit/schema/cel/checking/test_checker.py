@@ -229,15 +229,15 @@ def test_the_type_of_an_expression(text: str, type_: str) -> None:
 @pytest.mark.parametrize(
     ("text", "type_"),
     [
-        ("self.o", "selfType.o"),
+        ("self.o", "selfType1.o"),
         ("self.m", "map(string, int)"),
-        ("self.l.filter(x, x.v > 1)", "list(selfType.l.@idx)"),
+        ("self.l.filter(x, x.v > 1)", "list(selfType1.l.@idx)"),
         ("self.l.map(x, x.v)", "list(int)"),
         ("self.?a", "optional_type(int)"),
         ("self.b__dot__c", "int"),
         ("self.m.x", "int"),
         ("self.d", "timestamp"),
-        ("type(self.o)", "type(selfType.o)"),
+        ("type(self.o)", "type(selfType1.o)"),
         ("self.s == 'x' ? self.a : self.o.c", "int"),
         ("self == oldSelf", "bool"),
         ("[self.o].all(self, self.c > 0)", "bool"),  # the macro's variable hides the rule's

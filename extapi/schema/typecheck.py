@@ -11,7 +11,7 @@ from extapi.errors import FieldError, go_quote
 from extapi.schema.number import is_whole
 
 
-class Types(NamedTuple):
+class WantedTypes(NamedTuple):
     """What a schema says of the type of a value."""
 
     types: tuple[str, ...]
@@ -24,7 +24,7 @@ class Types(NamedTuple):
 _NUMERIC: Final = frozenset({"integer", "number"})
 
 
-def wrong_type(of: Types, kind: str, value: Any, path: str) -> FieldError | None:
+def wrong_type(of: WantedTypes, kind: str, value: Any, path: str) -> FieldError | None:
     """The error of a value of another type; None if it fits.
 
     Args:

@@ -25,7 +25,7 @@ from extapi.schema.number import INT32, MAX_FLOAT32, int64, is_multiple, json_ty
 from extapi.schema.pattern import matcher
 from extapi.schema.predicate import predicate
 from extapi.schema.structural import MISSING, Structural, join
-from extapi.schema.typecheck import Types, type_invalid, wrong_type
+from extapi.schema.typecheck import WantedTypes, type_invalid, wrong_type
 
 Validate = Callable[[dict[str, Any], dict[str, Any] | None], list[FieldError]]
 
@@ -187,10 +187,10 @@ class _Walk:
             self._object(node, value, path, old, found)
         return found
 
-    def _types(self, node: Structural) -> Types:
+    def _types(self, node: Structural) -> WantedTypes:
         if self._as_written:
-            return Types(() if node.int_or_string else node.types, node.format, node.nullable, lenient=True)
-        return Types(node.types, enforced(node.types, node.format), node.nullable, lenient=False)
+            return WantedTypes(() if node.int_or_string else node.types, node.format, node.nullable, lenient=True)
+        return WantedTypes(node.types, enforced(node.types, node.format), node.nullable, lenient=False)
 
     def _string(self, node: Structural, name: str, value: str, path: str, found: _Found) -> None:
         found.matches += 1

@@ -40,6 +40,7 @@ from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.health import Check, NamedCheck
 from extapi.server.kindsources import KindSources
+from extapi.server.servedmetrics import source_families
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.storage.url import open_backend
@@ -165,7 +166,9 @@ class ControlPlaneProcess:
             pool=reactor.getThreadPool(),
         )
         server.observers.append(self._aggregator.own_changed)
-        self._definitions.serve_by(KindSources(api.groups, server.replace, reactor).offer)
+        sources = KindSources(api.groups, server.replace, reactor)
+        self._definitions.serve_by(sources.offer)
+        server.metrics.add(lambda: source_families(sources.counts()))
         self._serving = Serving(
             server,
             reactor,

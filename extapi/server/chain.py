@@ -19,7 +19,7 @@ from extapi.http.response import Handler
 from extapi.listener.state import Describe
 from extapi.server.compression import Compression
 from extapi.server.failure import Failures
-from extapi.server.inflight import InFlight
+from extapi.server.inflight import InFlight, Room
 from extapi.server.longrunning import LongRunningCheck, mark_long_running
 from extapi.server.reauthorization import Reauthorization, accept
 from extapi.server.shutdown import Shutdown
@@ -34,8 +34,7 @@ def build_chain(
     reauthorization: Reauthorization,
     shutdown: Shutdown,
     compression: Compression,
-    reads: int,
-    writes: int,
+    room: Room,
     long_running: LongRunningCheck,
     describe: Describe | None = None,
 ) -> Handler:
@@ -49,14 +48,13 @@ def build_chain(
         reauthorization: Judges long-running requests again.
         shutdown: Refuses requests while the server stops.
         compression: Compresses large responses.
-        reads: The most read requests in flight; 0 for no bound.
-        writes: The most write requests in flight; 0 for no bound.
+        room: How many requests may be in flight.
         long_running: Tells which requests, besides watches, have no deadline and are not counted.
         describe: Describes an author's exception to the client; for development only.
     """
     handler: Handler = router  # 5. what to do
     handler = Authorization(handler, authorizer)  # 4. may they
-    handler = InFlight(handler, reads=reads, writes=writes)  # 3. is there room
+    handler = InFlight(handler, room)  # 3. is there room
     handler = Impersonation(handler, authorizer)  # 2. who, if another user is requested
     handler = Authentication(handler, authenticator, settings)  # 2. who
     # Stages 2 and 4 judge long-running requests again.

@@ -1,18 +1,21 @@
 """``--crd``: definitions in files and folders as a source of kinds, followed while the server runs.
 
-A manifest with errors changes nothing: what was served of it is served still, and operators are told by the log and by
+A manifest with errors changes nothing: what was served of it is served still, and operators are told by the log, by metrics and by
 ``/readyz?verbose``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from twisted.python.failure import Failure
 
 from extapi.crd.files import DefinitionFiles, FoundKinds, Stamps
+from extapi.server.exposition import Family
 from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources, OfferedKind
+from extapi.server.reloadmetrics import Reloads
 from extapi.server.settled import SettledFiles
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Unavailable
@@ -40,6 +43,8 @@ class FollowedFiles:
         self._log = structlog.get_logger("extapi.server")
         self._sources: KindSources | None = None
         self._problems: list[str] = []
+        self.reloads = Reloads(SOURCE, clock)
+        """What has come of changes of the files."""
         self._followed: SettledFiles[Stamps] = SettledFiles(files.look, self._offer, self._failed, clock)
         self.health = NamedCheck("custom-resource-definitions", self._missing, frozenset({"readyz"}), self._note)
         """Not ready before the first kinds are served."""
@@ -72,6 +77,16 @@ class FollowedFiles:
             f"{count} {'problem' if count == 1 else 'problems'} with manifests of --crd: see the log" if count else ""
         )
 
+    def families(self) -> Iterator[Family]:
+        """What metrics say of the files, besides :attr:`reloads`."""
+        yield Family(
+            "extapi_definition_problems",
+            "gauge",
+            "Number of problems with manifests of --crd: what they are about is not served as it is written.",
+            (),
+            [((), len(self._problems))],
+        )
+
     async def _offer(self, stamps: Stamps, *, first: bool = False) -> None:
         """Read the files and serve what they say; ``stamps``: their state before.
 
@@ -91,11 +106,14 @@ class FollowedFiles:
             if problem not in self._problems:
                 self._log.error("a definition is not served as it is written", problem=problem)
         self._problems = problems
+        if not first:
+            self.reloads.note(succeeded=not problems)
         self._log.info("serving definitions", kinds=len(kinds) - len(refused), problems=len(problems))
 
     def _failed(self, failure: Failure) -> None:
         if isinstance(failure.value, Unavailable):
             self._log.warning("definitions cannot be served now, trying again", reason=failure.getErrorMessage())
             return
+        self.reloads.note(succeeded=False)
         self._followed.known = self._followed.seen  # whatever it is, it is not tried again before the files change
         self._log.error("definitions could not be read or served", reason=failure.getTraceback())

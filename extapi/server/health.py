@@ -38,6 +38,9 @@ class Health:
             for path in PATHS
         }
         self._log = log
+        self.results: dict[tuple[str, str], list[int]] = {}
+        """How often each check has passed and failed when an endpoint ran all its checks, and whether it passed last; by the
+        check's name and the endpoint's."""
 
     def paths(self) -> list[str]:
         """All paths that :meth:`answer` handles."""
@@ -72,6 +75,9 @@ class Health:
                 lines.append(f"[+]{check.name} excluded: ok")
                 continue
             reason = check.check()
+            result = self.results.setdefault((check.name, endpoint), [0, 0, 0])
+            result[reason is not None] += 1
+            result[2] = int(reason is None)
             if reason is None:
                 note = check.note()
                 lines.append(f"[+]{check.name} ok: {note}" if note else f"[+]{check.name} ok")

@@ -8,7 +8,7 @@ Source: ``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap`` SuggestedFlowSchemaP
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from extapi.api.user import MASTERS, UNAUTHENTICATED
 from extapi.http.request import Body, Request
@@ -22,6 +22,23 @@ UNAUTHENTICATED_SHARE = 4
 """Unauthenticated requests get one of this many slots; kube-apiserver has its catch-all priority level for them."""
 
 
+class Room:
+    """How many requests may be in flight, and are.
+
+    Args:
+        reads: The most read requests; 0 for no bound.
+        writes: The most write requests; 0 for no bound.
+        refused: Is called with each request that gets 429.
+    """
+
+    __slots__ = ("reads", "refused", "writes")
+
+    def __init__(self, reads: int = 400, writes: int = 200, refused: Callable[[Request], None] | None = None) -> None:
+        self.reads = _Slots(reads)
+        self.writes = _Slots(writes)
+        self.refused = refused or _ignored
+
+
 class InFlight:
     """Passes on a bounded number of requests at a time; the others get 429, and a second to wait.
 
@@ -29,14 +46,12 @@ class InFlight:
 
     Args:
         successor: The next stage.
-        reads: The most read requests in flight; 0 for no bound.
-        writes: The most write requests in flight; 0 for no bound.
+        room: How many.
     """
 
-    def __init__(self, successor: Handler, *, reads: int = 400, writes: int = 200) -> None:
+    def __init__(self, successor: Handler, room: Room) -> None:
         self._successor = successor
-        self._reads = _Slots(reads)
-        self._writes = _Slots(writes)
+        self._room = room
 
     def __call__(self, request: Request) -> Awaitable[Response]:
         """The successor's response, or 429."""
@@ -45,13 +60,13 @@ class InFlight:
         lasting = verb == "watch" or request.long_running
         if lasting or (user is not None and MASTERS in user.groups) or (verb == "get" and info.path in PROBES):
             return self._successor(request)
-        return self._counted(request, self._reads if verb in READS else self._writes)
+        return self._counted(request, self._room.reads if verb in READS else self._room.writes)
 
     async def _counted(self, request: Request, slots: _Slots) -> Response:
         user = request.user
         unauthenticated = user is None or UNAUTHENTICATED in user.groups
         if not slots.take(unauthenticated=unauthenticated):
-            return _no_room()
+            return self._no_room(request)
         if not request.body.complete:
             return await self._awaiting_body(request, _Slot(slots, unauthenticated=unauthenticated))
         try:
@@ -64,35 +79,39 @@ class InFlight:
         try:
             return await self._successor(request)
         except _NoSlot:
-            return _no_room()
+            return self._no_room(request)
         finally:
             slot.give_back()
+
+    def _no_room(self, request: Request) -> Response:
+        self._room.refused(request)
+        return http_error(429, "Too many requests, please try again later.", ("Retry-After", "1"))
 
 
 class _Slots:
     """``size`` slots; 0 for no bound."""
 
-    __slots__ = ("_size", "_taken", "_unauthenticated")
+    __slots__ = ("_size", "_unauthenticated", "taken")
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._taken = 0
+        self.taken = 0
         self._unauthenticated = 0
 
     def take(self, *, unauthenticated: bool) -> bool:
         """Take a slot; whether there was one."""
         if self._size:
-            if self._taken >= self._size:
+            if self.taken >= self._size:
                 return False
             if unauthenticated and self._unauthenticated >= max(1, self._size // UNAUTHENTICATED_SHARE):
                 return False
-        self._taken += 1
+        self.taken += 1
         self._unauthenticated += unauthenticated
         return True
 
     def give_back(self, *, unauthenticated: bool) -> None:
         """Free a slot."""
-        self._taken -= 1
+        self.taken -= 1
         self._unauthenticated -= unauthenticated
 
 
@@ -149,5 +168,5 @@ class _AwaitedBody:
         return await self._body.more()
 
 
-def _no_room() -> Response:
-    return http_error(429, "Too many requests, please try again later.", ("Retry-After", "1"))
+def _ignored(request: Request) -> None:
+    pass

@@ -81,6 +81,10 @@ class KindSources:
         kinds, preferred = from_groups(groups)
         self._sources = {API: _Source(kinds, preferred, {_key(each): each for each in kinds})}
 
+    def counts(self) -> dict[str, int]:
+        """The number of kinds that are served now, by source."""
+        return {name: len(source.served) for name, source in self._sources.items()}
+
     async def offer(
         self, source: str, kinds: Sequence[OfferedKind], preferred: Mapping[str, str] | None = None
     ) -> list[RefusedKind]:

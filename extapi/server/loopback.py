@@ -21,6 +21,7 @@ from extapi.errors import RequestTooLarge
 from extapi.http.request import Peer, Request
 from extapi.http.response import Chunk, Handler, Response, Streaming
 from extapi.listener.requestinfo import request_info
+from extapi.listener.state import OnFinished
 
 MAX_QUEUED = 64 * 1024 * 1024
 """Bytes of a stream that may wait for an in-process reader; with more, the stream is aborted."""
@@ -54,10 +55,19 @@ class LoopbackTransport:
         clock: The time.
         secret: What the authenticator accepts from in-process clients.
         user: As whom the requests are made.
+        finished: Is called after each request, as the listener does after one of the network.
     """
 
-    def __init__(self, handler: Handler, clock: Clock, secret: str, user: User = APISERVER) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        clock: Clock,
+        secret: str,
+        user: User = APISERVER,
+        finished: OnFinished | None = None,
+    ) -> None:
         self._handler = handler
+        self._finished = finished
         self._clock = clock
         self._secret = secret
         self._user = user
@@ -65,11 +75,23 @@ class LoopbackTransport:
 
     def acting_as(self, user: User) -> LoopbackTransport:
         """The same transport, for another user."""
-        return LoopbackTransport(self._handler, self._clock, self._secret, user)
+        return LoopbackTransport(self._handler, self._clock, self._secret, user, self._finished)
 
     async def send(self, request: ClientRequest) -> LoopbackReply:
         """See :class:`extapi.client.transport.Transport`; there is no network that could fail."""
-        response = await self._handler(self._received(request))
+        received = self._received(request)
+        response = await self._handler(received)
+        finished = self._finished
+        if finished is None:
+            return LoopbackReply(response)
+        clock, body = self._clock, response.body
+        if callable(body):
+            # A watch ends when its reader lets it go, or when it is over.
+            return LoopbackReply(
+                response, lambda size: finished(received, response.status, size, clock.seconds() - received.received)
+            )
+        size = len(body) if isinstance(body, bytes) else response.length or 0
+        finished(received, response.status, size, clock.seconds() - received.received)
         return LoopbackReply(response)
 
     def _received(self, request: ClientRequest) -> Request:
@@ -98,9 +120,10 @@ class LoopbackTransport:
 class LoopbackReply:
     """The response to an in-process request: a body in memory, or a stream that runs while it is read."""
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response, ended: Callable[[int], None] | None = None) -> None:
         self._response = response
         self._sink = LoopbackSink()
+        self._ended = ended
 
     @property
     def status(self) -> int:
@@ -146,11 +169,18 @@ class LoopbackReply:
         """Start a stream; its pieces."""
         running: Deferred[None] = Deferred.fromCoroutine(_run(producer, self._sink))
         running.addBoth(self._sink.finish)
+        running.addBoth(lambda _: self._end())
         return aiter(self._sink)
 
     def close(self) -> None:
         """See :class:`extapi.client.transport.ClientResponse`."""
         self._sink.abort()
+        self._end()  # it may never have begun
+
+    def _end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended(self._sink.sent)
 
 
 async def _run(producer: Streaming, sink: LoopbackSink) -> None:
@@ -168,6 +198,8 @@ class LoopbackSink:
         self._ended = False
         self.closed = False
         self.pending = 0
+        self.sent = 0
+        """Bytes."""
 
     def write(self, chunk: Chunk) -> None:
         """See :class:`extapi.http.response.Sink`."""
@@ -175,6 +207,7 @@ class LoopbackSink:
             return
         self._queue.append(chunk.data)
         self.pending += len(chunk.data)
+        self.sent += len(chunk.data)
         if self.pending > MAX_QUEUED:
             self.abort()
             return

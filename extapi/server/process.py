@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -27,7 +27,9 @@ from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources
 from extapi.server.options import ServerOptions
 from extapi.server.reloading import Reloader
+from extapi.server.reloadmetrics import Reloads, reload_families
 from extapi.server.servedfile import ServedFile
+from extapi.server.servedmetrics import source_families
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
@@ -99,6 +101,9 @@ class ServerProcess:
         sources = KindSources(api.groups, server.replace, reactor)
         for files in self._files:
             files.serve_through(sources)
+            server.metrics.add(files.families)
+        server.metrics.add(lambda: source_families(sources.counts()))
+        server.metrics.add(lambda: reload_families(self._reloads()))
         self._serving = Serving(
             server,
             reactor,
@@ -152,6 +157,11 @@ class ServerProcess:
     def _note(self) -> None:
         if self._served_file is not None:
             self._served_file.update(self._server.groups, self._server.needs)
+
+    def _reloads(self) -> Iterator[Reloads]:
+        yield from (files.reloads for files in self._files)
+        if self._reloader is not None:
+            yield self._reloader.reloads
 
     def _checks(self) -> list[NamedCheck]:
         return [

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -99,6 +99,10 @@ class Reauthorization:
 
     def __len__(self) -> int:
         return len(self._watches)
+
+    def requests(self) -> Iterator[Request]:
+        """The requests that are open now."""
+        return (watch.request for watch in self._watches)
 
     def stage(self, successor: Handler, *, identify: Handler, allow: Handler) -> Handler:
         """A stage that has to come before authentication, which deletes the credentials.

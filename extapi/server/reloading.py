@@ -19,6 +19,7 @@ from extapi.loading.module import LoadingError, declared
 from extapi.loading.modules import AuthorsModules, Reimport, Stamp
 from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.server.plugins import NotStarted
+from extapi.server.reloadmetrics import Reloads
 from extapi.server.settled import SettledFiles
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Unavailable
@@ -43,6 +44,8 @@ class Reloader:
     ) -> None:
         self.api = api
         """What is served now."""
+        self.reloads = Reloads("modules", clock)
+        """What has come of changes of the files."""
         self._target = target
         self._replace = replace
         self._log = structlog.get_logger("extapi.server")
@@ -68,6 +71,7 @@ class Reloader:
             self._followed.known = {path: found.get(path, stamp) for path, stamp in self._modules.look().items()}
 
     def _failed(self, failure: Failure) -> None:
+        self.reloads.note(succeeded=False)
         self._log.error(FAILED, traceback=failure.getTraceback())
 
     async def _import_and_serve(self) -> None:
@@ -82,6 +86,7 @@ class Reloader:
             return
         imported = time.perf_counter() - began
         if await self._serve(reimport):
+            self.reloads.note(succeeded=True)
             seconds = time.perf_counter() - began
             self._log.info(f"reloaded {self._target}", importing=f"{imported:.2f} s", all=f"{seconds:.2f} s")
 
@@ -110,4 +115,5 @@ class Reloader:
         return [AuthorsCode.of(self._target).describe(error)]  # of a plugin
 
     def _refuse(self, problems: Sequence[str]) -> None:
+        self.reloads.note(succeeded=False)
         self._log.error("\n".join([FAILED, *problems]))

@@ -1,6 +1,6 @@
 """Stage 5 begins: which code handles an authorized request (behaviour C1-C9, C21, B1).
 
-Paths of resources lead to a verb of an endpoint, other paths to discovery, OpenAPI, health and version. What is served may be
+Paths of resources lead to a verb of an endpoint, other paths to discovery, OpenAPI, health, metrics and version. What is served may be
 replaced at any time; a request ends on the catalogue with which it began.
 """
 
@@ -24,6 +24,7 @@ from extapi.server.discovery import DiscoveryDocuments, core_document
 from extapi.server.documents import groups_response, plain_response
 from extapi.server.endpoints import Endpoint
 from extapi.server.health import Health
+from extapi.server.metrics import Metrics
 from extapi.server.plugins import Plugins
 from extapi.verbs.request import ResourceRequest
 
@@ -40,10 +41,18 @@ class Router:
     """Handles every request that is authorized."""
 
     def __init__(
-        self, served: CurrentCatalogue, *, health: Health, plugins: Plugins, clock: Clock, rules: RuleRunner
+        self,
+        served: CurrentCatalogue,
+        *,
+        health: Health,
+        metrics: Metrics,
+        plugins: Plugins,
+        clock: Clock,
+        rules: RuleRunner,
     ) -> None:
         self._served = served
         self._health = health
+        self._metrics = metrics
         self._version = encode_pretty(version_info())
         self._plugins = plugins
         self._clock = clock
@@ -93,6 +102,7 @@ class Router:
         problems = path_segment(info.name) if single and (info.verb != "create" or info.subresource) else ()
         if problems:
             raise BadRequest(f'Name parameter invalid: "{info.name}": {";".join(problems)}')
+        request.routed = True
         resource_request = ResourceRequest(
             request,
             resource,
@@ -133,8 +143,10 @@ class Router:
             return _legacy(request, discovery, group, version) if group else None
         if path.startswith("/api/"):
             return _legacy(request, discovery, "", path.removeprefix("/api/"))
-        return self._health.answer(request, path) or (
-            catalogue.openapi.answer(request, path) if path.startswith("/openapi/") else None
+        return (
+            self._health.answer(request, path)
+            or self._metrics.answer(request, path)
+            or (catalogue.openapi.answer(request, path) if path.startswith("/openapi/") else None)
         )
 
 

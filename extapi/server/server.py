@@ -6,7 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -28,12 +28,17 @@ from extapi.server.compression import Compression
 from extapi.server.context import Context
 from extapi.server.controllers import Controllers
 from extapi.server.currentcatalogue import CurrentCatalogue
+from extapi.server.exposition import Family
 from extapi.server.health import Health, NamedCheck
+from extapi.server.inflight import Room
 from extapi.server.longrunning import LongRunningCheck
 from extapi.server.loopback import LoopbackTransport
+from extapi.server.metrics import PATHS as METRICS, Metrics
 from extapi.server.plugins import Plugins, PluginSet
 from extapi.server.reauthorization import PERIOD, Reauthorization
-from extapi.server.router import Router
+from extapi.server.requestmetrics import RequestMetrics
+from extapi.server.router import Router, version_info
+from extapi.server.servedmetrics import build_families, catalogue_families, room_families
 from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
@@ -109,12 +114,29 @@ class Server:
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         health = Health([*self._checks(store_check), *checks], log_health)
         self._served = CurrentCatalogue(
-            api, backend, self._cacher, clock=reactor, random=self._random, further=("/version", *health.paths())
+            api,
+            backend,
+            self._cacher,
+            clock=reactor,
+            random=self._random,
+            further=("/version", *health.paths(), *METRICS),
         )
         self.observers = self._served.observers
         """Called after each :meth:`replace`."""
+        self.requests = RequestMetrics(lambda: self._served.catalogue.endpoints)
+        """Has to be called after each request of the network; see :data:`~extapi.listener.state.OnFinished`."""
+        self.observers.append(self.requests.forget)
+        self._room = Room(reads, writes, self.requests.refused)
+        self.metrics = Metrics(health.results)
+        """What ``/metrics`` shows; others may add to it."""
+        self.metrics.add(self._families)
         router = Router(
-            self._served, health=health, plugins=self._plugins, clock=reactor, rules=RuleRunner(reactor, pool)
+            self._served,
+            health=health,
+            metrics=self.metrics,
+            plugins=self._plugins,
+            clock=reactor,
+            rules=RuleRunner(reactor, pool),
         )
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
@@ -124,12 +146,11 @@ class Server:
             reauthorization=self._reauthorization,
             shutdown=self.shutdown,
             compression=Compression(reactor, pool),
-            reads=reads,
-            writes=writes,
+            room=self._room,
             long_running=lambda info: long_running(info) or self._served.catalogue.connects(info),
             describe=describe,
         )
-        self._transport = LoopbackTransport(self.handler, reactor, secret)
+        self._transport = LoopbackTransport(self.handler, reactor, secret, finished=self.requests)
         self.context = Context(self._transport, reactor, self._random, cluster)
         """What plugins and controllers get."""
         self._controllers = Controllers(api.controllers, self.context)
@@ -230,6 +251,12 @@ class Server:
         await self._served.stop_feeds()
         await self._cacher.stop()
         await self._backend.close()
+
+    def _families(self) -> Iterator[Family]:
+        yield from self.requests.families(self._reauthorization.requests())
+        yield from room_families(self._room)
+        yield from catalogue_families(self._served.catalogue)
+        yield from build_families(version_info())
 
     def _checks(self, store: str) -> list[NamedCheck]:
         ready = frozenset({"readyz"})

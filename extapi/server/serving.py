@@ -12,6 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from extapi.authentication.trust import TrustSettings
+from extapi.http.request import Request
 from extapi.listener.listener import Listener
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
@@ -69,6 +70,7 @@ class Serving:
         self._reactor = reactor
         self._delay = delay
         self._started = started
+        self._count, self._access_log = server.requests, access_log
         self._starting: Deferred[None] | None = None
         self._ended: Deferred[int] = Deferred()
         self._listener = Listener(
@@ -79,7 +81,7 @@ class Serving:
             port=port,
             limits=limits or Limits(),
             on_died=self._died,
-            on_finished=access_log,
+            on_finished=self._finished,
             describe=describe,
         )
 
@@ -118,6 +120,10 @@ class Serving:
         self._server.shutdown.requested = True
         self._log.info("stopping")
         self._reactor.callLater(self._delay, self._end, 0)
+
+    def _finished(self, request: Request, status: int, size: int, seconds: float) -> None:
+        self._count(request, status, size, seconds)
+        self._access_log(request, status, size, seconds)
 
     def _is_stopping(self) -> bool:
         return self._server.shutdown.requested

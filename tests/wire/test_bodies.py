@@ -10,7 +10,7 @@ from extapi.api.user import User
 from extapi.http.request import Request
 from extapi.http.response import Response
 from extapi.listener.body import GRACE, RATE, BodyMemory
-from extapi.server.inflight import InFlight
+from extapi.server.inflight import InFlight, Room
 from tests.wire.conftest import Wire
 from tests.wire.harness import Client
 from tests.wire.test_connections import ended
@@ -95,7 +95,8 @@ class Slots:
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        self.inflight = InFlight(wire.echo, reads=2, writes=2)
+        self.room = Room(2, 2)
+        self.inflight = InFlight(wire.echo, self.room)
         wire.listener._shared.handler = self
 
     async def __call__(self, call: Request) -> Response:
@@ -104,7 +105,7 @@ class Slots:
 
     @property
     def taken(self) -> int:
-        return self.inflight._writes._taken
+        return self.room.writes.taken
 
 
 def test_bodies_that_never_come_hold_no_places(wire: Wire) -> None:
@@ -145,10 +146,10 @@ def test_a_peer_that_goes_away_leaves_its_place_once(wire: Wire) -> None:
     wire.echo.gates[0].callback(None)
     assert slots.taken == 0
     reading = begun(wire, get("/wait"))
-    assert slots.inflight._reads._taken == 1
+    assert slots.room.reads.taken == 1
     reading.close()
     wire.reactor.until(lambda: wire.listener.connections == 0)
-    assert slots.inflight._reads._taken == 0
+    assert slots.room.reads.taken == 0
 
 
 def test_a_slow_body_gives_its_place_back_once(wire: Wire) -> None:

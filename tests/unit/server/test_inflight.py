@@ -12,7 +12,7 @@ from extapi.api.user import MASTERS, User
 from extapi.client.transport import ClientRequest, ClientResponse
 from extapi.http.request import Request
 from extapi.http.response import Response
-from extapi.server.inflight import InFlight
+from extapi.server.inflight import InFlight, Room
 from extapi.testing import InMemoryServer, serve
 from tests.unit.client.building import call, run
 from tests.unit.verbs.sample import WIDGETS, Plugin, shop, widget
@@ -143,7 +143,7 @@ def test_a_request_that_fails_leaves_its_place(error: Exception) -> None:
             raise error
         return Response(200)
 
-    stage = InFlight(handler, reads=1, writes=1)
+    stage = InFlight(handler, Room(1, 1))
 
     async def passed() -> Response:
         return await stage(call())

@@ -33,6 +33,7 @@ from extapi.http.response import Chunk, Duplex, Response, Sink, Upgraded
 from extapi.listener.requestinfo import request_info
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
+from extapi.server.inflight import Room
 from extapi.server.loopback import LoopbackSink
 from extapi.server.reauthorization import ASKING, PERIOD, SLICE, UNANSWERED, Reauthorization
 from extapi.server.shutdown import Shutdown
@@ -144,8 +145,7 @@ class Place:
             long_running=lambda info: info.subresource == "exec",
             shutdown=Shutdown(),
             compression=Compression(),
-            reads=1,
-            writes=1,
+            room=Room(1, 1),
         )
 
     async def _route(self, asked: Request) -> Response:

@@ -131,8 +131,8 @@ class Request(msgspec.Struct, eq=False):
     """Set by authorization, for a request that may turn out to be another one: an apply that creates."""
     warnings: list[str] = msgspec.field(default_factory=list)
     """Texts for Warning headers, in order."""
-    routed: bool = False
-    """It has reached a verb of an endpoint, which metrics count; set by the router."""
+    series: dict[Any, Any] | None = None
+    """Set by the router once the request has reached a verb of an endpoint: what metrics have found for that endpoint."""
     audit_annotations: dict[str, str] = msgspec.field(default_factory=dict)
     """What admission plugins note for the audit, and for the request's log line."""
     log: dict[str, Any] = msgspec.field(default_factory=dict)

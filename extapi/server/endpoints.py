@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from extapi.registry.base import (
@@ -60,6 +60,8 @@ class Endpoint:
     """What every response warns of: a deprecated version."""
     connects: tuple[str, ...] = ()
     """The methods that its connecter answers; empty if it has none."""
+    series: dict[Any, Any] = field(default_factory=dict, compare=False)
+    """The series of its requests, by what is at hand of a request: see :mod:`extapi.server.requestmetrics`."""
 
     @property
     def type(self) -> TypeName:

@@ -27,6 +27,8 @@ SLI_FROM: Final = 2
 """The buckets of ``apiserver_request_sli_duration_seconds`` are those from this one on."""
 SIZES: Final = tuple(10.0**exponent for exponent in range(3, 10))
 """Bytes."""
+SHORTEST: Final = DURATIONS[0]
+SMALLEST: Final = SIZES[0]
 
 _APPLY = "application/apply-patch+yaml"
 _READS = frozenset({"get", "list", ""})
@@ -69,8 +71,8 @@ class RequestMetrics:
 
     def __init__(self, endpoints: Callable[[], Endpoints]) -> None:
         self._endpoints = endpoints
-        self._found: dict[tuple[object, ...], _Series] = {}
-        """What :meth:`__call__` looks up: series by what is at hand of a request. Only what was resolved is in it."""
+        self._paths: dict[tuple[object, ...], _Series] = {}
+        """The series of health endpoints, by path and code. Other requests find theirs at their endpoint."""
         self._series: dict[Labels, _Series] = {}
         """By verb, dry run, place and code."""
         self._durations: dict[Labels, _Histogram] = {}
@@ -85,43 +87,37 @@ class RequestMetrics:
         info = request.info
         if status == 504 and request.received + seconds >= request.deadline:
             self._terminate(request, 504)
-        if request.routed:
+        found = request.series
+        if found is not None:
             verb = info.verb
             # Most requests have neither a query nor a patch's media type that makes them something else.
             extra = _extra(request) if request.query or verb == "patch" else None
-            key: tuple[object, ...] = (
-                info.group,
-                info.version,
-                info.resource,
-                info.subresource,
-                verb,
-                status,
-                info.name == "",
-                info.namespace == "",
-                extra,
-            )
+            key: tuple[object, ...] = (verb, status, not info.name, not info.namespace, extra)
         elif info.path in _HEALTH or info.path in _AGGREGATED:
-            key = (info.path, status)
+            found, key = self._paths, (info.path, status)
         else:
             return
-        series = self._found.get(key)
+        series = found.get(key)
         if series is None:
-            series = self._resolve(request, status, key)
+            series = self._resolve(request, status)
             if series is None:
                 return
+            if found is not self._paths or info.path in _HEALTH:
+                found[key] = series
         series.count += 1
+        # Most requests are in the first bucket, and a comparison is less than a search.
         durations = series.durations
-        durations.counts[bisect_left(DURATIONS, seconds)] += 1
+        durations.counts[bisect_left(DURATIONS, seconds) if seconds > SHORTEST else 0] += 1
         durations.total += seconds
         sizes = series.sizes
         if sizes is not None:
-            sizes.counts[bisect_left(SIZES, size)] += 1
+            sizes.counts[bisect_left(SIZES, size) if size > SMALLEST else 0] += 1
             sizes.total += size
 
     def refused(self, request: Request) -> None:
         """Count a request for which there was no room."""
         self._terminate(request, 429)
-        if not request.routed:
+        if request.series is None:
             dry_run, _, _ = _extra(request)
             labels = (_verb(request), dry_run, *self._bounded_place(request.info), "429")
             self._series.setdefault(labels, _Series(_Histogram(0), None)).count += 1
@@ -133,7 +129,6 @@ class RequestMetrics:
         def stays(place: Labels) -> bool:
             return not place[2] or place[:4] in places  # no resource: a path
 
-        self._found.clear()
         self._series = {labels: each for labels, each in self._series.items() if stays(labels[2:])}
         self._durations = {labels: each for labels, each in self._durations.items() if stays(labels[2:])}
         self._sizes = {labels: each for labels, each in self._sizes.items() if stays(labels[1:])}
@@ -186,7 +181,7 @@ class RequestMetrics:
         )
         open_now: dict[Labels, int] = {}
         for request in lasting:
-            if request.routed:
+            if request.series is not None:
                 labels = (_verb(request), *_place(request.info))
                 open_now[labels] = open_now.get(labels, 0) + 1
         yield Family(
@@ -198,10 +193,10 @@ class RequestMetrics:
             open_now.items(),
         )
 
-    def _resolve(self, request: Request, status: int, key: tuple[object, ...]) -> _Series | None:
+    def _resolve(self, request: Request, status: int) -> _Series | None:
         """The series of a request, made if it is the first; None for what is not counted."""
         info = request.info
-        if request.routed:
+        if request.series is not None:
             if (info.group, info.version, info.resource, info.subresource) not in self._endpoints():
                 return None  # not served any more since it began
             place = _place(info)
@@ -215,10 +210,7 @@ class RequestMetrics:
         sizes = None
         if info.verb in _READS and info.is_resource:
             sizes = self._sizes.setdefault((verb, *place), _Histogram(len(SIZES)))
-        series = self._series.setdefault((verb, dry_run, *place, str(status)), _Series(durations, sizes))
-        if request.routed or info.path in _HEALTH:
-            self._found[key] = series
-        return series
+        return self._series.setdefault((verb, dry_run, *place, str(status)), _Series(durations, sizes))
 
     def _terminate(self, request: Request, code: int) -> None:
         labels = (_verb(request), *self._bounded_place(request.info), str(code))

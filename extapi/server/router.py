@@ -102,7 +102,7 @@ class Router:
         problems = path_segment(info.name) if single and (info.verb != "create" or info.subresource) else ()
         if problems:
             raise BadRequest(f'Name parameter invalid: "{info.name}": {";".join(problems)}')
-        request.routed = True
+        request.series = endpoint.series
         resource_request = ResourceRequest(
             request,
             resource,

@@ -9,39 +9,71 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from extapi.errors import qualified
+from extapi.registry.served import ServedKind
 from extapi.server.catalogue import Catalogue
 from extapi.server.exposition import Family
 from extapi.server.inflight import Room
+from extapi.watch.cache import ResourceCache
 
 _DIGITS = 10**15
 """A resource version is truncated to so many, so that it stays exact as a floating-point number."""
 
 
 def catalogue_families(catalogue: Catalogue) -> Iterator[Family]:
-    """The objects of all stored kinds, and how far their watch caches are."""
-    caches = [
-        (kind.group, kind.kind.plural, cache)
-        for kind in catalogue.kinds
-        if (cache := catalogue.cache(kind)) is not None
-    ]
-    objects = [((group, plural), len(cache)) for group, plural, cache in caches]
+    """The objects of all stored kinds; how far the watch caches are, and what watchers have been sent of them."""
+    caches = [(kind, cache) for kind in catalogue.kinds if (cache := _cache(catalogue, kind)) is not None]
+    stored = [(kind, len(cache)) for kind, cache in caches if not kind.virtual]
     yield Family(
-        "apiserver_resource_objects", "gauge", "Number of stored objects split by kind.", ("group", "resource"), objects
+        "apiserver_resource_objects",
+        "gauge",
+        "Number of stored objects split by kind.",
+        ("group", "resource"),
+        [((kind.group, kind.kind.plural), count) for kind, count in stored],
     )
     yield Family(
         "apiserver_storage_objects",
         "gauge",
         "[DEPRECATED, consider using apiserver_resource_objects instead] Number of stored objects split by kind.",
         ("resource",),
-        [((f"{plural}.{group}" if group else plural,), count) for (group, plural), count in objects],
+        [((qualified(kind.kind.plural, kind.group),), count) for kind, count in stored],
     )
     yield Family(
         "apiserver_watch_cache_resource_version",
         "gauge",
         "Current resource version of watch cache broken by resource type. This is truncated to the 15 least significant digits.",
         ("group", "resource"),
-        [((group, plural), cache.revision % _DIGITS) for group, plural, cache in caches],
+        [((kind.group, kind.kind.plural), cache.revision % _DIGITS) for kind, cache in caches],
     )
+    versions = [
+        (kind, name, cache.representation(kind.versions[name].representation))
+        for kind, cache in caches
+        for name in kind.kind.served_versions()
+    ]
+    yield Family(
+        "apiserver_watch_events_total",
+        "counter",
+        "Number of events sent in watch clients",
+        ("group", "version", "resource"),
+        [((kind.group, name, kind.kind.plural), each.sent) for kind, name, each in versions],
+    )
+    terminated: dict[tuple[str, ...], int] = {}
+    for kind, _, each in versions:
+        names = (kind.group, kind.kind.plural)
+        terminated[names] = terminated.get(names, 0) + each.terminated
+    yield Family(
+        "apiserver_terminated_watchers_total",
+        "counter",
+        "Counter of watchers closed due to unresponsiveness broken by resource type.",
+        ("group", "resource"),
+        terminated.items(),
+    )
+
+
+def _cache(catalogue: Catalogue, kind: ServedKind) -> ResourceCache | None:
+    """The cache of a kind's objects, or that of its feed."""
+    feed = catalogue.feeds.get(kind)
+    return feed.cache if feed is not None else catalogue.cache(kind)
 
 
 def room_families(room: Room) -> Iterator[Family]:

@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from extapi.clock import Clock
 from extapi.errors import InternalError
-from extapi.watch.cachedobject import CacheSource
+from extapi.watch.cachedobject import CacheSource, Representation
 from extapi.watch.cachewatcher import CacheWatcher
 from extapi.watch.encoding import EventEncoder, encode_event
 from extapi.watch.events import CacheEvent, WatchEvent
@@ -44,7 +44,11 @@ class EventStream:
         """The group of a selection, created for its first watcher."""
         group = self._groups.get(selection)
         if group is None:
-            group = self._groups[selection] = WatcherGroup(self._encoder, selection.predicate(self._source))
+            group = self._groups[selection] = WatcherGroup(
+                self._encoder,
+                selection.predicate(self._source),
+                self._source.representation(self._encoder.representation),
+            )
         return group
 
     def add(self, watcher: CacheWatcher, selection: Selection, *, unstarted: bool) -> WatcherGroup:
@@ -111,6 +115,10 @@ class Broadcaster:
 
     def __len__(self) -> int:
         return len(self._watchers)
+
+    def representation(self, encoder: EventEncoder) -> Representation:
+        """What the readers of an encoder's version share."""
+        return self._source.representation(encoder.representation)
 
     def versions(self) -> set[str]:
         """The versions in which there are watchers."""

@@ -17,7 +17,7 @@ from extapi.http.response import Streaming
 from extapi.storage.base import Backend, KeyValue, LogEvent, Unavailable
 from extapi.storage.keys import successor
 from extapi.watch.broadcaster import Broadcaster
-from extapi.watch.cachedobject import CachedObject, CacheSource, Projector
+from extapi.watch.cachedobject import CachedObject, CacheSource, Projector, Representation
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.conversioncalls import ConversionCalls, ConversionLimits
 from extapi.watch.encoding import EventEncoder
@@ -114,6 +114,10 @@ class ResourceCache:
     def revision(self) -> int:
         """The cache is complete up to this revision."""
         return self._position.revision
+
+    def representation(self, version: str) -> Representation:
+        """What the readers of a version share."""
+        return self._source.representation(version)
 
     def __len__(self) -> int:
         return len(self._objects)

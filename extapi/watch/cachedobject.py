@@ -57,7 +57,7 @@ class Projector(Protocol):
 class Representation:
     """A version and how the cache makes it; shared by all objects serialized in that version."""
 
-    __slots__ = ("_failures", "projector", "version", "waits")
+    __slots__ = ("_failures", "projector", "sent", "terminated", "version", "waits")
 
     def __init__(self, version: str, projector: Projector) -> None:
         self.version = version
@@ -65,6 +65,10 @@ class Representation:
         self.waits = projector.waits
         """Whether objects have to be prepared before they are read: see :mod:`extapi.watch.preparation`."""
         self._failures: Mapping[int, ApiError] = {}
+        self.sent = 0
+        """Events that watchers of this version have been sent, bookmarks and errors included."""
+        self.terminated = 0
+        """Its watchers that were ended because they were too slow."""
 
     @contextmanager
     def failing(self, failures: Mapping[int, ApiError]) -> Iterator[None]:

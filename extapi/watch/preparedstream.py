@@ -118,11 +118,13 @@ class PreparedWatchStream(WatchStream):
             if events and first:
                 first = False
                 group.start(watcher)
+            self._representation.sent += len(events)
             await watcher.send(to_chunks(events))
             if watcher.failure is not None:
                 return
         end = []
         if self._options.initial_end_bookmark:
+            self._representation.sent += 1
             end.append(Chunk(self._encoder.bookmark(backlog.revision, initial_end=True, first=first)))
         await watcher.send_initial(end)
 

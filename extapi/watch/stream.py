@@ -109,6 +109,7 @@ class WatchStream:
         try:
             await self._follow(watcher)
         except ApiError as error:
+            self._broadcaster.representation(self._encoder).sent += 1
             sink.write(Chunk(self._encoder.error(error)))
         finally:
             self._broadcaster.remove(watcher, self._encoding, self._selection)
@@ -116,6 +117,7 @@ class WatchStream:
                 if timer is not None and timer.active():
                     timer.cancel()
         if watcher.slow:
+            self._broadcaster.representation(self._encoder).terminated += 1
             await self._drain_or_abort(sink)
 
     async def _follow(self, watcher: CacheWatcher) -> None:
@@ -153,17 +155,22 @@ class WatchStream:
 
     def _encode(self, watcher: CacheWatcher, backlog: Backlog) -> Iterator[bytes]:
         """Encode the backlog as it is read. An object that cannot be converted ends the watch after those before it."""
-        first = True
-        for event in backlog.events:
-            try:
-                data = encode_event(self._encoder, event, first=first)
-            except ApiError as error:
-                watcher.failure = error
-                return
-            yield data
-            first = False
-        if self._options.initial_end_bookmark:
-            yield self._encoder.bookmark(backlog.revision, initial_end=True, first=first)
+        count = 0
+        try:
+            for event in backlog.events:
+                try:
+                    data = encode_event(self._encoder, event, first=not count)
+                except ApiError as error:
+                    watcher.failure = error
+                    return
+                count += 1
+                yield data
+            if self._options.initial_end_bookmark:
+                bookmark = self._encoder.bookmark(backlog.revision, initial_end=True, first=not count)
+                count += 1
+                yield bookmark
+        finally:
+            self._broadcaster.representation(self._encoder).sent += count
 
     def _schedule_bookmark(self, watcher: CacheWatcher, group: WatcherGroup) -> None:
         """Send a bookmark in a minute, or shortly before the end if that is earlier.

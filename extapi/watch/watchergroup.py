@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from extapi.errors import ApiError
 from extapi.http.response import Chunk
-from extapi.watch.cachedobject import CachedObject
+from extapi.watch.cachedobject import CachedObject, Representation
 from extapi.watch.cachewatcher import CacheWatcher
 from extapi.watch.encoding import EventEncoder, encode_event, to_chunks
 from extapi.watch.events import CacheEvent, WatchEvent, objects_read, to_watch_event
@@ -16,10 +16,11 @@ from extapi.watch.selection import Predicate
 class WatcherGroup:
     """The watchers of one encoding and one selection."""
 
-    __slots__ = ("_encoder", "_joining", "_predicate", "_unstarted", "_watchers")
+    __slots__ = ("_encoder", "_joining", "_predicate", "_representation", "_unstarted", "_watchers")
 
-    def __init__(self, encoder: EventEncoder, predicate: Predicate | None) -> None:
+    def __init__(self, encoder: EventEncoder, predicate: Predicate | None, representation: Representation) -> None:
         self._encoder = encoder
+        self._representation = representation
         self._predicate = predicate
         self._watchers: dict[CacheWatcher, None] = {}
         self._unstarted: dict[CacheWatcher, None] = {}
@@ -68,6 +69,7 @@ class WatcherGroup:
         """Send one watcher a bookmark."""
         first = watcher in self._unstarted
         self.start(watcher)
+        self._representation.sent += 1
         watcher.deliver([Chunk(self._encoder.bookmark(revision, initial_end=False, first=first))])
 
     def deliver(self, changes: Sequence[CacheEvent], encode: Callable[[WatchEvent], bytes]) -> None:
@@ -106,6 +108,7 @@ class WatcherGroup:
 
     def _send(self, opening: WatchEvent, parts: list[bytes]) -> None:
         """Send encoded events; ``opening`` is the first of them, which unstarted watchers get in its own encoding."""
+        self._representation.sent += len(parts) * (len(self._watchers) + len(self._unstarted))
         if self._unstarted:
             unstarted, self._unstarted = self._unstarted, {}
             first = encode_event(self._encoder, opening, first=True)

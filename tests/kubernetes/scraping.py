@@ -54,7 +54,7 @@ def describe(family: Metric) -> Described:
 
 def values(family: Metric, **labels: str) -> float:
     """The sum of the samples with these labels, of a counter or a gauge."""
-    return sum(sample.value for sample in matching(family, labels))
+    return float(sum(sample.value for sample in matching(family, labels)))
 
 
 def matching(family: Metric, labels: Mapping[str, str]) -> Iterable[Any]:

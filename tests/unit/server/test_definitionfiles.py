@@ -162,3 +162,25 @@ def test_files_that_cannot_be_read_are_told_and_followed(following: Following, t
         write(tmp_path / "b.yaml", named("bananas")).chmod(0)
     following.look()
     assert following.resources() == ["apples"]
+
+
+def test_metrics_tell_problems_and_reloads(following: Following, tmp_path: Path) -> None:
+    def told() -> dict[str, float]:
+        [problems] = [family for family in following.files.families() if family.name == "extapi_definition_problems"]
+        [(_, count)] = problems.samples
+        assert isinstance(count, int)
+        return {"problems": count, **following.files.reloads.counts}
+
+    assert told() == {"problems": 0, "success": 0, "failure": 0}
+    good = (tmp_path / "a.yaml").read_text()
+    (tmp_path / "a.yaml").write_text("kind: [\n")
+    following.look()
+    problems = told()
+    assert problems.pop("problems") > 0
+    assert problems == {"success": 0, "failure": 1}
+    (tmp_path / "a.yaml").write_text(good)
+    following.look()
+    assert told() == {"problems": 0, "success": 1, "failure": 1}
+    now = following.server.clock.seconds()
+    assert now - 1 <= following.files.reloads.last["success"] <= now
+    assert following.files.reloads.last["failure"] < following.files.reloads.last["success"]

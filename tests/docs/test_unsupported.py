@@ -47,7 +47,7 @@ def test_binary_forms(server: InMemoryServer, media_type: str) -> None:
     assert (either.status, either.headers["content-type"]) == (200, "application/json")
 
 
-@pytest.mark.parametrize("path", [f"{PATH}/a/log", "/metrics", "/logs", "/debug/pprof"])
+@pytest.mark.parametrize("path", [f"{PATH}/a/log", "/logs", "/debug/pprof"])
 def test_paths(server: InMemoryServer, path: str) -> None:
     assert server.request("GET", path).status == 404
 

@@ -45,7 +45,6 @@ def made(kind: str, name: str, **members: Any) -> dict[str, Any]:
         "/apis/certificates.k8s.io/v1/certificatesigningrequests",
         "/.well-known/openid-configuration",
         "/openid/v1/jwks",
-        "/metrics",
         "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node",
     ],
 )

@@ -27,6 +27,7 @@ from tests.kubernetes.control_plane import ControlPlane, add_extension_server, r
 from tests.kubernetes.following import GoInformer
 from tests.kubernetes.moving import DEFINITION, DEFINITIONS, GROUP, NAME, PLURAL, VERSIONS, crate, crates
 from tests.kubernetes.moving_writers import Writers
+from tests.kubernetes.portering import KopfPorter
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -198,12 +199,17 @@ class Result:
     written: int
     refused: dict[int, int]
     listings: int
-    """How often the informer listed after the switch."""
+    """How often the informer listed after the switch had begun."""
+    porter_listings: int
+    """How often kopf did."""
+    requests: list[str]
+    """What both have asked for since, with the codes of the answers."""
 
     def __str__(self) -> str:
         return (
             f"{self.log}\nwrites acknowledged: {self.written}; refused and tried again: {self.refused}\n"
-            f"longest time without an acknowledged write: {self.gap:.2f} s; lists of the informer after it: {self.listings}"
+            f"longest time without an acknowledged write: {self.gap:.2f} s\n"
+            f"lists since: {self.listings} of the informer, {self.porter_listings} of kopf\n" + "\n".join(self.requests)
         )
 
 
@@ -221,8 +227,10 @@ def take_over(ground: Ground, informer: Path, *, objects: int, writes: int) -> R
         ground.directory / "informer.jsonl",
         resource=(GROUP, VERSIONS[0], PLURAL),
     )
+    porter = KopfPorter(ground.control_plane.kubeconfig, ground.admin, ground.namespace, ground.directory)
     try:
         following.wait_synced()
+        porter.make()
         writers.start(WRITERS, ground.admin, ground.namespace)
         # An import is killed in the middle, another one goes on, and is stopped while it follows.
         killed = Command(ground.import_command())
@@ -234,21 +242,37 @@ def take_over(ground: Ground, informer: Path, *, objects: int, writes: int) -> R
         writers.more(writes)
         first.interrupt()
         writers.more(writes // 4)
-        listed = listings(following)
+        listed, porter_listed = len(following.queries()), len(porter.queries())
         switch = Command(ground.import_command(*ground.switch_words()))
         switch.wait()
         writers.more(writes)
+        porter.check()
         writers.end()
-        check(ground, writers, before, following)
-        log = f"{first.text}\n{switch.text}"
-        return Result(log, writers.longest_gap(), writers.written, writers.refused, listings(following) - listed)
+        check(ground, writers, before, following, porter)
+        informers, kopfs = following.queries()[listed:], porter.queries()[porter_listed:]
+        return Result(
+            f"{first.text}\n{switch.text}",
+            writers.longest_gap(),
+            writers.written,
+            writers.refused,
+            lists_of(informers),
+            lists_of(kopfs),
+            [
+                f"{who}: {code} {query}"
+                for who, asked in (("informer", informers), ("kopf", kopfs))
+                for query, code in asked
+            ],
+        )
     finally:
         for each in writers.all:
             each._ended.set()
         following.end()
+        porter.end()
 
 
-def check(ground: Ground, writers: Writers, before: dict[str, Any], following: GoInformer) -> None:
+def check(
+    ground: Ground, writers: Writers, before: dict[str, Any], following: GoInformer, porter: KopfPorter
+) -> None:
     """Nothing is lost: neither what was there, nor what was acknowledged, nor what a client sees."""
     after = ground.objects()
     there = {name: obj["spec"]["step"] for name, obj in after.items() if name.startswith("writer-")}
@@ -260,6 +284,7 @@ def check(ground: Ground, writers: Writers, before: dict[str, Any], following: G
     assert beta.keys() == after.keys()
     wanted = {name: obj["spec"]["step"] for name, obj in after.items()}
     until(lambda: following.view() == wanted, 60)
+    until(lambda: wanted.items() <= porter.view().items(), 60)
     # Of an old resourceVersion: conflict for who writes, a new list for who watches.
     old = next(each for writer in writers.all for each in writer.log if each.version)
     name = next(iter(before))
@@ -279,10 +304,11 @@ def is_expired(answer: Answer) -> bool:
     return (answer.status, status.get("object", status).get("code")) in {(200, 410), (410, 410)}
 
 
-def listings(informer: GoInformer) -> int:
-    """How often it asked for all that is there, and was answered."""
+def lists_of(queries: Iterable[tuple[str, int]]) -> int:
+    """How many of these requests ask for all that is there, from the first page on, and were answered."""
     return sum(
-        "watch=true" not in query or "sendInitialEvents" in query for query, code in informer.queries() if code == 200
+        code == 200 and "continue=" not in query and ("watch=true" not in query or "sendInitialEvents" in query)
+        for query, code in queries
     )
 
 

@@ -44,6 +44,7 @@ def test_no_acknowledged_write_is_lost(ground: Ground) -> None:
     result = take_over(ground, golang.informer(), objects=OBJECTS, writes=WRITES)
     print(result)  # noqa: T201 - shown with -s
     assert 1 <= result.listings <= LISTS
+    assert 1 <= result.porter_listings <= LISTS
 
 
 def ended(words: list[str], status: int = 0) -> str:

@@ -41,7 +41,7 @@ async def _answered(_: aiohttp.ClientSession, __: SimpleNamespace, about: aiohtt
 
 
 @kopf.on.login()
-def login(**kwargs: Any) -> Any:
+async def login(**kwargs: Any) -> Any:
     """kopf's own login, with a trace of the requests."""
     found = kopf.login_with_kubeconfig(**kwargs)
     assert found is not None

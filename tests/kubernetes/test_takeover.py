@@ -27,7 +27,11 @@ PAGES = ROOT / "docs" / "howto"
 OBJECTS = 300
 WRITES = 60
 LISTS = 2
-"""How often an informer lists: kube-apiserver ends its watches when it drains, and once more when reads have moved."""
+"""How often a client lists at most: kube-apiserver ends its watches when it drains, and once more when reads have moved.
+
+It lists once if the reads have moved by the time that it is admitted again: the watch cache that kube-apiserver builds anew
+refuses watches with 429 until it is ready, and client-go tries again up to ten times after ``Retry-After``, then after 0.8 to
+30 seconds. (``apiserver/pkg/storage/cacher/cacher.go`` Watch, ``client-go/rest/request.go``, ``tools/cache/reflector.go``.)"""
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Final
 from extapi import AlreadyExists, Conflict, Context, Informer, NotFound
 from extapi.api.types import Obj
 from extapi.controlplane.customresources.served import DEFINITIONS
+from extapi.crd.kinds import MOST_VERSIONS
 
 API_SERVICES: Final = ("apiregistration.k8s.io", "v1", "apiservices")
 LABEL: Final = "kube-aggregator.kubernetes.io/automanaged"
@@ -70,15 +71,20 @@ async def _keep(context: Context, name: str, wanted: Obj | None, found: Obj | No
 def _services(definition: Obj) -> list[str]:
     """The names of APIServices of a definition's versions."""
     spec = definition["spec"]
-    return [f"{each['name']}.{spec['group']}" for each in spec["versions"]]
+    return [f"{each['name']}.{spec['group']}" for each in _versions(definition)]
+
+
+def _versions(definition: Obj) -> list[Obj]:
+    """The versions that may be served: none if there are so many that the kind is not served at all."""
+    found: list[Obj] = definition["spec"]["versions"]
+    return found if len(found) <= MOST_VERSIONS else []
 
 
 def _wanted(name: str, definitions: Informer) -> Obj | None:
     """The content of an APIService; None: no definition serves its version."""
     version, _, group = name.partition(".")
     for each in definitions.items():
-        spec = each["spec"]
-        if spec["group"] == group and any(one["name"] == version and one["served"] for one in spec["versions"]):
+        if each["spec"]["group"] == group and any(one["name"] == version and one["served"] for one in _versions(each)):
             return {
                 "group": group,
                 "version": version,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from extapi.crd.kinds import MOST_VERSIONS
 from tests.unit.controlplane.customresources.plane import (
     DEFINITIONS,
     MERGE,
@@ -83,3 +84,16 @@ def test_one_that_somebody_else_has_made_stays_as_it_is() -> None:
         cluster.server.request("DELETE", f"{DEFINITIONS}/crontabs.stable.example.com")
         cluster.server.advance(1)
         assert service(cluster, "v1.stable.example.com") is not None
+
+
+def test_a_definition_with_too_many_versions_to_be_served_has_none() -> None:
+    """10,000 APIServices would take the aggregator minutes, and lead nowhere: the kind is not served."""
+    with plane() as cluster:
+        many = [version(f"v{n}", storage=n == 0) for n in range(MOST_VERSIONS + 1)]
+        made = cluster.define(definition("crontabs", *many))
+        assert cluster.conditions(made["metadata"]["name"])["NamesAccepted"][0] == "True"
+        assert service(cluster, "v0.stable.example.com") is None
+        cluster.change("crontabs.stable.example.com", {"spec": {"versions": many[:-1]}})
+        assert service(cluster, "v0.stable.example.com") is not None
+        cluster.change("crontabs.stable.example.com", {"spec": {"versions": many}})
+        assert service(cluster, "v0.stable.example.com") is None

@@ -75,6 +75,11 @@ class PatchType(Protocol):
         ...
 
 
+def _quick(obj: Obj) -> bool:
+    del obj
+    return False
+
+
 def _unchanged(_: Obj) -> None:
     pass
 
@@ -192,6 +197,8 @@ class Storing:
     """What an object of the Go type says even if nothing of it is set, such as ``spec: {}``: nobody manages that."""
     canonicalize: Callable[[Obj], None] = _unchanged
     """Completes an object in place at every write, those of its parts included (``Canonicalize``)."""
+    is_slow: Callable[[Obj], bool] = _quick
+    """Whether to run the strategy's ``validate`` and ``warn`` on an object takes so long that a thread does it."""
     propagates: bool = True
     """A delete may wait for dependents, or release them (``DefaultGarbageCollectionPolicy`` is not ``Unsupported``, behaviour
     E52). Without, the policy and its finalizers are dropped: nobody follows the kind's objects."""

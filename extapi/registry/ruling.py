@@ -7,7 +7,7 @@ runs to its end: the reactor goes on, slower, since both share one interpreter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.threads import deferToThreadPool
@@ -25,6 +25,7 @@ AT_ONCE: Final = 2
 """Threads that run rules at a time. More would finish no sooner, and leave less for the reactor."""
 
 Expired = Callable[[], bool]
+T = TypeVar("T")
 
 
 def never() -> bool:
@@ -75,4 +76,15 @@ class RuleRunner:
             )
         finally:
             left = True
+            self._turns.release()
+
+    async def apart(self, work: Callable[[], T]) -> T:
+        """Do what takes long in a thread, where there is a pool; meanwhile nobody may change what it reads."""
+        if self._pool is None:
+            return work()
+        await self._turns.acquire()
+        try:
+            done: T = await deferToThreadPool(self._reactor, self._pool, work)
+            return done
+        finally:
             self._turns.release()

@@ -157,23 +157,31 @@ class Write:
             review = self._reviewed = self._review(operation, name, obj, old)
         try:
             review.refresh()
-            self._validate_by_strategy(review, obj, old)
+            await self._validate_by_strategy(review, obj, old)
             await self._admit.chain.validate(review)
         except Exception as error:
             await self._raise_schema_errors(error, obj, old)
             raise
 
-    def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
+    async def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
         kind = self._kind
         errors = self._metadata_errors(obj, old)
-        if kind.validates:
-            errors += kind.kind.strategy.validate(review.object, review.old_object)
+        new, before = review.object, review.old_object
+        strategy = kind.kind.strategy
+        warnings: Sequence[str] | None = None
+        if kind.kind.behaviour.storing.is_slow(obj):
+            found, warnings = await self._admit.rules.apart(
+                lambda: (list(strategy.validate(new, before)), list(strategy.warn(new, before)))
+            )
+            errors += found
+        elif kind.validates:
+            errors += strategy.validate(new, before)
         if errors:
             raise self._invalid(obj, errors)
         for text in finalizer_warnings(obj, old):
             self._admit.warn(text)
         if kind.warns:
-            for text in kind.kind.strategy.warn(review.object, review.old_object):
+            for text in strategy.warn(new, before) if warnings is None else warnings:
                 self._admit.warn(text)
 
     def check_schema(self, obj: Obj, old: Obj | None) -> None:

@@ -69,6 +69,8 @@ class Expression:
         """
         program = self._program
         if program is _UNWRITTEN:
+            if expired is not None and expired():  # writing takes longer than most evaluations
+                return Evaluation(None, DeadlineExceededError(), 0)
             try:
                 program = self._program = self._write()
             except RecursionError:  # the caller's stack is fuller than it was when this was compiled

@@ -107,10 +107,19 @@ class _Node:
         """The name of the only property."""
         self.all_of: tuple[_Node, ...] = ()
 
-    def rules(self) -> tuple[CompiledRule, ...] | None:
-        """The rules, compiled; None if they cannot be, since CEL cannot see such values."""
+    def rules(self, expired: Callable[[], bool] | None) -> tuple[CompiledRule, ...] | None:
+        """The rules, compiled; None if they cannot be, since CEL cannot see such values.
+
+        Raises:
+            DeadlineExceededError: There was no time to compile them.
+        """
         if self._rules is None and self._declared is not None:
-            self._rules = tuple(compile_rules(self.structural, self._declared, stored=STORED if self._stored else NEW))
+            made = []
+            for rule in compile_rules(self.structural, self._declared, stored=STORED if self._stored else NEW):
+                if expired is not None and expired():
+                    raise DeadlineExceededError
+                made.append(rule)
+            self._rules = tuple(made)
         return self._rules
 
     @property
@@ -210,7 +219,12 @@ class _Walk:
             return True
         if node.structural.validations:
             place = _Place(up, segment, node.structural, value, old)
-            if not self._run(node.rules(), place, place if correlated else above):
+            try:
+                rules = node.rules(self._expired)
+            except DeadlineExceededError as late:
+                first = ValidationRule.read(node.structural.validations[0])
+                return self._stop(place, node.structural.type, f"{late} evaluating rule: {first.text}")
+            if not self._run(rules, place, place if correlated else above):
                 return False
         for branch in node.all_of:
             # Nothing in an allOf is correlated, but what is around it may be.

@@ -448,3 +448,45 @@ def test_a_thread_stops_if_its_request_is_gone() -> None:
     (run,) = pool.handed
     run()
     assert [error.text() for found in pool.results for error in found.errors] == [INTERRUPTED]
+
+
+def test_compiling_many_rules_is_done_in_a_thread() -> None:
+    """Rules are compiled when they are first run, which costs nothing and takes longer than most evaluations."""
+    many = [rule(f"self.n < {1000 + number}") for number in range(100)]
+    rules = rule_validator(
+        from_openapi({"type": "object", "properties": {"n": {"type": "integer"}}, "x-kubernetes-validations": many})
+    )
+    assert rules is not None
+    pool = Pool()
+    reactor = Reactor(INLINE_TIME / 10)
+    results: list[Any] = []
+    Deferred.fromCoroutine(RuleRunner(reactor, pool).validate(rules, {"n": 1000}, None)).addBoth(results.append)
+    # It noticed at once that the time was up: a tenth of it passes whenever somebody asks.
+    assert reactor.rightNow < 2 * INLINE_TIME
+    assert results == []
+    pool.handed[0]()
+    assert [error.text() for error in results[0].errors] == ["<nil>: Invalid value: failed rule: self.n < 1000"]
+
+
+def test_rules_that_were_not_compiled_in_time_are_an_error() -> None:
+    """Also those that an object would not be judged by: no object passes because its time is up."""
+    change = {"type": "integer", "x-kubernetes-validations": [rule("self >= oldSelf"), rule("self > 0", "positive")]}
+    rules = rule_validator(from_openapi({"type": "object", "properties": {"n": change}}))
+    assert rules is not None
+    found = rules.validate({"n": -1}, expired=lambda: True)
+    assert [error.text() for error in found.errors] == [
+        'n: Invalid value: "integer": operation interrupted evaluating rule: self >= oldSelf'
+    ]
+    assert found.remaining < 0
+    assert [error.detail for error in rules.validate({"n": -1}).errors] == ["positive"]
+
+
+def test_other_work_is_done_apart() -> None:
+    pool = Pool()
+    results: list[Any] = []
+    Deferred.fromCoroutine(RuleRunner(Reactor(), pool).apart(lambda: 7)).addBoth(results.append)
+    assert results == []
+    pool.handed[0]()
+    assert results == [7]
+    Deferred.fromCoroutine(RuleRunner().apart(lambda: 8)).addBoth(results.append)
+    assert results == [7, 8]

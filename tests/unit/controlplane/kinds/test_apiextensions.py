@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from extapi import Api, Group
-from extapi.controlplane.kinds.apiextensions import CUSTOM_RESOURCE_DEFINITION
+from extapi.controlplane.kinds.apiextensions import CUSTOM_RESOURCE_DEFINITION, MOST_INLINE
 from extapi.crd.types import TYPES
 from extapi.testing import InMemoryServer, serve
 
@@ -305,3 +305,20 @@ def test_the_schema_of_schemas_refers_to_itself(server: InMemoryServer, path: st
     spec = schemas["io.k8s.api.apiextensions.v1.CustomResourceDefinition"]["properties"]["spec"]["properties"]
     schema = spec["versions"]["items"]["properties"]["schema"]["properties"]["openAPIV3Schema"]
     assert root + name in str(schema)
+
+
+def test_a_large_definition_is_judged_like_a_small_one(server: InMemoryServer) -> None:
+    """In a thread, where there are some: its errors and warnings are the same."""
+    texts = {f"p{n}": {"type": "string"} for n in range(MOST_INLINE)}
+    large = crontabs({"type": "object", "properties": {**texts, "a": {"type": "string", "format": "nonesuch"}}})
+    is_slow = CUSTOM_RESOURCE_DEFINITION.behaviour.storing.is_slow
+    assert is_slow(large)
+    assert not is_slow(crontabs())
+    assert not is_slow(crontabs({"type": "object", "description": "x" * 10 * MOST_INLINE}))
+    answer = server.request("POST", PATH, body=large)
+    assert answer.status == 201, answer.body
+    assert "nonesuch" in answer.headers["warning"]
+    texts["b"] = {"type": "strnig"}
+    refused = server.request("POST", PATH, body=crontabs({"type": "object", "properties": texts}))
+    assert refused.status == 422
+    assert '"strnig"' in refused.json()["message"]

@@ -66,6 +66,9 @@ def test_one_that_is_established_stays_so() -> None:
     naming = named(obj, TakenNames.of([TAKEN, accepted(definition("sofas"), plural="chairs")]))
     assert naming.names[1] == "False"
     assert naming.established == ("Established", "True", "InitialNamesAccepted", "m")
+    free = named(obj, TakenNames.of([TAKEN]))
+    assert free.names[1] == "True"
+    assert free.established == naming.established
 
 
 def test_a_name_is_free_once_nobody_has_it_any_more() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.task import Clock
 
+from extapi.crd.kinds import MOST_VERSIONS
 from extapi.storage.memory import MemoryBackend
 from extapi.testing.memory import START
 from tests.unit.controlplane.customresources.plane import CRONTABS, MERGE, SCHEMA, definition, plane, version
@@ -115,3 +116,36 @@ def test_a_version_in_which_objects_are_stored_is_served_until_they_are_rewritte
         cluster.server.advance(31)
         assert cluster.server.request("GET", f"{old}/one").status == 404
         assert cluster.server.request("GET", f"{CRONTABS}/one").status == 200
+
+
+def test_names_that_others_have_come_when_they_are_free() -> None:
+    """``naming_controller.go``: a definition that is established is served under its accepted names."""
+
+    def short_names() -> list[str]:
+        found = cluster.server.request("GET", "/apis/stable.example.com/v1").json()["resources"]
+        return next(each.get("shortNames", []) for each in found if each["name"] == "crontabs")
+
+    with plane() as cluster:
+        cluster.define(definition())
+        cluster.define(definition("timers", shortNames=["tm"]))
+        cluster.change(NAME, {"spec": {"names": {"shortNames": ["tm"]}}})
+        assert cluster.conditions(NAME)["NamesAccepted"][0] == "False"
+        assert cluster.create(CRONTABS, "Crontab", "one") == 201
+        assert short_names() == []
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/timers.stable.example.com"
+        assert cluster.server.request("DELETE", path).status == 200
+        cluster.server.advance(10)
+        assert cluster.conditions(NAME)["NamesAccepted"][0] == "True"
+        assert short_names() == ["tm"]
+
+
+def test_a_definition_of_which_no_kind_can_be_made_is_served_as_it_was() -> None:
+    many = [version(f"v{n}", storage=n == 1) for n in range(1, MOST_VERSIONS + 2)]
+    with plane() as cluster:
+        cluster.define(definition())
+        watch = cluster.server.watch(CRONTABS)
+        cluster.change(NAME, {"spec": {"versions": many}})
+        assert cluster.create(CRONTABS, "Crontab", "one") == 201
+        assert not watch.ended
+        cluster.change(NAME, {"spec": {"versions": many[:2]}})
+        assert cluster.create(CRONTABS.replace("/v1/", "/v2/"), "Crontab", "two") == 201

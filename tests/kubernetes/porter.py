@@ -42,7 +42,7 @@ async def _answered(_: aiohttp.ClientSession, __: SimpleNamespace, about: aiohtt
 
 @kopf.on.login()
 async def login(**kwargs: Any) -> Any:
-    """kopf's own login, with a trace of the requests."""
+    """The login of kopf itself, with a trace of the requests."""
     found = kopf.login_with_kubeconfig(**kwargs)
     assert found is not None
     trace = aiohttp.TraceConfig()

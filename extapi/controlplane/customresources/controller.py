@@ -26,6 +26,7 @@ from extapi.controlplane.kinds.apiextensions import CLEANUP
 from extapi.crd.conditions import (
     ESTABLISHED,
     NAMES_ACCEPTED,
+    TERMINATING,
     DefinitionCondition,
     find_condition,
     is_true,
@@ -76,6 +77,8 @@ class _Definitions:
         """When kinds may be served again."""
         self._written: dict[str, Obj] = {}
         """Definitions as they were written last, until the informer has them."""
+        self._emptied: dict[str, Obj] = {}
+        """Definitions that are deleted, without what the emptier writes."""
         self._informer: Informer = context.informer(*DEFINITIONS, on_change=self._seen)
 
     async def run(self) -> None:
@@ -101,8 +104,13 @@ class _Definitions:
             self._written.pop(name, None)
         self._changed.add(name)
         self._queue.add(_ALL)
-        if event != "DELETED" and "deletionTimestamp" in metadata and CLEANUP in metadata.get("finalizers", ()):
-            self._deleted.add(name)
+        if event == "DELETED":
+            self._emptied.pop(name, None)
+        elif "deletionTimestamp" in metadata and CLEANUP in metadata.get("finalizers", ()):
+            # What the emptier itself has written is no reason to begin again at once: its failures wait in the queue.
+            before, self._emptied[name] = self._emptied.get(name), _without_progress(obj)
+            if before != self._emptied[name]:
+                self._deleted.add(name)
 
     def _definitions(self) -> list[Obj]:
         """All definitions as they were seen or written last, oldest first."""
@@ -245,6 +253,14 @@ def _with(obj: Obj, conditions: Iterable[DefinitionCondition | None], now: str) 
     for each in new:
         set_condition(after, each, now)
     return after
+
+
+def _without_progress(obj: Obj) -> Obj:
+    """A definition without its condition Terminating, and without what changes with that (``crd_finalizer.go``)."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in {"resourceVersion", "managedFields"}}
+    status = obj.get("status") or {}
+    conditions = [each for each in status.get("conditions") or () if each["type"] != TERMINATING]
+    return {**obj, "metadata": metadata, "status": {**status, "conditions": conditions}}
 
 
 def _revision(obj: Obj | None) -> int:

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from extapi import ApiError, Conflict, Context, DynamicClient, NotFound, TransportError
+from extapi import ApiError, Context, DynamicClient, NotFound, TransportError
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
 from extapi.client.kube import Client
@@ -70,7 +70,8 @@ class Emptier:
         """Delete the objects of a definition, and let it go.
 
         Raises:
-            ApiError: Some could not be deleted, or are there still after :data:`PATIENCE`; its condition says which.
+            ApiError: Some could not be deleted, or are there still after :data:`PATIENCE`; its condition says which. Or the
+                definition has changed meanwhile.
             TransportError: The same.
         """
         try:
@@ -89,8 +90,8 @@ class Emptier:
                 done = NEVER
             obj["metadata"]["finalizers"] = [each for each in obj["metadata"]["finalizers"] if each != CLEANUP]
             await self._tell(context, obj, done)
-        except (Conflict, NotFound):
-            return  # it has changed: then it will be seen again
+        except NotFound:
+            return
 
     async def _tell(self, context: Context, obj: Obj, condition: DefinitionCondition) -> Obj:
         set_condition(obj, condition, format_timestamp(context.clock.seconds()))

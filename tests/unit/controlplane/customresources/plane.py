@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
@@ -98,7 +98,9 @@ CRONTABS = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
 
 @contextmanager
-def plane(backend: Backend | None = None, clock: Clock | None = None) -> Iterator[Plane]:
+def plane(
+    backend: Backend | None = None, clock: Clock | None = None, admission: Sequence[Any] = ()
+) -> Iterator[Plane]:
     """The plane, started; with ``backend`` it goes on where another one has stopped."""
     if clock is None:
         clock = Clock()
@@ -120,6 +122,7 @@ def plane(backend: Backend | None = None, clock: Clock | None = None) -> Iterato
         Group("apiextensions.k8s.io", CUSTOM_RESOURCE_DEFINITION),
         Group("apiregistration.k8s.io", API_SERVICE),
         controllers=[DefinitionController(served, emptier), RegistrationController()],
+        admission=admission,
     )
     server = InMemoryServer(api, backend=backend, clock=clock, builtin=[served], front=front)
     served.serve_by(KindSources(api.groups, server.server.replace, clock).offer)

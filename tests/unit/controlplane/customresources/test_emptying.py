@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from extapi import Operation, Review
 from tests.unit.controlplane.customresources.plane import CRONTABS, DEFINITIONS, MERGE, definition, plane, version
 
 NAME = "crontabs.stable.example.com"
@@ -92,3 +93,30 @@ def test_objects_of_a_kind_without_a_served_version_go_too() -> None:
         cluster.server.request("PATCH", f"{CRONTABS}/held", headers=MERGE, body={"metadata": {"finalizers": []}})
         cluster.server.advance(70)
         assert cluster.server.request("GET", PATH).status == 404
+
+
+def test_one_whose_objects_cannot_be_deleted_is_tried_again_with_patience() -> None:
+    """``crd_finalizer.go``: what the finalizer itself has written would make it "hot-loop"."""
+
+    class Keeping:
+        refused = 0
+
+        async def validate(self, review: Review) -> None:
+            if review.operation == Operation.DELETE and review.resource == "crontabs" and self.refused < 100:
+                self.refused += 1
+                review.refuse("it is mine")
+
+    keeping = Keeping()
+    with plane(admission=[keeping]) as cluster:
+        cluster.define(definition())
+        assert cluster.create(CRONTABS, "Crontab", "one") == 201
+        assert cluster.server.request("DELETE", f"{DEFINITIONS}/{NAME}").status == 200
+        cluster.server.advance(5)
+        status, reason, message = cluster.conditions(NAME)["Terminating"]
+        assert (status, reason) == ("True", "InstanceDeletionFailed")
+        assert "it is mine" in message
+        # At once, and after 0.5, 1 and 2 seconds.
+        assert keeping.refused == 4
+        keeping.refused = 100
+        cluster.server.advance(10)
+        assert cluster.server.request("GET", f"{DEFINITIONS}/{NAME}").status == 404

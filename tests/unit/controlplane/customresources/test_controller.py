@@ -6,6 +6,7 @@ from functools import partial
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from extapi import Review
 from extapi.client.kube import ResourceName
 from extapi.controlplane.customresources.served import DEFINITIONS as DEFINITION
 from tests.unit.controlplane.customresources.plane import CRONTABS, DEFINITIONS, definition, plane, version
@@ -108,3 +109,21 @@ def test_a_kind_of_the_control_plane_keeps_its_place() -> None:
         cluster.server.advance(1)
         assert cluster.server.request("GET", f"{DEFINITIONS}/apiservices.apiregistration.k8s.io").status == 404
         assert cluster.server.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices").status == 200
+
+
+def test_a_status_that_could_not_be_written_is_written_later() -> None:
+    class Refusing:
+        refused = 0
+
+        async def validate(self, review: Review) -> None:
+            if review.resource == "customresourcedefinitions" and review.subresource == "status" and not self.refused:
+                self.refused += 1
+                review.refuse("not now")
+
+    refusing = Refusing()
+    with plane(admission=[refusing]) as cluster:
+        cluster.define(definition())
+        cluster.server.advance(1)
+        assert refusing.refused == 1
+        assert cluster.conditions(NAME)["Established"][0] == "True"
+        assert cluster.create(CRONTABS, "Crontab", "one") == 201

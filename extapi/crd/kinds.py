@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from extapi.api.behaviour import CUSTOM_RESOURCE
-from extapi.api.column import AGE, Column
+from extapi.api.column import Column
 from extapi.api.declaration import DeclarationError
 from extapi.api.definition import CLUSTER, NAMESPACED, Kind, Version
 from extapi.api.scale import Scale
@@ -65,7 +65,7 @@ def _version(version: Mapping[str, Any]) -> Version:
     return Version(
         type=(version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING,
         deprecated=version.get("deprecated", False) and (version.get("deprecationWarning") or True),
-        columns=[_column(column) for column in version.get("additionalPrinterColumns") or ()] or [AGE],
+        columns=[_column(column) for column in version.get("additionalPrinterColumns") or ()],
         served=bool(version.get("served")),
         selectable=[field["jsonPath"] for field in version.get("selectableFields") or ()],
         status=subresources.get("status") is not None,

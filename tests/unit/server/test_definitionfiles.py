@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import structlog
 from twisted.internet.task import Clock
 
 from extapi import Api
 from extapi.crd.files import DefinitionFiles
 from extapi.server.definitionfiles import INTERVAL, DefinitionsError, FollowedFiles
 from extapi.server.kindsources import KindSources
+from extapi.storage.base import Unavailable
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import InMemoryServer
 from tests.unit.crd.test_files import named, write
@@ -184,3 +187,40 @@ def test_metrics_tell_problems_and_reloads(following: Following, tmp_path: Path)
     now = following.server.clock.seconds()
     assert now - 1 <= following.files.reloads.last["success"] <= now
     assert following.files.reloads.last["failure"] < following.files.reloads.last["success"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempts"), [(Unavailable("later"), 3), (RuntimeError("never"), 1)], ids=["passing", "lasting"]
+)
+def test_what_fails_is_tried_again_if_that_may_help(
+    following: Following, tmp_path: Path, failure: Exception, attempts: int
+) -> None:
+    tried: list[Exception] = []
+
+    async def failing(*_: Any) -> None:
+        tried.append(failure)
+        raise failure
+
+    working = following.files._sources
+    following.files.serve_through(KindSources((), failing, following.server.clock))
+    write(tmp_path / "b.yaml", named("bananas"))
+    following.server.advance(INTERVAL)
+    for _ in range(3):
+        following.server.advance(INTERVAL)
+    assert len(tried) == attempts
+    assert working is not None
+    following.files.serve_through(working)
+    write(tmp_path / "c.yaml", named("cherries"))
+    following.look()
+    assert following.resources() == ["apples", "bananas", "cherries"]
+
+
+def test_a_problem_is_told_once(following: Following, tmp_path: Path) -> None:
+    with structlog.testing.capture_logs() as logs:
+        write(tmp_path / "a.yaml", named("apples", scope="Cluster"))
+        following.look()
+        write(tmp_path / "b.yaml", named("bananas"))
+        following.look()
+    told = [each["problem"] for each in logs if each["log_level"] == "error"]
+    assert len(told) == 1
+    assert "apples" in told[0]

@@ -141,6 +141,12 @@ def test_a_chosen_preferred_version_stays_chosen() -> None:
         sourced.place.stop()
 
 
+def test_a_preferred_version_that_nobody_serves_is_not_preferred(sourced: Sourced) -> None:
+    """As after the last kind with that version has gone."""
+    assert sourced.offer("files", offered(B, kind("Gamma", 2)), preferred={B: "v9"}) == []
+    assert sourced.place.request("GET", f"/apis/{B}").json()["preferredVersion"]["version"] == "v1"
+
+
 def test_groups_offer_their_kinds_and_their_choice() -> None:
     kinds, chosen = from_groups([Group(A, ALPHA, BETA), Group(B, kind("Gamma", versions=("v1", "v2")), preferred="v1")])
     assert [(each.group, each.resource) for each in kinds] == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from extapi import Operation, Review
 from tests.unit.controlplane.customresources.plane import CRONTABS, DEFINITIONS, MERGE, definition, plane, version
 
@@ -120,3 +122,45 @@ def test_one_whose_objects_cannot_be_deleted_is_tried_again_with_patience() -> N
         keeping.refused = 100
         cluster.server.advance(10)
         assert cluster.server.request("GET", f"{DEFINITIONS}/{NAME}").status == 404
+
+
+def test_all_pages_of_the_store_are_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("extapi.controlplane.customresources.emptying.PAGE", 2)
+    with plane() as cluster:
+        cluster.define(definition())
+        for number in range(5):
+            assert cluster.create(CRONTABS, "Crontab", f"o{number}") == 201
+        cluster.change(NAME, {"spec": {"versions": [version("v1", served=False)]}})
+        cluster.server.request("DELETE", PATH)
+        cluster.server.advance(5)
+        assert cluster.server.request("GET", PATH).status == 404
+
+
+def test_objects_go_in_a_version_that_is_served() -> None:
+    with plane() as cluster:
+        cluster.define(definition("crontabs", version("v1"), version("v0", served=False, storage=False)))
+        assert cluster.create(CRONTABS, "Crontab", "one") == 201
+        cluster.change(NAME, {"spec": {"versions": [version("v1", storage=False), version("v0", served=False)]}})
+        cluster.server.request("DELETE", PATH)
+        cluster.server.advance(5)
+        assert cluster.server.request("GET", PATH).status == 404
+
+
+def test_objects_of_the_control_plane_are_no_instances() -> None:
+    """``crd_finalizer.go``: OverlappingBuiltInResource, whatever the other conditions say."""
+    name = "apiservices.apiregistration.k8s.io"
+    obj = definition("apiservices", group="apiregistration.k8s.io", kind="APIService", singular="apiservice")
+    obj["metadata"] |= {"annotations": {"api-approved.kubernetes.io": "unapproved, a test"}, "finalizers": ["a.b/mine"]}
+    with plane() as cluster:
+        cluster.define(definition())
+        cluster.define(obj)
+        established = {"type": "Established", "status": "True", "reason": "r", "message": "m"}
+        cluster.change(name, {"status": {"conditions": [established]}}, "/status")
+        assert cluster.server.request("DELETE", f"{DEFINITIONS}/{name}").status == 200
+        cluster.server.advance(5)
+        assert cluster.conditions(name)["Terminating"] == (
+            "False",
+            "OverlappingBuiltInResource",
+            "instances overlap with built-in resources in storage",
+        )
+        assert cluster.server.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices").json()["items"]

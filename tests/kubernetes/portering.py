@@ -28,7 +28,17 @@ class KopfPorter:
         self._log = directory / "porter.log"
         self._caller = caller
         self._namespace = namespace
-        command = [sys.executable, "-m", "kopf", "run", "--standalone", "-n", namespace, "-m", "tests.kubernetes.porter"]
+        command = [
+            sys.executable,
+            "-m",
+            "kopf",
+            "run",
+            "--standalone",
+            "-n",
+            namespace,
+            "-m",
+            "tests.kubernetes.porter",
+        ]
         with self._output.open("wb") as output, self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 command, cwd=ROOT, stdout=output, stderr=log, env=os.environ | {"KUBECONFIG": str(kubeconfig)}

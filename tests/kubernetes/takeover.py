@@ -270,9 +270,7 @@ def take_over(ground: Ground, informer: Path, *, objects: int, writes: int) -> R
         porter.end()
 
 
-def check(
-    ground: Ground, writers: Writers, before: dict[str, Any], following: GoInformer, porter: KopfPorter
-) -> None:
+def check(ground: Ground, writers: Writers, before: dict[str, Any], following: GoInformer, porter: KopfPorter) -> None:
     """Nothing is lost: neither what was there, nor what was acknowledged, nor what a client sees."""
     after = ground.objects()
     there = {name: obj["spec"]["step"] for name, obj in after.items() if name.startswith("writer-")}

@@ -98,9 +98,7 @@ CRONTABS = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
 
 @contextmanager
-def plane(
-    backend: Backend | None = None, clock: Clock | None = None, admission: Sequence[Any] = ()
-) -> Iterator[Plane]:
+def plane(backend: Backend | None = None, clock: Clock | None = None, admission: Sequence[Any] = ()) -> Iterator[Plane]:
     """The plane, started; with ``backend`` it goes on where another one has stopped."""
     if clock is None:
         clock = Clock()

@@ -79,12 +79,16 @@ class KopfPorter:
         """After the move: it goes on where it was, and learns of what is changed, deleted and made since."""
         self._change(CHANGED, 3)
         until(lambda: self._annotations(CHANGED).get(CHANGES) == "2", SECONDS)
-        self._drop(DELETED)
+        for name in (DELETED, CHANGED):
+            self._drop(name)
+        self.meet()
+
+    def meet(self) -> None:
+        """A crate that is new: it sees that it is made, changed and deleted."""
         self._make(NEW)
         self._change(NEW, 2)
         until(lambda: self._annotations(NEW).get(CHANGES) == "1", SECONDS)
-        for name in (CHANGED, NEW):
-            self._drop(name)
+        self._drop(NEW)
 
     def end(self) -> None:
         """End it."""

@@ -18,6 +18,7 @@ from tests.kubernetes import golang, moving
 from tests.kubernetes.calling import MERGE, Caller
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.moving import DEFINITION, DEFINITIONS, GROUP, NAME, VERSIONS, crate, crates
+from tests.kubernetes.portering import KopfPorter
 from tests.kubernetes.takeover import APISERVICES, BINDINGS, POLICIES, ROOT, Command, Ground, kept, take_over
 from tests.waiting import until
 
@@ -128,10 +129,19 @@ def test_a_switch_that_fails_is_undone_or_goes_on(ground: Ground) -> None:
     ground.ok("PATCH", crates(ground.namespace, "old-00001"), {"spec": {"step": 6}}, MERGE)
 
 
-def test_the_definition_can_go(ground: Ground) -> None:
-    """Its own objects go with it; those of the server stay."""
+@pytest.fixture
+def porter(ground: Ground) -> Iterator[KopfPorter]:
+    """An operator that is started before the definition is there, as kopf allows."""
+    made = KopfPorter(ground.control_plane.kubeconfig, ground.admin, ground.namespace, ground.directory)
+    yield made
+    made.end()
+
+
+def test_the_definition_can_go(ground: Ground, porter: KopfPorter) -> None:
+    """Its own objects go with it; those of the server stay, and who follows them goes on."""
     ground.define()
     ground.ok("POST", crates(ground.namespace), crate("one", 1))
+    until(lambda: "one" in porter.view(), 30)
     before = ground.objects()
     ended(ground.import_command(*ground.switch_words(), "--settle=0"))
     ground.control_plane.client.delete(f"{DEFINITIONS}/{NAME}")
@@ -139,6 +149,8 @@ def test_the_definition_can_go(ground: Ground) -> None:
     after = ground.objects()
     kept(before["one"], after["one"])
     ground.ok("PATCH", crates(ground.namespace, "one"), {"spec": {"step": 2}}, MERGE)
+    until(lambda: porter.view().get("one") == 2, 30)
+    porter.meet()
 
 
 def test_kinds_that_share_a_version_move_together(ground: Ground) -> None:

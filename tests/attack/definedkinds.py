@@ -379,7 +379,10 @@ CASES: Final[Mapping[str, Callable[[], Sequence[Step]]]] = {
     "a set of 3 MiB": lambda: _too_large(_SET, lambda: _largest(a_set)),
     "unknown fields of 3 MiB": lambda: _too_large(_OPEN, lambda: _largest(open_wide)),
     "deep unknown fields of 3 MiB": lambda: _too_large(_OPEN, lambda: _largest(bushes)),
-    "unknown fields that are pruned": lambda: _objects(wide(1), lambda: _largest(open_wide), lambda: {"p0": "a"}),
+    "unknown fields that are pruned": lambda: [
+        *_define(wide(1)),
+        Step("create", "POST", CREATE, lambda: thing(_largest(open_wide)), 201),
+    ],
     "a million lists": lambda: _objects(_OPEN, lambda: {"l": [[] for _ in range(1_000_000)]}, lambda: {"a": 1}),
 }
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from extapi.dev import forking, title
+from extapi.dev import forking, signals, title
 from extapi.dev.directory import open_new
 from extapi.dev.failure import DevFailure
 
@@ -126,6 +126,12 @@ class Processes:
             DevFailure: It cannot be started, or its log cannot be written.
         """
 
+        follow = _death_follows(os.getpid())
+
+        def begin() -> None:
+            follow()
+            signals.release()
+
         def popen(output: int) -> Running:
             return subprocess.Popen(  # noqa: S603 - programs we have built or found
                 list(command),
@@ -134,8 +140,8 @@ class Processes:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 process_group=0,
-                # It only makes two system calls, and this program has no threads at that time.
-                preexec_fn=_death_follows(os.getpid()),  # noqa: PLW1509
+                # It only makes a few system calls, and this program has no threads at that time.
+                preexec_fn=begin,  # noqa: PLW1509
             )
 
         return self._add(name, popen)
@@ -177,8 +183,7 @@ class Processes:
 
         def begin() -> None:
             follow()
-            if foreground:
-                signal.pthread_sigmask(signal.SIG_BLOCK, forking.OF_TERMINAL)
+            signals.release(but=forking.OF_TERMINAL if foreground else ())
 
         def popen(output: int) -> Running:
             return subprocess.Popen(  # noqa: S603 - programs we have built or found
@@ -198,12 +203,12 @@ class Processes:
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open_new(log) as output:
-                process = start(output.fileno())
+            # A signal waits until the child is among those that are ended.
+            with open_new(log) as output, signals.held():
+                child = Child(name, start(output.fileno()), log, shown)
+                self._children.append(child)
         except OSError as error:
             raise DevFailure(f"{name} cannot be started: {error.filename or log}: {error.strerror}") from error
-        child = Child(name, process, log, shown)
-        self._children.append(child)
         return child
 
     def pid(self, name: str) -> int:

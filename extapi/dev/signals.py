@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -48,3 +48,22 @@ def as_exception() -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Let no signal arrive before the end, where one that came meanwhile raises its exception.
+
+    For a fork: Python drops exceptions in what it calls around one (``os.register_at_fork``), such as the lock of logging,
+    and prints them. A child that is started meanwhile has to :func:`release` them.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def release(*, but: Collection[signal.Signals] = ()) -> None:
+    """Let signals arrive in a child, all that its parent held ``but`` these."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [each for each in _SIGNALS if each not in but])

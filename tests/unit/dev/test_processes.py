@@ -233,3 +233,41 @@ def test_a_program_in_the_foreground_that_does_not_end_is_killed(
     wait_for_file(processes, tmp_path / "deaf")
     processes.stop(seconds=0)
     assert child.process.poll() == -signal.SIGKILL
+
+
+STOPPED_IN_A_FORK = """
+import os, signal, sys
+from pathlib import Path
+from extapi.dev import signals
+from extapi.dev.processes import Processes
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+processes = Processes(Path(sys.argv[1]))
+try:
+    with signals.as_exception():
+        {start}
+        print("the signal is lost")
+except signals.StopRequested:
+    pid = processes.pid("child")
+    processes.stop()
+    print("stopped", Path(f"/proc/{{pid}}").exists())
+"""
+
+
+@pytest.mark.parametrize(
+    "start", ["processes.start('child', ['sleep', '60'])", "processes.start_python('child', 'http.server', ['0'])"]
+)
+def test_a_signal_during_a_fork_waits_until_the_child_is_known(tmp_path: Path, start: str) -> None:
+    """Python calls others around a fork, such as logging, and drops exceptions there."""
+    program = [sys.executable, "-c", STOPPED_IN_A_FORK.format(start=start), str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.stderr) == ("stopped False\n", "")
+
+
+def test_a_child_gets_the_signals_that_its_start_held_back(processes: Processes) -> None:
+    child = processes.start("held", ["grep", "SigBlk", "/proc/self/status"])
+    assert child.process.wait(10) == 0
+    assert (
+        int(child.log.read_text().split()[1], 16)
+        & sum(1 << each - 1 for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+        == 0
+    )

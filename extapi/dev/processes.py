@@ -125,7 +125,6 @@ class Processes:
         Raises:
             DevFailure: It cannot be started, or its log cannot be written.
         """
-
         follow = _death_follows(os.getpid())
 
         def begin() -> None:

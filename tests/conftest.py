@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 pytest_plugins = ["tests.kubernetes.fixtures"]
@@ -11,6 +13,12 @@ pytest_plugins = ["tests.kubernetes.fixtures"]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long files first and the unit tests, many short files, last: of two processes none waits long for the other."""
     items.sort(key=lambda item: _turn(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collections of garbage that tests ask for leave out the million objects that importing all tests has made."""
+    gc.collect()
+    gc.freeze()
 
 
 def _turn(nodeid: str) -> int:

@@ -166,22 +166,22 @@ class Write:
     async def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
         kind = self._kind
         errors = self._metadata_errors(obj, old)
-        new, before = review.object, review.old_object
         strategy = kind.kind.strategy
         warnings: Sequence[str] | None = None
         if kind.kind.behaviour.storing.is_slow(obj):
+            new, before = review.object, review.old_object
             found, warnings = await self._admit.rules.apart(
                 lambda: (list(strategy.validate(new, before)), list(strategy.warn(new, before)))
             )
             errors += found
         elif kind.validates:
-            errors += strategy.validate(new, before)
+            errors += strategy.validate(review.object, review.old_object)
         if errors:
             raise self._invalid(obj, errors)
         for text in finalizer_warnings(obj, old):
             self._admit.warn(text)
         if kind.warns:
-            for text in strategy.warn(new, before) if warnings is None else warnings:
+            for text in strategy.warn(review.object, review.old_object) if warnings is None else warnings:
                 self._admit.warn(text)
 
     def check_schema(self, obj: Obj, old: Obj | None) -> None:

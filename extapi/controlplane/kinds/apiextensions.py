@@ -38,9 +38,9 @@ from extapi.errors import BadRequest
 from extapi.schema.compile import compile_type
 
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
+"""The finalizer that keeps a definition until none of its objects is left."""
 MOST_INLINE: Final = 1000
 """Values in a definition that is judged in the reactor's thread. A rule, the costliest of them, takes about 0.2 ms."""
-"""The finalizer that keeps a definition until none of its objects is left."""
 
 PENDING: Final = DefinitionCondition(
     TERMINATING,

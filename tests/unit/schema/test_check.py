@@ -425,3 +425,11 @@ def test_everything_wrong_is_reported_together_under_the_given_path() -> None:
         ),
         f"{ROOT}.type: Required value: must not be empty at the root",
     ]
+
+
+def test_a_default_of_a_type_has_no_unknown_fields_either() -> None:
+    field = {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"b": 1}}
+    found = check(from_openapi({"type": "object", "properties": {"f": field}}), every_default=True)
+    assert [error.text() for error in found] == [
+        'properties[f].default: Invalid value: {"b":1}: must not have unknown fields'
+    ]

@@ -18,6 +18,7 @@ import pytest
 from cryptography import x509
 
 from tests.conformance.serving import HEADERS, TOPPINGS, Serving, exchange
+from tests.kubernetes.scraping import families, values
 from tests.waiting import until
 
 WATCHES = 50
@@ -232,3 +233,17 @@ def test_a_port_in_use_is_one_clear_line(serving: Serving, tmp_path: Path) -> No
     assert len(errors) == 1
     assert str(serving.port) in errors[0]
     assert "Traceback" not in done.stderr
+
+
+def test_metrics_of_a_process_count_what_came_over_the_network(serving: Serving) -> None:
+    serving.start()
+    connection = serving.connect()
+    assert exchange(connection, "POST", TOPPINGS, topping("one"))[0] == 201
+    connection.request("GET", "/metrics", headers=HEADERS)
+    found = families(connection.getresponse().read().decode())
+    connection.close()
+    of = {"group": "restaurant.programming-kubernetes.info", "version": "v1alpha1", "resource": "toppings"}
+    assert values(found["apiserver_request_total"], verb="POST", scope="resource", code="201", **of) == 1
+    assert values(found["apiserver_resource_objects"], group=of["group"], resource="toppings") == 1
+    assert values(found["extapi_kinds"], source="api") == 2
+    assert serving.end(signal.SIGTERM) == 0

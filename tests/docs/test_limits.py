@@ -17,7 +17,7 @@ from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
-from extapi.controlplane.kinds import data
+from extapi.controlplane.kinds import apiextensions, data
 from extapi.crd import files, kinds, manifests as definitions, webhook
 from extapi.crd.validation import schemas
 from extapi.http import messages
@@ -95,6 +95,7 @@ BOUNDS = {
     "schema of a definition: nesting; rules": f"{structural.MAX_DEPTH} schemas; {count(schemas.MOST_RULES)}",
     "rules in the reactor's thread; threads for what costs more": f"a cost of {count(ruling.INLINE)} and "
     f"{ruling.INLINE_TIME * 1000:g} ms; {ruling.AT_ONCE}",
+    "values in a definition that the control plane judges in the reactor's thread": count(apiextensions.MOST_INLINE),
     "an expression: characters; nodes that macros copy; nesting": f"{count(parser.SIZE_LIMIT)}; "
     f"{count(copies.COPIES_LIMIT)}; {depth.RECURSION_LIMIT}",
     "a pattern in a rule; a string that a function makes; digits of a quantity": (

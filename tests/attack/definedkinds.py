@@ -176,13 +176,17 @@ def filled(size: int, properties: int) -> dict[str, Any]:
 @cache
 def _largest(make: Callable[[int], dict[str, Any]], size: int = LARGEST - 4096) -> dict[str, Any]:
     """The greatest of these whose JSON has no more than ``size`` bytes."""
-    low, high = 1, 1_000_000
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(json.dumps(make(middle), separators=(",", ":"))) <= size:
-            low = middle
-        else:
-            high = middle - 1
+
+    def fits(count: int) -> bool:
+        return len(_written(make(count))) <= size
+
+    high = 1
+    while fits(high):
+        high *= 2
+    low = high // 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return make(low)
 
 

@@ -174,11 +174,23 @@ def test_time_is_no_matter_if_it_is_not_up() -> None:
     assert compiled(LOOP, array(INTEGER)).evaluate((HUNDRED, None), expired=lambda: False).value is True
 
 
-def test_a_cheap_expression_does_not_look_at_the_clock() -> None:
-    def expired() -> bool:
-        raise AssertionError
+def test_a_cheap_expression_looks_at_the_clock_only_before_its_program_is_written() -> None:
+    looked: list[bool] = []
 
-    assert compiled("self > 0", INTEGER).evaluate((1, None), expired=expired).value is True
+    def expired() -> bool:
+        looked.append(True)
+        return False
+
+    made = compiled("self > 0", INTEGER)
+    for _ in range(3):
+        assert made.evaluate((1, None), expired=expired).value is True
+    assert looked == [True]
+
+
+def test_no_program_is_written_once_the_time_is_up() -> None:
+    made = compiled("self > 0", INTEGER)
+    assert isinstance(made.evaluate((1, None), expired=lambda: True).error, DeadlineExceededError)
+    assert made.evaluate((1, None), expired=lambda: False).value is True
 
 
 def _below(frames: int, made: Expression, values: tuple[Any, Any]) -> Evaluation:

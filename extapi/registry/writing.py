@@ -143,29 +143,39 @@ class Write:
         self._kind.coerce_and_default(result, self._scope.version)
         return result
 
-    async def checked(self, operation: Operation, obj: Obj, old: Obj | None) -> None:
+    async def checked(self, operation: Operation, obj: Obj, old: Obj | None, *, elsewhere: bool = False) -> None:
         """Validate by metadata rules, schema and rules, then by the strategy, warn, then ask validating admission.
+
+        Args:
+            operation: CREATE or UPDATE.
+            obj: The new object.
+            old: The stored object.
+            elsewhere: Another server writes, and checks metadata and rules, as a CustomResourceDefinition says. The schema
+                is checked here too: it stands between an object and an author's code.
 
         Raises:
             Invalid: With all errors of metadata, schema and rules; if there are none of the last two, of metadata and
                 strategy.
             ApiError: A plugin refuses the object.
         """
-        await self._check_rules(obj, old)
+        if not elsewhere:
+            await self._check_rules(obj, old)
+        elif broken := self._errors_of(obj, old):
+            raise self._invalid(obj, broken)
         review, name = self._reviewed, self._name(obj)
         if review is None or review.obj is not obj or review.name != name:
             review = self._reviewed = self._review(operation, name, obj, old)
         try:
             review.refresh()
-            await self._validate_by_strategy(review, obj, old)
+            await self._validate_by_strategy(review, obj, old, elsewhere=elsewhere)
             await self._admit.chain.validate(review)
         except Exception as error:
             await self._raise_schema_errors(error, obj, old)
             raise
 
-    async def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None) -> None:
+    async def _validate_by_strategy(self, review: Review, obj: Obj, old: Obj | None, *, elsewhere: bool) -> None:
         kind = self._kind
-        errors = self._metadata_errors(obj, old)
+        errors = [] if elsewhere else self._metadata_errors(obj, old)
         strategy = kind.kind.strategy
         warnings: Sequence[str] | None = None
         if kind.kind.behaviour.storing.is_slow(obj):
@@ -178,7 +188,7 @@ class Write:
             errors += strategy.validate(review.object, review.old_object)
         if errors:
             raise self._invalid(obj, errors)
-        for text in finalizer_warnings(obj, old):
+        for text in () if elsewhere else finalizer_warnings(obj, old):
             self._admit.warn(text)
         if kind.warns:
             for text in strategy.warn(review.object, review.old_object) if warnings is None else warnings:
@@ -310,9 +320,13 @@ class Write:
 
     async def deletable(self, name: str, old: Obj) -> None:
         """Ask admission about a delete, which has an old object and no new one (behaviour I2)."""
-        review = self._review(Operation.DELETE, name, None, old)
+        review = self.deletion(name, old)
         await self._admit.chain.mutate(review)
         await self._admit.chain.validate(review)
+
+    def deletion(self, name: str, old: Obj) -> Review:
+        """What plugins are asked about a delete."""
+        return self._review(Operation.DELETE, name, None, old)
 
     def prepared_for_deletion(self, name: str, marked: Obj) -> Obj:
         """An object that is marked for deletion, after the author's ``prepare_for_deletion`` if it can be shown."""

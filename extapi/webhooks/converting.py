@@ -1,0 +1,94 @@
+"""Converts the objects of a ConversionReview by an author's functions, through the kind's hub.
+
+One kind per instance. Must not know HTTP. Objects are read, converted and written one after the other, so a review takes the
+memory of its bytes and of one object; others get their turn meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from extapi.api.jsonvalue import NotJSONError
+from extapi.api.types import Obj
+from extapi.api.versions import group_version
+from extapi.clock import Clock, sleep
+from extapi.errors import ApiError, go_quote
+from extapi.registry.served import ServedKind
+from extapi.webhooks.reviews.conversion import ConversionRequest, converted, failed, read_conversion
+from extapi.webhooks.reviews.reading import read_object, shortened
+
+TURN: Final = 0.02
+"""Seconds after which other requests get their turn."""
+_INTERNAL: Final = "Internal error occurred: "
+
+
+class _RefusedError(Exception):
+    """An object cannot be converted; the text says why, for the user of kube-apiserver."""
+
+
+class Conversion:
+    """What ``/convert/VERSION/SINGULAR`` does for one kind."""
+
+    _log = Logger()
+
+    def __init__(self, kind: ServedKind, clock: Clock) -> None:
+        self._kind = kind
+        self._clock = clock
+        self._versions = {group_version(kind.group, version): version for version in kind.versions}
+
+    async def answer(self, body: bytes) -> bytes:
+        """The answer to a review.
+
+        Raises:
+            BadReview: The body is no ConversionReview.
+        """
+        request = read_conversion(body)
+        try:
+            return converted(request, await self._all(request))
+        except _RefusedError as error:
+            return failed(request, str(error))
+
+    async def _all(self, request: ConversionRequest) -> list[bytes]:
+        """The converted objects, as JSON."""
+        version = self._versions.get(request.api_version)
+        if version is None:
+            raise _RefusedError(f"{self._kind.kind.name} has no version {go_quote(shortened(request.api_version))}")
+        made = []
+        until = self._clock.seconds() + TURN
+        for index, data in enumerate(request.objects):
+            made.append(await self._one(index, data, version))
+            if self._clock.seconds() > until:
+                await sleep(self._clock, 0)
+                until = self._clock.seconds() + TURN
+        return made
+
+    async def _one(self, index: int, data: bytes, version: str) -> bytes:
+        kind = self._kind
+        try:
+            obj = read_object(bytes(data))
+        except ValueError as error:
+            raise _RefusedError(f"request.objects[{index}]: {shortened(str(error))}") from None
+        if obj.get("kind") != kind.kind.name or obj.get("apiVersion") not in self._versions:
+            found = f"{go_quote(shortened(str(obj.get('apiVersion'))))}, kind {go_quote(shortened(str(obj.get('kind'))))}"
+            raise _RefusedError(
+                f"request.objects[{index}] is of {found}; expected {kind.kind.name} of {' or '.join(self._versions)}"
+            )
+        if not isinstance(obj.get("metadata", {}), dict):
+            raise _RefusedError(f"request.objects[{index}].metadata is no object")
+        try:
+            return kind.encode(await kind.convert(obj, version))
+        except ApiError as error:
+            cause = error.__cause__
+            if cause is not None:
+                self._log.error("{text}", text=error.message, log_failure=Failure(cause, type(cause), cause.__traceback__))
+            raise _RefusedError(f"{_name(obj)}: {error.message.removeprefix(_INTERNAL)}") from None
+        except NotJSONError as error:
+            raise _RefusedError(f"{_name(obj)}: the conversion to {version} made what is no JSON: {error}") from None
+
+
+def _name(obj: Obj) -> str:
+    metadata = obj.get("metadata", {})
+    return "/".join(shortened(str(metadata[key])) for key in ("namespace", "name") if metadata.get(key)) or "an object"

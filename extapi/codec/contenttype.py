@@ -14,7 +14,7 @@ from string import ascii_letters, digits
 from extapi.codec.negotiation import PROTOBUF, Format, media_types
 from extapi.errors import UnsupportedMediaType
 
-__all__ = ["APPLY", "JSON_PATCH", "MERGE_PATCH", "patch_type", "request_format"]
+__all__ = ["APPLY", "JSON_PATCH", "MERGE_PATCH", "media_type", "patch_type", "request_format"]
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -28,6 +28,11 @@ _CACHE_SIZE = 256
 _TOKEN = f"!#$%&'*+.^_`|~-{digits}{ascii_letters}"
 """Characters of a token (RFC 9110, section 5.6.2)."""
 _SPACE = " \t\n\r\f\v"
+
+
+def media_type(content_type: str) -> str:
+    """The media type in lower case; empty if the text is not a valid Content-Type, or too long to be one."""
+    return _media_type(content_type) if len(content_type) <= _MAX_LENGTH else ""
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -75,7 +80,7 @@ def request_format(content_type: str, *, protobuf: bool = False) -> Format:
     """
     if content_type in ("", "application/json"):
         return "json"
-    media = _media_type(content_type) if len(content_type) <= _MAX_LENGTH else ""
+    media = media_type(content_type)
     if media == "application/json":
         return "json"
     if media == "application/yaml":

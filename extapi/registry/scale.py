@@ -100,6 +100,20 @@ class ScaleDecoding(Decoding):
         return BadRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
 
 
+def scale_kind(kind: Kind) -> ServedKind:
+    """The kind of the Scales of a kind's objects: what plugins are asked about, and what clients are shown."""
+    scale = Kind(
+        KIND,
+        versions={VERSION: Version(ScaleObject)},
+        storage=VERSION,
+        scope=kind.scope,
+        plural=kind.plural,
+        columns=_COLUMNS,
+        status=False,
+    )
+    return ServedKind(scale, GROUP)
+
+
 class ScaleResource(StoredObject):
     """The scale subresource of a stored kind, in the versions that have one."""
 
@@ -108,18 +122,7 @@ class ScaleResource(StoredObject):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         declared = store.kind.kind
-        self._scale = ServedKind(
-            Kind(
-                KIND,
-                versions={VERSION: Version(ScaleObject)},
-                storage=VERSION,
-                scope=declared.scope,
-                plural=declared.plural,
-                columns=_COLUMNS,
-                status=False,
-            ),
-            GROUP,
-        )
+        self._scale = scale_kind(declared)
         self.kind = KIND
         self.list_kind = f"{KIND}List"
         self.behaviour = replace(declared.behaviour, decoding=ScaleDecoding(), protobuf=None, patch_types={})

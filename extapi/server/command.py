@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
 
 from extapi.api.definition import Api
 from extapi.loading.module import LoadingError, load_api
-from extapi.server.options import FLAGS, OptionErrors, ServerOptions, parse_options
+from extapi.server.options import FLAGS, Flag, OptionErrors, ServerOptions, parse_options
 
 _BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
 
 
-def _flags(command: Any) -> Any:
-    """Add every flag of :data:`FLAGS` to ``command`` as an option."""
-    for flag in reversed(FLAGS):
+def with_flags(flags: Sequence[Flag], command: Any) -> Any:
+    """Add flags to ``command`` as options."""
+    for flag in reversed(flags):
         if flag.boolean:
             option = click.option(
                 f"--{flag.name}", flag.key, type=click.BOOL, default=False, metavar="[=BOOLEAN]", help=flag.help
@@ -45,7 +47,7 @@ class _Serve(click.Command):
 
 @click.command(cls=_Serve)
 @click.argument("target", metavar="[MODULE:NAME]", default="")
-@_flags
+@partial(with_flags, FLAGS)
 def serve(target: str, **raw: Any) -> None:
     """Serve the Api named NAME in MODULE, such as extapi.pizza:api, and the kinds of --crd."""
     problems: list[str] = []

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from random import Random
+from typing import Protocol
 
 from extapi.api.user import User
 from extapi.client.dynamic import DynamicClient
 from extapi.client.kube import Client
 from extapi.client.recorder import EventRecorder
+from extapi.client.transport import Transport
 from extapi.client.workqueue import WorkQueue
 from extapi.clock import Clock, sleep
-from extapi.server.loopback import LoopbackTransport
 
 NO_CLUSTER = "this server has no cluster, so context.cluster and context.recorder cannot be used"
+
+
+class ServedTransport(Transport, Protocol):
+    """Carries requests to where the API is served: this server's own chain, or a cluster that has its kinds as custom resources."""
+
+    def acting_as(self, user: User) -> ServedTransport:
+        """The same transport, for another user."""
+        ...
 
 
 class Context(DynamicClient):
@@ -24,10 +34,17 @@ class Context(DynamicClient):
     """
 
     def __init__(
-        self, transport: LoopbackTransport, clock: Clock, random: Random, cluster: Client | None = None
+        self,
+        transport: ServedTransport,
+        clock: Clock,
+        random: Random,
+        cluster: Client | None = None,
+        *,
+        client: Callable[[Transport], Client] = Client,
     ) -> None:
-        super().__init__(Client(transport), clock, random.random)
+        super().__init__(client(transport), clock, random.random)
         self._transport = transport
+        self._make_client = client
         self._random = random
         self._cluster = None if cluster is None else DynamicClient(cluster, clock, random.random)
         self._recorders: dict[str, EventRecorder] = {}
@@ -37,7 +54,7 @@ class Context(DynamicClient):
 
         It shares the recorders, so that a controller which is started again continues its series of events.
         """
-        context = Context(self._transport, self._clock, self._random)
+        context = Context(self._transport, self._clock, self._random, client=self._make_client)
         context._cluster = None if self._cluster is None else self._cluster.own()
         context._recorders = self._recorders
         return context
@@ -60,7 +77,7 @@ class Context(DynamicClient):
 
     def acting_as(self, user: User) -> DynamicClient:
         """A client for what this server serves that acts as ``user``, with the rights of that user."""
-        client = DynamicClient(Client(self._transport.acting_as(user)), self._clock, self._jitter)
+        client = DynamicClient(self._make_client(self._transport.acting_as(user)), self._clock, self._jitter)
         client._informers = self._informers  # noqa: SLF001 - of a base class: they end with these
         return client
 
@@ -100,3 +117,14 @@ class Context(DynamicClient):
         self.stop()
         for recorder in self._recorders.values():
             recorder.stop()
+
+
+def unsynced(context: Context) -> list[str]:
+    """The resources of the context's informers that have not listed their objects yet."""
+    clients = [context, *(() if context._cluster is None else (context._cluster,))]  # noqa: SLF001 - not for authors
+    return [
+        each._resource.resource  # noqa: SLF001 - not for authors
+        for client in clients
+        for each in client._informers  # noqa: SLF001 - not for authors
+        if not each.synced
+    ]

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
@@ -29,16 +29,31 @@ from extapi.client.http import HttpTransport
 from extapi.client.kube import Client
 from extapi.client.kubeconfig import load_kubeconfig
 from extapi.client.limited import RateLimitedTransport
+from extapi.client.transport import Transport
 from extapi.server.options import ServerOptions
 from extapi.server.rights import AuthorsClient, ClusterClient
 
 USER_AGENT = "extapi"
 
 
+class ClusterOptions(Protocol):
+    """The options that say how to reach the cluster."""
+
+    @property
+    def kubeconfig(self) -> Path | None:
+        """``--kubeconfig``; None: the pod's own credentials."""
+        ...
+
+
+def authors_client(transport: Transport) -> Client:
+    """A client for authors' code, which names the rights that it lacks."""
+    return AuthorsClient(transport, user_agent=USER_AGENT)
+
+
 class ClusterAccess:
     """The clients of one server that reach the cluster, with one connection pool per kubeconfig."""
 
-    def __init__(self, reactor: Any, options: ServerOptions) -> None:
+    def __init__(self, reactor: Any, options: ClusterOptions) -> None:
         self._reactor = reactor
         self._options = options
         self._transports: dict[Path | None, HttpTransport] = {}
@@ -61,8 +76,15 @@ class ClusterAccess:
         Raises:
             CredentialsError: There are no usable credentials.
         """
-        transport = self._transport(self._options.kubeconfig, "kubeconfig")
-        return AuthorsClient(RateLimitedTransport(transport, self._reactor), user_agent=USER_AGENT)
+        return authors_client(self.authors_transport())
+
+    def authors_transport(self) -> Transport:
+        """The way of :meth:`for_authors` to the cluster.
+
+        Raises:
+            CredentialsError: There are no usable credentials.
+        """
+        return RateLimitedTransport(self._transport(self._options.kubeconfig, "kubeconfig"), self._reactor)
 
     def _transport(self, path: Path | None, what: str) -> HttpTransport:
         if path not in self._transports:

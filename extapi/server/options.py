@@ -146,7 +146,7 @@ class ServerOptions:
             yield "--audit-log-path: No audit policy file provided, no events will be recorded for log backend"
 
 
-class _Reader:
+class FlagReader:
     """Reads raw values, and collects what is wrong with them."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
@@ -154,9 +154,11 @@ class _Reader:
         self.problems: list[str] = []
 
     def text(self, flag: str) -> str:
+        """The text of a flag."""
         return str(self._raw[flag])
 
     def path(self, flag: str) -> Path | None:
+        """A file, which need not exist; None: the flag is empty."""
         return Path(self.text(flag)) if self.text(flag) else None
 
     def paths(self, flag: str) -> tuple[Path, ...]:
@@ -168,6 +170,7 @@ class _Reader:
         return found
 
     def number(self, flag: str, least: int, most: int) -> int:
+        """A whole number."""
         text = self.text(flag)
         if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
             self.problems.append(f"--{flag}: {text!r} is not a whole number from {least} to {most}")
@@ -175,6 +178,7 @@ class _Reader:
         return int(text)
 
     def duration(self, flag: str, *, zero: bool = True) -> float:
+        """Seconds, written as in Go."""
         try:
             seconds = parse_seconds(self.text(flag))
         except ValueError as error:
@@ -187,6 +191,7 @@ class _Reader:
         return seconds
 
     def several(self, flag: str, check: Callable[[str], str | None] = lambda _: None) -> tuple[str, ...]:
+        """Several values; ``check`` says what is wrong with one."""
         values = tuple(part for value in _each(self._raw[flag]) for part in value.split(",") if value)
         for value in values:
             why = check(value)
@@ -195,6 +200,7 @@ class _Reader:
         return values
 
     def one_of(self, flag: str, allowed: Iterable[str]) -> str:
+        """One of some words."""
         text = self.text(flag)
         if text not in allowed:
             self.problems.append(f"--{flag}: {text!r} is not one of {', '.join(allowed)}")
@@ -210,7 +216,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     Raises:
         OptionErrors: Something is wrong with them; all problems are in it.
     """
-    read = _Reader(raw)
+    read = FlagReader(raw)
     options = ServerOptions(
         bind_address=read.text("bind-address"),
         secure_port=read.number("secure-port", 0, 65535),

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
 
 from extapi.authentication.trust import TrustSettings
 from extapi.http.request import Request
+from extapi.http.response import Handler
 from extapi.listener.listener import Listener
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
-from extapi.server.server import Server
+from extapi.server.shutdown import Shutdown
 from extapi.server.structuredlog import structlog
 
 DRAIN = 60.0
@@ -33,6 +34,26 @@ def name_authorities(tls: ServingCertificate, settings: TrustSettings) -> None:
         tls.set_client_ca_names(ca for bundle in bundles for ca in bundle.certificates)
 
     settings.observers.append(changed)
+
+
+class Served(Protocol):
+    """What is behind the listener, such as :class:`extapi.server.server.Server`."""
+
+    shutdown: Shutdown
+    handler: Handler
+
+    @property
+    def requests(self) -> OnFinished:
+        """Is called after each request, to count it."""
+        ...
+
+    async def start(self) -> None:
+        """Start, while the listener already accepts."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop, after the last request."""
+        ...
 
 
 class Serving:
@@ -53,7 +74,7 @@ class Serving:
 
     def __init__(
         self,
-        server: Server,
+        server: Served,
         reactor: Any,
         *,
         tls: ServingCertificate,

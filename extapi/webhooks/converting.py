@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from twisted.logger import Logger
-from twisted.python.failure import Failure
-
 from extapi.api.jsonvalue import NotJSONError
 from extapi.api.types import Obj
 from extapi.api.versions import group_version
 from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, go_quote
 from extapi.registry.served import ServedKind
+from extapi.webhooks.reporting import report
 from extapi.webhooks.reviews.conversion import ConversionRequest, converted, failed, read_conversion
 from extapi.webhooks.reviews.reading import read_object, shortened
 
@@ -31,8 +29,6 @@ class _RefusedError(Exception):
 
 class Conversion:
     """What ``/convert/VERSION/SINGULAR`` does for one kind."""
-
-    _log = Logger()
 
     def __init__(self, kind: ServedKind, clock: Clock) -> None:
         self._kind = kind
@@ -72,7 +68,9 @@ class Conversion:
         except ValueError as error:
             raise _RefusedError(f"request.objects[{index}]: {shortened(str(error))}") from None
         if obj.get("kind") != kind.kind.name or obj.get("apiVersion") not in self._versions:
-            found = f"{go_quote(shortened(str(obj.get('apiVersion'))))}, kind {go_quote(shortened(str(obj.get('kind'))))}"
+            found = (
+                f"{go_quote(shortened(str(obj.get('apiVersion'))))}, kind {go_quote(shortened(str(obj.get('kind'))))}"
+            )
             raise _RefusedError(
                 f"request.objects[{index}] is of {found}; expected {kind.kind.name} of {' or '.join(self._versions)}"
             )
@@ -83,7 +81,7 @@ class Conversion:
         except ApiError as error:
             cause = error.__cause__
             if cause is not None:
-                self._log.error("{text}", text=error.message, log_failure=Failure(cause, type(cause), cause.__traceback__))
+                report(error.message, cause)
             raise _RefusedError(f"{_name(obj)}: {error.message.removeprefix(_INTERNAL)}") from None
         except NotJSONError as error:
             raise _RefusedError(f"{_name(obj)}: the conversion to {version} made what is no JSON: {error}") from None

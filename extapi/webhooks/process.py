@@ -1,0 +1,133 @@
+"""A webhook server's process from start to stop: its cluster, its certificates, the server."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from OpenSSL import SSL
+
+from extapi.api.definition import Api
+from extapi.api.user import User
+from extapi.authentication.bundle import BundleFile
+from extapi.authentication.trust import TrustSettings
+from extapi.client.transport import ClientRequest, ClientResponse, Transport
+from extapi.listener.state import Limits, OnFinished
+from extapi.listener.tls import ServingCertificate
+from extapi.server.context import Context
+from extapi.server.delegation import ClusterAccess, authors_client
+from extapi.server.serving import Serving, name_authorities
+from extapi.server.structuredlog import structlog
+from extapi.webhooks.bounds import TOGETHER
+from extapi.webhooks.callers import Callers
+from extapi.webhooks.expressible import not_supported
+from extapi.webhooks.options import WebhookOptions
+from extapi.webhooks.server import WebhookServer, is_started
+
+
+class ClusterTransport:
+    """The way of plugins to the kinds of their own API, which are the cluster's: the server's credentials and nobody else's."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def send(self, request: ClientRequest) -> ClientResponse:
+        """See :class:`extapi.client.transport.Transport`."""
+        return await self._transport.send(request)
+
+    def acting_as(self, user: User) -> ClusterTransport:
+        """Refuse to act as somebody else.
+
+        Raises:
+            RuntimeError: Always.
+        """
+        raise RuntimeError(
+            f"extapi webhooks cannot act as {user.name!r}: in a cluster, context.acting_as is not supported"
+        )
+
+
+class WebhookProcess:
+    """One process: :meth:`run` starts it and returns after :meth:`stop`.
+
+    Args:
+        api: The API.
+        options: The flags.
+        reactor: The reactor.
+        access_log: Is called after each request.
+
+    Raises:
+        CertificateError: The serving certificate cannot be used.
+        CredentialsError: Plugins need a cluster, and there are no usable credentials for it.
+        DeclarationError: The API is wrong.
+    """
+
+    def __init__(self, api: Api, options: WebhookOptions, reactor: Any, access_log: OnFinished) -> None:
+        self._log = structlog.get_logger("extapi.webhooks")
+        minimum = SSL.TLS1_3_VERSION if options.tls_min_version == "VersionTLS13" else SSL.TLS1_2_VERSION
+        tls = ServingCertificate(options.tls_cert_file, options.tls_private_key_file, minimum=minimum)
+        settings = TrustSettings()
+        self._authorities: BundleFile | None = None
+        callers = None
+        if options.client_ca_file is not None:
+            self._authorities = BundleFile(options.client_ca_file, settings.trust_clients, reactor)
+            callers = Callers(settings, reactor, options.client_allowed_names)
+            name_authorities(tls, settings)
+        self._cluster = ClusterAccess(reactor, options) if is_started(api) else None
+        self._server = WebhookServer(
+            api,
+            reactor,
+            context=self._context(reactor),
+            callers=callers,
+            log_health=self._log_health,
+            pool=reactor.getThreadPool(),
+        )
+        for text in not_supported(api):
+            self._log.warning("not supported as a webhook", what=text)
+        if callers is None:
+            self._log.warning("--client-ca-file is not given: anybody who reaches the port may ask for admission")
+        self._serving = Serving(
+            self._server,
+            reactor,
+            tls=tls,
+            interface=options.bind_address,
+            port=options.secure_port,
+            limits=Limits(request=options.request_timeout, bodies=TOGETHER),
+            access_log=access_log,
+            delay=options.shutdown_delay,
+            started=self._started,
+        )
+
+    async def run(self) -> int:
+        """Serve until stopped; the exit status.
+
+        Raises:
+            BundleError: The file of ``--client-ca-file`` cannot be used.
+            BindError: The address cannot be listened on.
+            Exception: What a plugin raises when it is started.
+        """
+        if self._authorities is not None:
+            self._authorities.load()
+            self._authorities.start()
+        status = await self._serving.run()
+        if self._authorities is not None:
+            self._authorities.stop()
+        if self._cluster is not None:
+            await self._cluster.close()
+        return status
+
+    def stop(self) -> None:
+        """Begin to stop: readiness off, then no new connections, then reviews in flight end, then informers."""
+        self._serving.stop()
+
+    def _context(self, reactor: Any) -> Context | None:
+        if self._cluster is None:
+            return None
+        transport = self._cluster.authors_transport()
+        random = Random()  # noqa: S311 - for delays, nothing secret
+        return Context(ClusterTransport(transport), reactor, random, authors_client(transport), client=authors_client)
+
+    def _started(self) -> None:
+        self._log.info("webhooks", paths=[path for path in self._server.paths if path.count(".") == 0])
+
+    def _log_health(self, endpoint: str, check: str, reason: str) -> None:
+        self._log.warning("health check failed", endpoint=endpoint, check=check, reason=reason)

@@ -1,0 +1,214 @@
+"""``extapi webhooks``: the pizza API as CustomResourceDefinitions, converted and admitted by the author's code.
+
+The walkthrough of chapter 9 of "Programming Kubernetes" (O'Reilly, 2019), on both control planes as far as they go: the built-in one
+asks no admission webhooks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extapi.dev.kube import KubeError
+from tests.kubernetes import webhookserver
+from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
+from tests.kubernetes.fixtures import planes
+from tests.kubernetes.hooked import GROUP as HOOKED
+from tests.kubernetes.pizzas import GROUP, TOPPINGS_PATH, old_pizza, pizza, pizzas_path, topping
+from tests.kubernetes.webhookserver import Webhooks
+from tests.waiting import until
+
+READ_TOPPINGS = {"apiGroups": [GROUP], "resources": ["toppings"], "verbs": ["get", "list", "watch"]}
+DEFAULTS = ["tomato", "mozzarella", "salami"]
+PIZZAS = {"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["pizzas"]}
+LAMPS = {"apiGroups": [HOOKED], "apiVersions": ["v1"], "operations": ["*"], "resources": ["lamps", "lamps/*"]}
+LAMPS_PATH = f"/apis/{HOOKED}/v1/namespaces/default/lamps"
+
+kube = pytest.mark.parametrize("plane", [each for each in planes() if each.id == "kube"], indirect=True, scope="module")
+"""For admission."""
+
+
+@pytest.fixture(scope="module", params=planes())
+def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with running(tmp_path_factory.mktemp("plane"), request.param) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture(scope="module")
+def pizzeria(plane: ControlPlane) -> Webhooks:
+    """The pizza API's server, in front of which the definitions come: its informer needs that of toppings."""
+    kubeconfig = webhookserver.account(plane, "pizzeria", [READ_TOPPINGS])
+    server = webhookserver.start(plane, "extapi.pizza:api", name="pizza-webhooks", kubeconfig=kubeconfig)
+    server.define("extapi.pizza:api")
+    until(lambda: server.client.problem("/readyz") is None, 60)
+    for name in DEFAULTS:
+        plane.client.apply(f"{TOPPINGS_PATH}/{name}", topping(name, "1.00"))
+    if plane.name == "kube":
+        server.register("restaurant.programming-kubernetes.info", "pizza", PIZZAS)
+        until(lambda: refusal(plane, pizza("no", nothing=1)))
+    return server
+
+
+@pytest.fixture(scope="module")
+def lamps(plane: ControlPlane) -> Webhooks:
+    """A server that needs no cluster."""
+    server = webhookserver.start(plane, "tests.kubernetes.hooked:api", name="lamp-webhooks")
+    server.define("tests.kubernetes.hooked:api")
+    server.register("lamps.hooked.example.com", "lamp", LAMPS, version="v1beta1")
+    until(lambda: created(plane, lamp("probe"), dry_run=True)["metadata"].get("labels"))
+    return server
+
+
+@pytest.fixture
+def kubectl(plane: ControlPlane, tmp_path: Path) -> Kubectl:
+    return Kubectl(plane.kubeconfig, tmp_path)
+
+
+def create(plane: ControlPlane, path: str, obj: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(plane.client.request("POST", path, obj))
+    return made
+
+
+def refusal(plane: ControlPlane, obj: dict[str, Any]) -> str:
+    """Why a pizza is refused; empty if it is not. Nothing is stored."""
+    try:
+        create(plane, f"{pizzas_path('default', obj['apiVersion'].rpartition('/')[2])}?dryRun=All", obj)
+    except KubeError as error:
+        return str(error)
+    return ""
+
+
+def lamp(name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": f"{HOOKED}/v1", "kind": "Lamp", "metadata": {"name": name}, "spec": spec}
+
+
+def created(plane: ControlPlane, obj: dict[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
+    return create(plane, LAMPS_PATH + ("?dryRun=All" if dry_run else ""), obj)
+
+
+def test_each_version_is_converted_to_the_other(plane: ControlPlane, pizzeria: Webhooks) -> None:
+    create(plane, pizzas_path("default", "v1alpha1"), old_pizza("old", "tomato", "salami", "tomato"))
+    create(plane, pizzas_path("default"), pizza("new", mozzarella=2))
+    old = plane.client.get(f"{pizzas_path('default')}/old")
+    assert old["apiVersion"] == f"{GROUP}/v1beta1"
+    assert old["spec"] == {"toppings": [{"name": "tomato", "quantity": 2}, {"name": "salami", "quantity": 1}]}
+    new = plane.client.get(f"{pizzas_path('default', 'v1alpha1')}/new")
+    assert new["spec"] == {"toppings": ["mozzarella", "mozzarella"]}
+    listed = plane.client.get(pizzas_path("default", "v1alpha1"))["items"]
+    assert {
+        each["metadata"]["name"]: each["spec"]["toppings"]
+        for each in listed
+        if each["metadata"]["name"] in ("old", "new")
+    } == {
+        "old": ["tomato", "tomato", "salami"],
+        "new": ["mozzarella", "mozzarella"],
+    }
+    assert "POST" in pizzeria.log.read_text()
+    assert "/convert/v1/pizza?timeout=30s" in pizzeria.log.read_text()
+
+
+@kube
+def test_the_walkthrough_of_the_book(plane: ControlPlane, pizzeria: Webhooks, kubectl: Kubectl) -> None:
+    empty = old_pizza("margherita")
+    assert create(plane, pizzas_path("default", "v1alpha1"), empty)["spec"]["toppings"] == DEFAULTS
+    found = plane.client.get(f"{pizzas_path('default')}/margherita")
+    assert found["spec"]["toppings"] == [{"name": name, "quantity": 1} for name in DEFAULTS]
+    said = kubectl.run("create", "-f", "-", stdin=json.dumps(pizza("hawaii", pineapple=1)))
+    assert said.returncode == 1
+    assert said.stderr == (
+        'Error from server (Forbidden): error when creating "STDIN": admission webhook '
+        '"restaurant.programming-kubernetes.info" denied the request: topping "pineapple" not known\n'
+    )
+    plane.client.apply(f"{TOPPINGS_PATH}/pineapple", topping("pineapple", "2.00"))
+    assert kubectl("create", "-f", "-", stdin=json.dumps(pizza("hawaii", pineapple=1))).endswith("/hawaii created\n")
+
+
+@kube
+def test_the_strategy_refuses_in_each_version(plane: ControlPlane, pizzeria: Webhooks) -> None:
+    text = refusal(plane, old_pizza("much", *["tomato"] * 101))
+    assert text == (
+        '422: admission webhook "restaurant.programming-kubernetes.info" denied the request: Pizza.restaurant.'
+        'programming-kubernetes.info "much" is invalid: spec.toppings[0].quantity: Invalid value: 101: must not be more '
+        "than 100 of one topping"
+    )
+
+
+@kube
+def test_what_breaks_the_schema_gets_the_text_of_kube_apiserver(plane: ControlPlane, pizzeria: Webhooks) -> None:
+    text = refusal(plane, pizza("wrong", tomato=0))
+    assert text == (
+        '422: Pizza.restaurant.programming-kubernetes.info "wrong" is invalid: spec.toppings[0].quantity: Invalid value: 0: '
+        "spec.toppings[0].quantity in body should be greater than or equal to 1"
+    )
+
+
+@kube
+def test_plugins_and_prepare_change_an_object(plane: ControlPlane, lamps: Webhooks) -> None:
+    made = created(plane, lamp("desk", tags=["A", "b", "C~/D"]))
+    assert made["spec"] == {"owner": "kubernetes-admin", "replicas": 1, "tags": ["a", "b", "c~/d"], "watts": 40}
+    assert made["metadata"]["labels"] == {"made-by": "hooks"}
+    made["spec"]["tags"] = ["A", "X", "b", "c~/d", "Y"]
+    changed = json.loads(plane.client.request("PUT", f"{LAMPS_PATH}/desk", made))
+    assert changed["spec"]["tags"] == ["a", "x", "b", "c~/d", "y"]
+    assert changed["metadata"]["generation"] == 2
+
+
+@kube
+def test_warnings_reach_the_user(lamps: Webhooks, kubectl: Kubectl) -> None:
+    said = kubectl.run("create", "-f", "-", stdin=json.dumps(lamp("hot", watts=150)))
+    assert (said.returncode, said.stderr) == (0, "Warning: lamps of more than 100 watts get hot\n")
+
+
+@kube
+def test_what_has_lasting_effects_is_not_asked_in_a_dry_run(plane: ControlPlane, lamps: Webhooks) -> None:
+    with pytest.raises(KubeError) as raised:
+        created(plane, lamp("dry", tags=["counted"]), dry_run=True)
+    assert str(raised.value) == (
+        '400: admission webhook "lamps.hooked.example.com" denied the request: admission webhook "counted" does not support '
+        "dry run"
+    )
+    created(plane, lamp("wet", tags=["counted"]))
+
+
+@kube
+def test_updates_deletions_and_subresources_are_asked_about(plane: ControlPlane, lamps: Webhooks) -> None:
+    denied = '"lamps.hooked.example.com" denied the request: '
+    made = created(plane, lamp("keep", watts=60, tags=["broken"]))
+    path = f"{LAMPS_PATH}/keep"
+    with pytest.raises(KubeError, match="may not become less"):
+        plane.client.request("PATCH", path, {"spec": {"watts": 50}}, "application/merge-patch+json")
+    with pytest.raises(KubeError) as raised:
+        plane.client.request("PUT", f"{path}/status", {**made, "status": {"lit": True}})
+    assert str(raised.value) == f"403: admission webhook {denied}a broken lamp cannot be lit"
+    plane.client.request("PUT", f"{path}/status", {**made, "status": {"replicas": 3}})
+    with pytest.raises(KubeError) as raised:
+        plane.client.request("PATCH", f"{path}/scale", {"spec": {"replicas": 6}}, "application/merge-patch+json")
+    assert str(raised.value) == f"403: admission webhook {denied}at most 5 lamps"
+    plane.client.request("PATCH", f"{path}/scale", {"spec": {"replicas": 5}}, "application/merge-patch+json")
+    plane.client.request("PATCH", path, {"metadata": {"labels": {"keep": "yes"}}}, "application/merge-patch+json")
+    with pytest.raises(KubeError) as raised:
+        plane.client.request("DELETE", path)
+    assert str(raised.value) == f"403: admission webhook {denied}it is to be kept"
+    with pytest.raises(KubeError, match="it is to be kept"):
+        plane.client.request("DELETE", LAMPS_PATH)
+    plane.client.request("PATCH", path, {"metadata": {"labels": {"keep": None}}}, "application/merge-patch+json")
+    plane.client.request("DELETE", path)
+
+
+@kube
+def test_a_server_that_has_no_definitions_to_read_is_not_ready(plane: ControlPlane) -> None:
+    kubeconfig = webhookserver.account(plane, "nobody", [])
+    server = webhookserver.start(plane, "extapi.pizza:api", name="no-rights", kubeconfig=kubeconfig)
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    for path in ("/readyz", "/validate/v1/pizza"):
+        problem = server.client.problem(path)
+        assert problem, path
+    with pytest.raises(KubeError) as raised:
+        server.client.request("POST", "/validate/v1/pizza", review)
+    assert str(raised.value) == "503: not ready: the informers of toppings have not listed yet"
+    log = until(lambda: text if "a right is missing" in (text := server.log.read_text()) else None)
+    assert "PolicyRule" in log

@@ -104,6 +104,10 @@ class Asked:
             self.kind.coerce_and_default(obj, self.version)
         return obj
 
+    def name_of(self, old: Obj) -> str:
+        """The name of an object that is deleted; a review of one in a collection has none."""
+        return self.request.name or str(old.get("metadata", {}).get("name", ""))
+
     def verdict(self, *, refusal: Mapping[str, Any] | None = None, patch: bytes = b"") -> Verdict:
         """The verdict, with what was noted on the way."""
         return Verdict(

@@ -54,7 +54,7 @@ class Mutation:
         """Ask about a delete. One of a whole collection has no object: the plugins are asked about each object later."""
         old = asked.objects.old
         if old is not None:
-            await asked.chain.mutate(asked.write.deletion(asked.request.name, asked.completed(old)))
+            await asked.chain.mutate(asked.write.deletion(asked.name_of(old), asked.completed(old)))
         return asked.verdict()
 
     async def _patch(self, asked: Asked, obj: Obj) -> bytes:

@@ -20,7 +20,7 @@ Operation = dict[str, Any]
 MAX_OPERATIONS: Final = 5_000
 """Operations of a patch. With more, the members of the object that differ are replaced as a whole."""
 MATCHED: Final = 64
-"""Items of two lists, each, up to which the longest common subsequence is looked for."""
+"""Items of two lists, each, up to which the fewest changes are looked for."""
 LISTS: Final = 8
 """Levels of lists in lists in which equal items are looked for: comparing those of a list costs as much as all that is in it."""
 MOVED: Final = 1_000_000
@@ -85,32 +85,31 @@ class _Difference:
             before, after = old[first : len(old) - last], new[first : len(new) - last]
             if not before and not after:
                 return True
-            matches = _matches(before, after)
-            kept = len(matches)
-            changes = abs(len(before) - len(after)) + 2 * (min(len(before), len(after)) - kept)
-            if changes * (len(old) + len(new)) > MOVED:
+            pairs = _pairs(before, after)
+            moving = len(before) + len(after) - 2 * len(pairs)
+            if moving * (len(old) + len(new)) > MOVED:
                 return False
-            self._gaps(before, after, matches, path, first)
+            self._aligned(before, after, pairs, path, first)
         finally:
             self._lists -= 1
         return True
 
-    def _gaps(
-        self, old: Sequence[Any], new: Sequence[Any], matches: Sequence[tuple[int, int]], path: str, at: int
+    def _aligned(
+        self, old: Sequence[Any], new: Sequence[Any], pairs: Sequence[tuple[int, int]], path: str, at: int
     ) -> None:
-        """Change what is between equal items, from left to right: so an index is that of the new list."""
+        """Change paired items, remove the other old ones, add the other new ones: from left to right, so an index is that of
+        the new list."""
         left = right = 0
-        for its, ours in (*matches, (len(old), len(new))):
-            while left < its and right < ours:
-                inner = f"{path}/{at}"
-                if not self._inside(old[left], new[right], inner):
-                    self._put_item(inner, old[left], new[right])
-                left, right, at = left + 1, right + 1, at + 1
+        for its, ours in (*pairs, (len(old), len(new))):
             for _ in range(left, its):
                 self.operations.append(_remove(f"{path}/{at}"))
             for value in new[right:ours]:
                 self.operations.append(_add(f"{path}/{at}", value))
                 at += 1
+            if its < len(old):
+                inner = f"{path}/{at}"
+                if not self._inside(old[its], new[ours], inner):
+                    self._put_item(inner, old[its], new[ours])
             left, right, at = its + 1, ours + 1, at + 1
 
     def _put_item(self, path: str, old: Any, new: Any) -> None:
@@ -132,28 +131,29 @@ def _common(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
     return first, last
 
 
-def _matches(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[int, int]]:
-    """The longest common subsequence of two short lists, as pairs of indexes; of longer ones none."""
-    if not (0 < len(old) <= MATCHED and 0 < len(new) <= MATCHED):
-        return []
+def _pairs(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[int, int]]:
+    """Which items become which, as pairs of indexes: of short lists those with the fewest changes, of longer ones the first ones.
+
+    The fewest are found as by Levenshtein: to remove, add or replace an item is one change.
+    """
+    if max(len(old), len(new)) > MATCHED:
+        return [(index, index) for index in range(min(len(old), len(new)))]
     theirs, ours = [encode(each) for each in old], [encode(each) for each in new]
-    if set(theirs).isdisjoint(ours):
-        return []
-    lengths = [[0] * (len(ours) + 1) for _ in range(len(theirs) + 1)]
+    rows = [list(range(len(ours), -1, -1))]
+    """From the last item on: how many changes the rest takes."""
     for left in reversed(range(len(theirs))):
+        below, row = rows[-1], [len(theirs) - left] * (len(ours) + 1)
         for right in reversed(range(len(ours))):
-            lengths[left][right] = (
-                lengths[left + 1][right + 1] + 1
-                if theirs[left] == ours[right]
-                else max(lengths[left + 1][right], lengths[left][right + 1])
-            )
-    found = []
-    left = right = 0
+            changed = below[right + 1] + (theirs[left] != ours[right])
+            row[right] = min(changed, below[right] + 1, row[right + 1] + 1)
+        rows.append(row)
+    rows.reverse()
+    found, left, right = [], 0, 0
     while left < len(theirs) and right < len(ours):
-        if theirs[left] == ours[right]:
+        if rows[left][right] == rows[left + 1][right + 1] + (theirs[left] != ours[right]):
             found.append((left, right))
             left, right = left + 1, right + 1
-        elif lengths[left + 1][right] >= lengths[left][right + 1]:
+        elif rows[left][right] == rows[left + 1][right] + 1:
             left += 1
         else:
             right += 1

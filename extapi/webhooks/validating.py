@@ -47,4 +47,4 @@ async def _deletion(asked: Asked, old: Obj | None) -> None:
     """
     if old is None:
         raise BadRequest("request.oldObject is missing in a review of DELETE")
-    await asked.chain.validate(asked.write.deletion(asked.request.name, asked.completed(old)))
+    await asked.chain.validate(asked.write.deletion(asked.name_of(old), asked.completed(old)))

@@ -38,7 +38,6 @@ class WebhookServer:
 
     Raises:
         DeclarationError: The API is wrong.
-        TypeError: A plugin implements none of the protocols.
     """
 
     def __init__(

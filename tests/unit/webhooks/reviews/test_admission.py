@@ -37,7 +37,11 @@ def test_everything_is_read() -> None:
 
 
 def test_what_is_missing_has_the_zero_value_of_go() -> None:
-    body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": "u", "operation": "DELETE"}}
+    body = {
+        "kind": "AdmissionReview",
+        "apiVersion": "admission.k8s.io/v1",
+        "request": {"uid": "u", "operation": "DELETE"},
+    }
     found = read_admission(json.dumps(body).encode())
     assert (found.object, found.old_object, found.options, found.user.groups) == (b"null", b"null", {}, ())
 

@@ -36,7 +36,7 @@ def name_authorities(tls: ServingCertificate, settings: TrustSettings) -> None:
     settings.observers.append(changed)
 
 
-class Served(Protocol):
+class Servable(Protocol):
     """What is behind the listener, such as :class:`extapi.server.server.Server`."""
 
     shutdown: Shutdown
@@ -74,7 +74,7 @@ class Serving:
 
     def __init__(
         self,
-        server: Served,
+        server: Servable,
         reactor: Any,
         *,
         tls: ServingCertificate,

@@ -23,7 +23,7 @@ from extapi.registry.served import ServedKind
 from extapi.registry.virtual import PathWrite
 from extapi.registry.writing import Write
 from extapi.webhooks.reporting import report
-from extapi.webhooks.reviews.admission import AdmissionRequest, Verdict
+from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict
 from extapi.webhooks.reviews.reading import read_object, shortened
 
 STATUS, SCALE = "status", "scale"
@@ -54,7 +54,7 @@ class AdmittedKind:
         self.rules = rules
 
 
-class Asked:
+class ReviewedWrite:
     """One review of one write: the objects, checked to be of the kind, and the write that author's code is asked about.
 
     Raises:
@@ -108,9 +108,9 @@ class Asked:
         """The name of an object that is deleted; a review of one in a collection has none."""
         return self.request.name or str(old.get("metadata", {}).get("name", ""))
 
-    def verdict(self, *, refusal: Mapping[str, Any] | None = None, patch: bytes = b"") -> Verdict:
+    def verdict(self, *, refusal: Mapping[str, Any] | None = None, patch: bytes = b"") -> AdmissionVerdict:
         """The verdict, with what was noted on the way."""
-        return Verdict(
+        return AdmissionVerdict(
             refusal=refusal,
             patch=patch,
             warnings=list(dict.fromkeys(self.warnings)),

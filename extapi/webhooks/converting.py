@@ -27,7 +27,7 @@ class _RefusedError(Exception):
     """An object cannot be converted; the text says why, for the user of kube-apiserver."""
 
 
-class Conversion:
+class ConvertingWebhook:
     """What ``/convert/VERSION/SINGULAR`` does for one kind."""
 
     def __init__(self, kind: ServedKind, clock: Clock) -> None:

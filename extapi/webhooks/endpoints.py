@@ -22,21 +22,21 @@ from extapi.registry.served import ServedKind
 from extapi.webhooks.admitting import AdmittedKind
 from extapi.webhooks.bounds import ADMISSION, CONVERSION, Bounds
 from extapi.webhooks.callers import Callers
-from extapi.webhooks.converting import Conversion
-from extapi.webhooks.mutating import Mutation
-from extapi.webhooks.reviews.admission import AdmissionRequest, Verdict, answered, read_admission
+from extapi.webhooks.converting import ConvertingWebhook
+from extapi.webhooks.mutating import MutatingWebhook
+from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict, answered, read_admission
 from extapi.webhooks.reviews.reading import BadReview
-from extapi.webhooks.validating import Validation
+from extapi.webhooks.validating import ValidatingWebhook
 
 VERSIONS: Final = ("v1", "v1beta1")
 """Those of reviews."""
 JSON: Final = "application/json"
 
-Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
+Judge = Callable[[AdmissionRequest], Awaitable[AdmissionVerdict]]
 Answer = Callable[[bytes], Awaitable[bytes]]
 
 
-class Endpoint(NamedTuple):
+class ReviewPath(NamedTuple):
     """One path."""
 
     answer: Answer
@@ -46,7 +46,7 @@ class Endpoint(NamedTuple):
     """Whether plugins are asked, which have to be ready, and callers have to prove who they are."""
 
 
-class Endpoints:
+class ReviewPaths:
     """Answers reviews (:data:`extapi.http.response.Handler`).
 
     Args:
@@ -71,15 +71,19 @@ class Endpoints:
         self._unready = unready
         self._callers = callers
         self._bounds = Bounds(clock)
-        self._paths: dict[str, Endpoint] = {}
+        self._paths: dict[str, ReviewPath] = {}
         for name, kind in path_names(kinds).items():
             admitted = AdmittedKind(kind, chain, rules)
             for version in VERSIONS:
                 self._paths |= {
-                    f"/convert/{version}/{name}": Endpoint(Conversion(kind, clock).answer, CONVERSION, admits=False),
-                    f"/admit/{version}/{name}": Endpoint(_judged(Mutation(admitted).verdict), ADMISSION, admits=True),
-                    f"/validate/{version}/{name}": Endpoint(
-                        _judged(Validation(admitted).verdict), ADMISSION, admits=True
+                    f"/convert/{version}/{name}": ReviewPath(
+                        ConvertingWebhook(kind, clock).answer, CONVERSION, admits=False
+                    ),
+                    f"/admit/{version}/{name}": ReviewPath(
+                        _judged(MutatingWebhook(admitted).verdict), ADMISSION, admits=True
+                    ),
+                    f"/validate/{version}/{name}": ReviewPath(
+                        _judged(ValidatingWebhook(admitted).verdict), ADMISSION, admits=True
                     ),
                 }
 

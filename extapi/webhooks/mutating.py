@@ -14,9 +14,9 @@ from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.codec.strictjson import encode
 from extapi.registry.fieldmanagers import keep_managed_fields
-from extapi.webhooks.admitting import SCALE, STATUS, AdmittedKind, Asked, refusal_of
+from extapi.webhooks.admitting import SCALE, STATUS, AdmittedKind, ReviewedWrite, refusal_of
 from extapi.webhooks.patch import json_patch
-from extapi.webhooks.reviews.admission import AdmissionRequest, Verdict
+from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict
 
 SYSTEM: Final = (
     "uid",
@@ -30,17 +30,17 @@ SYSTEM: Final = (
 """Metadata that is kube-apiserver's: plugins see it, and their changes to it are dropped, as by ``extapi serve``."""
 
 
-class Mutation:
+class MutatingWebhook:
     """What ``/admit/VERSION/SINGULAR`` does for one kind."""
 
     def __init__(self, kind: AdmittedKind) -> None:
         self._kind = kind
 
-    async def verdict(self, request: AdmissionRequest) -> Verdict:
+    async def verdict(self, request: AdmissionRequest) -> AdmissionVerdict:
         """The verdict on one write."""
         asked = None
         try:
-            asked = Asked(self._kind, request)
+            asked = ReviewedWrite(self._kind, request)
             if asked.objects.new is None:
                 return await self._deletion(asked)
             return asked.verdict(patch=await self._patch(asked, asked.objects.new))
@@ -48,16 +48,16 @@ class Mutation:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an author's code raises refuses the write
             refusal = refusal_of(error)
-            return Verdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
+            return AdmissionVerdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
 
-    async def _deletion(self, asked: Asked) -> Verdict:
+    async def _deletion(self, asked: ReviewedWrite) -> AdmissionVerdict:
         """Ask about a delete. One of a whole collection has no object: the plugins are asked about each object later."""
         old = asked.objects.old
         if old is not None:
             await asked.chain.mutate(asked.write.deletion(asked.name_of(old), asked.completed(old)))
         return asked.verdict()
 
-    async def _patch(self, asked: Asked, obj: Obj) -> bytes:
+    async def _patch(self, asked: ReviewedWrite, obj: Obj) -> bytes:
         old = None if asked.objects.old is None else asked.completed(asked.objects.old)
         _carry(asked, obj, old)
         seen = asked.completed(json_copy(obj))
@@ -67,7 +67,7 @@ class Mutation:
         return encode(operations) if operations else b""
 
 
-async def _made(asked: Asked, seen: Obj, old: Obj | None) -> Obj:
+async def _made(asked: ReviewedWrite, seen: Obj, old: Obj | None) -> Obj:
     """The object after plugins and ``prepare``, which change ``seen`` or make another one."""
     before = json_copy(seen)
     managed = before["metadata"].get("managedFields")
@@ -90,7 +90,7 @@ async def _made(asked: Asked, seen: Obj, old: Obj | None) -> Obj:
     return await asked.write.mutated(asked.operation, seen, old, keep)
 
 
-def _carry(asked: Asked, obj: Obj, old: Obj | None) -> None:
+def _carry(asked: ReviewedWrite, obj: Obj, old: Obj | None) -> None:
     """Put into the object, in place, what the write cannot change, as the CustomResourceDefinition says.
 
     kube-apiserver does so after mutating admission, so a review has what the client sent.
@@ -110,7 +110,7 @@ def _carry(asked: Asked, obj: Obj, old: Obj | None) -> None:
         _put(obj, "status", None if old is None else old.get("status"))
 
 
-def _comparable(asked: Asked, obj: Obj) -> Obj:
+def _comparable(asked: ReviewedWrite, obj: Obj) -> Obj:
     """The part of an object that a patch may change."""
     if asked.subresource == STATUS:
         return {"status": obj["status"]} if "status" in obj else {}

@@ -97,8 +97,10 @@ class _Difference:
     def _aligned(
         self, old: Sequence[Any], new: Sequence[Any], pairs: Sequence[tuple[int, int]], path: str, at: int
     ) -> None:
-        """Change paired items, remove the other old ones, add the other new ones: from left to right, so an index is that of
-        the new list."""
+        """Change paired items, remove the other old ones, add the other new ones.
+
+        From left to right, so an index is that of the new list.
+        """
         left = right = 0
         for its, ours in (*pairs, (len(old), len(new))):
             for _ in range(left, its):

@@ -18,7 +18,7 @@ from extapi.server.context import Context, unsynced
 from extapi.server.health import Health, NamedCheck
 from extapi.server.shutdown import Shutdown
 from extapi.webhooks.callers import Callers
-from extapi.webhooks.endpoints import Endpoints
+from extapi.webhooks.endpoints import ReviewPaths
 from extapi.webhooks.expressible import served_kinds
 
 _READY: Final = frozenset({"readyz"})
@@ -26,7 +26,7 @@ _READ: Final = frozenset({"GET", "HEAD"})
 
 
 class WebhookServer:
-    """One API's webhooks (:class:`extapi.server.serving.Served`).
+    """One API's webhooks (:class:`extapi.server.serving.Servable`).
 
     Args:
         api: The API.
@@ -61,10 +61,10 @@ class WebhookServer:
             ],
             log_health,
         )
-        self._endpoints = Endpoints(
+        self._reviews = ReviewPaths(
             list(served_kinds(api)), lambda: self._chain, RuleRunner(reactor, pool), reactor, self._unready, callers
         )
-        self.paths = self._endpoints.paths
+        self.paths = self._reviews.paths
         """All paths of reviews."""
         self.handler: Handler = self.shutdown.stage(self._route)
 
@@ -96,7 +96,7 @@ class WebhookServer:
     async def _route(self, request: Request) -> Response:
         found = self._health.answer(request, request.info.path.rstrip("/"))
         if found is None:
-            return await self._endpoints(request)
+            return await self._reviews(request)
         if request.method not in _READ:
             return http_error(405, "health is read by GET", ("Allow", "GET, HEAD"))
         return found

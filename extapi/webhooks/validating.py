@@ -10,21 +10,21 @@ from twisted.internet.defer import CancelledError
 
 from extapi.api.types import Obj
 from extapi.errors import BadRequest
-from extapi.webhooks.admitting import AdmittedKind, Asked, refusal_of
-from extapi.webhooks.reviews.admission import AdmissionRequest, Verdict
+from extapi.webhooks.admitting import AdmittedKind, ReviewedWrite, refusal_of
+from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict
 
 
-class Validation:
+class ValidatingWebhook:
     """What ``/validate/VERSION/SINGULAR`` does for one kind."""
 
     def __init__(self, kind: AdmittedKind) -> None:
         self._kind = kind
 
-    async def verdict(self, request: AdmissionRequest) -> Verdict:
+    async def verdict(self, request: AdmissionRequest) -> AdmissionVerdict:
         """The verdict on one write."""
         asked = None
         try:
-            asked = Asked(self._kind, request)
+            asked = ReviewedWrite(self._kind, request)
             new, old = asked.objects
             if new is not None:
                 before = None if old is None else asked.completed(old)
@@ -36,10 +36,10 @@ class Validation:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an author's code raises refuses the write
             refusal = refusal_of(error)
-            return Verdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
+            return AdmissionVerdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
 
 
-async def _deletion(asked: Asked, old: Obj | None) -> None:
+async def _deletion(asked: ReviewedWrite, old: Obj | None) -> None:
     """Ask about a delete.
 
     Raises:

@@ -115,9 +115,9 @@ def account(control_plane: ControlPlane, name: str, rules: Sequence[dict[str, An
     answer = json.loads(client.request("POST", f"/api/v1/namespaces/default/serviceaccounts/{name}/token", made))
     config = yaml.safe_load(control_plane.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": answer["status"]["token"]}
-    path = control_plane.state.logs / f"{name}.kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return path
+    file = control_plane.state.logs / f"{name}.kubeconfig"
+    file.write_text(yaml.safe_dump(config))
+    return file
 
 
 def _rights(name: str, rules: Sequence[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:

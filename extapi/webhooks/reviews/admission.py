@@ -96,7 +96,7 @@ class AdmissionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AdmissionVerdict:
     """What is answered to an AdmissionReview."""
 
     refusal: Mapping[str, Any] | None = None
@@ -147,7 +147,7 @@ def read_admission(body: bytes) -> AdmissionRequest:
     )
 
 
-def answered(request: AdmissionRequest, verdict: Verdict) -> bytes:
+def answered(request: AdmissionRequest, verdict: AdmissionVerdict) -> bytes:
     """The answer to a review, in its version, with its uid."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.refusal is None}
     if verdict.refusal is not None:

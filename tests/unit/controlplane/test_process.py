@@ -260,7 +260,7 @@ def test_groups_that_it_serves_later_are_in_the_merged_documents(keys: Certifica
     group = Group("later.example.com", kind("Alpha"))
     with private_reactor() as reactor:
         process = ControlPlaneProcess(options, reactor, lambda *_: None)
-        server = process._serving._server
+        server: Any = process._serving._server
         client = Client(server.transport())
         accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

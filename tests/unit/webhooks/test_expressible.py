@@ -45,8 +45,10 @@ class Everything(Strategy):
 
 def test_what_pizzas_and_lamps_lose() -> None:
     assert list(not_supported(pizza)) == [
-        "pizzas.restaurant.programming-kubernetes.info: a status that PizzaStrategy.prepare sets is dropped: with a status "
-        "subresource, kube-apiserver empties it on create and keeps it on update",
+        (
+            "pizzas.restaurant.programming-kubernetes.info: a status that PizzaStrategy.prepare sets is dropped: with a "
+            "status subresource, kube-apiserver empties it on create and keeps it on update"
+        ),
         "controllers do not run here yet: CostController",
     ]
     assert [each.partition(":")[0] for each in not_supported(lamps)] == ["lamps.hooked.example.com"]

@@ -37,13 +37,13 @@ def typed(**members: Any) -> Obj:
 
 
 @given(OBJECTS, OBJECTS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_applying_gives_the_object(old: Obj, new: Obj) -> None:
     applied(old, new)
 
 
 @given(OBJECTS, st.randoms(use_true_random=False))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_applying_gives_the_object_that_was_changed_a_little(old: Obj, chance: random.Random) -> None:
     new = json_copy(old)
     places = [(new, key) for key in new if key not in ("kind", "apiVersion")]
@@ -52,7 +52,13 @@ def test_applying_gives_the_object_that_was_changed_a_little(old: Obj, chance: r
         if isinstance(value, dict):
             places += [(value, inner) for inner in value]
         if isinstance(value, list) and value and chance.random() < 0.5:
-            chance.choice([value.pop, lambda value=value: value.insert(0, 7), value.reverse])()
+            match chance.randrange(3):
+                case 0:
+                    value.pop()
+                case 1:
+                    value.insert(0, 7)
+                case _:
+                    value.reverse()
     if places:
         container, key = chance.choice(places)
         container[key] = chance.choice([None, 1, "x", [], {}])
@@ -60,7 +66,7 @@ def test_applying_gives_the_object_that_was_changed_a_little(old: Obj, chance: r
 
 
 @given(OBJECTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_equal_objects_need_no_operation(obj: Obj) -> None:
     assert json_patch(obj, json_copy(obj)) == []
     assert json_patch(obj, dict(reversed(list(obj.items())))) == []
@@ -134,7 +140,7 @@ def test_too_many_operations_become_one_per_member() -> None:
 
 def test_a_list_that_moves_too_much_is_replaced() -> None:
     old = list(range(20_000))
-    assert [each["op"] for each in applied(typed(a=old), typed(a=old[500:] + [1]))] == ["replace"]
+    assert [each["op"] for each in applied(typed(a=old), typed(a=[*old[500:], 1]))] == ["replace"]
 
 
 def test_lists_in_lists_stay_right_however_deep() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from extapi.webhooks.reviews.admission import AdmissionRequest, Verdict, answered, read_admission
+from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict, answered, read_admission
 from extapi.webhooks.reviews.reading import BadReview
 from tests.unit.webhooks.asking import recorded
 
@@ -48,23 +48,25 @@ def test_what_is_missing_has_the_zero_value_of_go() -> None:
 
 def test_a_verdict_is_answered_in_the_version_of_the_review() -> None:
     asked = request("create/admit")
-    assert json.loads(answered(asked, Verdict())) == {
+    assert json.loads(answered(asked, AdmissionVerdict())) == {
         "kind": "AdmissionReview",
         "apiVersion": "admission.k8s.io/v1",
         "response": {"uid": asked.uid, "allowed": True},
     }
-    beta = json.loads(answered(request("lamp-create/admit"), Verdict()))
+    beta = json.loads(answered(request("lamp-create/admit"), AdmissionVerdict()))
     assert beta["apiVersion"] == "admission.k8s.io/v1beta1"
 
 
 def test_everything_is_written() -> None:
     asked = request("create/admit")
-    verdict = Verdict(patch=b"[]", warnings=["hot"], audit_annotations={"a.b": "c"})
+    verdict = AdmissionVerdict(patch=b"[]", warnings=["hot"], audit_annotations={"a.b": "c"})
     response = json.loads(answered(asked, verdict))["response"]
     assert base64.b64decode(response["patch"]) == b"[]"
     assert response["patchType"] == "JSONPatch"
     assert (response["warnings"], response["auditAnnotations"]) == (["hot"], {"a.b": "c"})
-    refused = json.loads(answered(asked, Verdict(refusal={"code": 403, "message": "no"}, patch=b"[]")))["response"]
+    refused = json.loads(answered(asked, AdmissionVerdict(refusal={"code": 403, "message": "no"}, patch=b"[]")))[
+        "response"
+    ]
     assert (refused["allowed"], refused["status"]) == (False, {"code": 403, "message": "no"})
     assert "patch" not in refused
 

@@ -38,7 +38,8 @@ def test_both_versions_are_answered_in_their_own(version: str) -> None:
 
 
 def test_a_review_may_have_no_objects() -> None:
-    for objects in ([], None):
+    nothing: list[list[Any] | None] = [[], None]
+    for objects in nothing:
         assert read_conversion(review(request={**REQUEST, "objects": objects})).objects in ([], ())
 
 

@@ -17,9 +17,9 @@ from extapi.codec.strictjson import encode
 
 Operation = dict[str, Any]
 
-MAX_OPERATIONS: Final = 5_000
+MAX_OPERATIONS: Final = 2_000
 """Operations of a patch. With more, the members of the object that differ are replaced as a whole."""
-MATCHED: Final = 64
+MATCHED: Final = 32
 """Items of two lists, each, up to which the fewest changes are looked for."""
 LISTS: Final = 8
 """Levels of lists in lists in which equal items are looked for: comparing those of a list costs as much as all that is in it."""

@@ -57,6 +57,10 @@ from extapi.schema.prune import prune
 from extapi.schema.structural import from_openapi
 from extapi.schema.validate import validate
 from extapi.testing import InMemoryServer, serve
+from extapi.webhooks.patch import json_patch as difference
+from extapi.webhooks.reviews.admission import read_admission
+from extapi.webhooks.reviews.conversion import read_conversion
+from extapi.webhooks.reviews.reading import BadReview, read_object
 
 SIZE = 3 * 1024 * 1024
 """Bytes: the most that a body may have."""
@@ -83,7 +87,7 @@ def case(name: str, run: Callable[[Any], object], *inputs: Callable[[], Any]) ->
                 found = run(make())
                 if isinstance(found, Iterable):
                     list(found)
-            except (ApiError, ValueError) as error:
+            except (ApiError, BadReview, ValueError) as error:
                 str(error)
 
     CASES[name] = each
@@ -692,6 +696,90 @@ case(
     lambda: (_items(range(1)), _items(range(20_000))),
     lambda: (_items([1] * 20_000), _items(range(20_000))),
     lambda: (_items(range(20_000)), _items([*range(10_000, 20_000), *range(10_000)])),
+)
+
+# -- webhooks: what kube-apiserver passes on, and patches of it --------------------------------------------------------
+
+
+def _nested(wrap: Callable[[Any, int], Any], leaf: Any, levels: int = 190) -> Obj:
+    for level in range(levels):
+        leaf = wrap(leaf, level)
+    return {"spec": leaf}
+
+
+def _big(first: Any) -> Any:
+    return [first, *range(SIZE // 8)]
+
+
+def _patched(pair: tuple[Obj, Obj]) -> None:
+    """The patch, which is right."""
+    old, new = pair
+    operations = difference(old, new)
+    if len(operations) <= 1000:
+        typed = {"apiVersion": "v1", "kind": "K", **old}
+        made = json_patch(typed, strictjson.encode(operations)).value
+        if {name: made[name] for name in new} != new:
+            raise LookupError("the patch is wrong")
+
+
+case(
+    "webhooks: patches",
+    _patched,
+    lambda: ({"a": list(range(SIZE // 7))}, {"a": list(range(SIZE // 7))[::-1]}),
+    lambda: ({"a": list(range(SIZE // 7))}, {"a": [-1, *range(SIZE // 7)]}),
+    lambda: ({"a": [0] * (SIZE // 2)}, {"a": [0, 1] * (SIZE // 4)}),
+    lambda: ({str(key): 0 for key in range(SIZE // 12)}, {str(key): 1 for key in range(SIZE // 12)}),
+    lambda: (_nested(lambda x, _: {"a": x}, _big(0)), _nested(lambda x, _: {"a": x}, _big(1))),
+    lambda: (_nested(lambda x, _: [x], _big(0)), _nested(lambda x, _: [x], _big(1))),
+    lambda: (_nested(lambda x, _: [x], _big(0)), _nested(lambda x, level: [x, level], _big(0))),
+    lambda: (_nested(lambda x, _: {"l": [x]}, _big(0)), _nested(lambda x, level: {"l": [level, x]}, _big(1))),
+    lambda: (
+        {"a": [[*range(32)] for _ in range(SIZE // 90)]},
+        {"a": [[*range(31, -1, -1)] for _ in range(SIZE // 90)]},
+    ),
+    lambda: ({"a": ["x" * 90_000 + str(n) for n in range(32)]}, {"a": ["x" * 90_000 + str(-n) for n in range(32)]}),
+    lambda: ({"a~/" * (SIZE // 6): 1}, {"a~/" * (SIZE // 6): 2}),
+)
+
+
+def _conversion(objects: str) -> bytes:
+    request = '{"uid":"u","desiredAPIVersion":"v1","objects":%s}'
+    return (
+        '{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":' + request % objects + "}"
+    ).encode()
+
+
+def _admission(obj: str) -> bytes:
+    request = '{"uid":"u","operation":"CREATE","object":%s}'
+    return ('{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":' + request % obj + "}").encode()
+
+
+_WORST_OBJECTS = ("{}", "[]", "0", '""', "null", '{"a":{}}', "1e9", '"\\ud800"')
+
+
+def _objects_of(body: bytes) -> None:
+    for each in read_conversion(body).objects:
+        read_object(bytes(each))  # the first one that is none ends the review
+
+
+case(
+    "webhooks: ConversionReviews",
+    _objects_of,
+    *(lambda unit=unit: _conversion(f"[{','.join([unit] * (SIZE // (len(unit) + 1)))}]") for unit in _WORST_OBJECTS),
+    lambda: _conversion("[" * (SIZE // 2) + "]" * (SIZE // 2)),
+    lambda: _conversion('{"a":' * (SIZE // 5)),
+    lambda: _conversion("9" * SIZE),
+)
+case(
+    "webhooks: AdmissionReviews",
+    lambda body: read_object(read_admission(body).object),
+    *(
+        lambda unit=unit: _admission(f'{{"a":[{",".join([unit] * (SIZE // (len(unit) + 1)))}]}}')
+        for unit in _WORST_OBJECTS
+    ),
+    lambda: _admission('{"a":' * (SIZE // 6) + "1" + "}" * (SIZE // 6)),
+    lambda: _admission("9" * SIZE),
+    lambda: _admission("{" + ",".join(f'"a{n}":{{}}' for n in range(SIZE // 12)) + "}"),
 )
 
 

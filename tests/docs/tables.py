@@ -13,6 +13,7 @@ from extapi.api import markers, rule
 from extapi.dev.command import dev
 from extapi.schema.marking import _FIELDS, _PYTHON, _TYPES
 from extapi.server.options import FLAGS
+from extapi.webhooks.options import FLAGS as WEBHOOKS
 
 _ANY = "any"
 
@@ -20,6 +21,11 @@ _ANY = "any"
 def serve_flags() -> list[str]:
     """A row a flag of ``extapi serve``, in the order of ``--help``."""
     return [_row(f"`--{flag.name}`", _default(flag.default, flag.multiple), flag.help) for flag in FLAGS]
+
+
+def webhooks_flags() -> list[str]:
+    """A row a flag of ``extapi webhooks``."""
+    return [_row(f"`--{flag.name}`", _default(flag.default, flag.multiple), flag.help) for flag in WEBHOOKS]
 
 
 def dev_flags() -> list[str]:

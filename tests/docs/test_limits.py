@@ -38,6 +38,7 @@ from extapi.verbs import decoding, sessions
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.conversioncalls import ConversionLimits
 from extapi.watch.history import HistorySettings
+from extapi.webhooks import bounds as review_bounds, patch
 from tests.docs.samples import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
@@ -89,6 +90,13 @@ BOUNDS = {
     "[rules](cel.md): one evaluation; all of an object": f"a cost of {count(expression.CALL_LIMIT)}; "
     f"{count(validator.OBJECT_BUDGET)}",
     "rules, estimated at start: one; all of a schema": f"a cost of {count(checks.RULE_LIMIT)}; {count(checks.SCHEMA_LIMIT)}",
+    "an AdmissionReview for `extapi webhooks`; a ConversionReview": (
+        f"{size(review_bounds.ADMISSION)}; {size(review_bounds.CONVERSION)}"
+    ),
+    "reviews that are being answered: number; bytes together": (
+        f"{count(review_bounds.REVIEWS)}; {size(review_bounds.TOGETHER)}"
+    ),
+    "operations of a patch that answers a review": count(patch.MAX_OPERATIONS),
     "definitions in a file of `extapi crd check` or `--crd`: bytes; objects": f"{size(files.LARGEST)}; "
     f"{count(definitions.MOST_DOCUMENTS)}",
     "versions of a definition": count(kinds.MOST_VERSIONS),

@@ -26,6 +26,7 @@ REFERENCE = ROOT / "docs" / "reference"
 
 def test_the_flags_of_serve() -> None:
     assert tables.rows_of(REFERENCE / "flags.md", "extapi serve MODULE:NAME") == tables.serve_flags()
+    assert tables.rows_of(REFERENCE / "flags.md", "extapi webhooks MODULE:NAME") == tables.webhooks_flags()
 
 
 def test_the_options_of_dev() -> None:

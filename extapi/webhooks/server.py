@@ -68,6 +68,9 @@ class WebhookServer:
         """All paths of reviews."""
         self.handler: Handler = self.shutdown.stage(self._route)
 
+    def requests(self, request: Request, status: int, size: int, seconds: float) -> None:
+        """See :class:`extapi.server.serving.Servable`: reviews are not counted yet."""
+
     async def start(self) -> None:
         """Start the plugins. Conversions are answered meanwhile.
 

@@ -701,7 +701,7 @@ case(
 # -- webhooks: what kube-apiserver passes on, and patches of it --------------------------------------------------------
 
 
-def _nested(wrap: Callable[[Any, int], Any], leaf: Any, levels: int = 190) -> Obj:
+def _wrapped(wrap: Callable[[Any, int], Any], leaf: Any, levels: int = 190) -> Obj:
     for level in range(levels):
         leaf = wrap(leaf, level)
     return {"spec": leaf}
@@ -729,10 +729,10 @@ case(
     lambda: ({"a": list(range(SIZE // 7))}, {"a": [-1, *range(SIZE // 7)]}),
     lambda: ({"a": [0] * (SIZE // 2)}, {"a": [0, 1] * (SIZE // 4)}),
     lambda: ({str(key): 0 for key in range(SIZE // 12)}, {str(key): 1 for key in range(SIZE // 12)}),
-    lambda: (_nested(lambda x, _: {"a": x}, _big(0)), _nested(lambda x, _: {"a": x}, _big(1))),
-    lambda: (_nested(lambda x, _: [x], _big(0)), _nested(lambda x, _: [x], _big(1))),
-    lambda: (_nested(lambda x, _: [x], _big(0)), _nested(lambda x, level: [x, level], _big(0))),
-    lambda: (_nested(lambda x, _: {"l": [x]}, _big(0)), _nested(lambda x, level: {"l": [level, x]}, _big(1))),
+    lambda: (_wrapped(lambda x, _: {"a": x}, _big(0)), _wrapped(lambda x, _: {"a": x}, _big(1))),
+    lambda: (_wrapped(lambda x, _: [x], _big(0)), _wrapped(lambda x, _: [x], _big(1))),
+    lambda: (_wrapped(lambda x, _: [x], _big(0)), _wrapped(lambda x, level: [x, level], _big(0))),
+    lambda: (_wrapped(lambda x, _: {"l": [x]}, _big(0)), _wrapped(lambda x, level: {"l": [level, x]}, _big(1))),
     lambda: (
         {"a": [[*range(32)] for _ in range(SIZE // 90)]},
         {"a": [[*range(31, -1, -1)] for _ in range(SIZE // 90)]},

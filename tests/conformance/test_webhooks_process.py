@@ -2,98 +2,30 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
 import signal
 import ssl
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from extapi.dev import ports
-from tests.certificates import CLIENT, SERVER, Issued, authority
+from tests.certificates import CLIENT, SERVER
+from tests.conformance.webhooking import TARGET, RunningWebhooks
 from tests.unit.webhooks.asking import recorded
 from tests.waiting import until
 
 CASE = recorded()["lamp-create/validate"]
-TARGET = "tests.kubernetes.hooked:api"
-
-
-class Running:
-    """A process, and certificates of all sorts."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.ca, self.clients = authority("serving-ca"), authority("clients-ca")
-        self.serving = self.ca.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER).save(directory, "serving")
-        (directory / "clients.pem").write_bytes(self.clients.pem)
-        (directory / "serving-ca.pem").write_bytes(self.ca.pem)
-        self.log = directory / "log"
-        self.port = ports.choose(0, "--secure-port")
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def spawn(
-        self, *flags: str, target: str = TARGET, environment: dict[str, str] | None = None
-    ) -> subprocess.Popen[bytes]:
-        command = [
-            sys.executable, "-m", "extapi", "webhooks", target, "--bind-address=127.0.0.1", f"--secure-port={self.port}",
-            f"--tls-cert-file={self.serving.certificate}", f"--tls-private-key-file={self.serving.key}", *flags,
-        ]  # fmt: skip
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                command, stdout=output, stderr=output, env={**os.environ, **(environment or {})}
-            )
-        return self.process
-
-    def start(self, *flags: str, target: str = TARGET) -> None:
-        process = self.spawn(*flags, target=target)
-
-        def ready() -> bool:
-            assert process.poll() is None, self.log.read_text()
-            try:
-                return self.request("GET", "/readyz")[0] == 200
-            except OSError:
-                return False
-
-        until(ready, 60)
-
-    def request(self, method: str, path: str, body: Any = None, certificate: Issued | None = None) -> tuple[int, bytes]:
-        context = ssl.create_default_context(cafile=str(self.directory / "serving-ca.pem"))
-        if certificate is not None:
-            paths = certificate.save(self.directory, "client")
-            context.load_cert_chain(paths.certificate, paths.key)
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=30)
-        try:
-            connection.request(
-                method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"}
-            )
-            response = connection.getresponse()
-            return response.status, response.read()
-        finally:
-            connection.close()
-
-    def lines(self) -> Sequence[dict[str, Any]]:
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
-
-    def close(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    made = Running(tmp_path)
+def running(tmp_path: Path) -> Iterator[RunningWebhooks]:
+    made = RunningWebhooks(tmp_path)
     yield made
     made.close()
 
 
-def test_only_certificates_of_the_authority_may_ask_for_admission(running: Running) -> None:
+def test_only_certificates_of_the_authority_may_ask_for_admission(running: RunningWebhooks) -> None:
     running.start(f"--client-ca-file={running.directory / 'clients.pem'}", "--client-allowed-names=kube-apiserver")
     good = running.clients.leaf("kube-apiserver", eku=CLIENT)
     status, body = running.request("POST", CASE.path, CASE.review, good)
@@ -105,7 +37,7 @@ def test_only_certificates_of_the_authority_may_ask_for_admission(running: Runni
     assert (request["uri"], request["status"]) == (CASE.path, 200)
 
 
-def test_what_is_not_supported_is_said_at_start_and_sigterm_ends_it(running: Running) -> None:
+def test_what_is_not_supported_is_said_at_start_and_sigterm_ends_it(running: RunningWebhooks) -> None:
     running.start()
     events = [line["event"] for line in running.lines()]
     assert "--client-ca-file is not given: anybody who reaches the port may ask for admission" in events
@@ -125,7 +57,7 @@ def test_what_is_not_supported_is_said_at_start_and_sigterm_ends_it(running: Run
     assert running.process.wait(60) == 0
 
 
-def test_another_serving_certificate_is_used_without_a_restart(running: Running) -> None:
+def test_another_serving_certificate_is_used_without_a_restart(running: RunningWebhooks) -> None:
     running.start()
     renewed = running.ca.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER)
     renewed.save(running.directory, "serving")
@@ -142,7 +74,7 @@ def test_another_serving_certificate_is_used_without_a_restart(running: Running)
         ("extapi.pizza:api", ["--kubeconfig=/nowhere/config"], "Error: failed to get kubeconfig"),
     ],
 )
-def test_what_cannot_be_used_ends_it(running: Running, target: str, flags: list[str], text: str) -> None:
+def test_what_cannot_be_used_ends_it(running: RunningWebhooks, target: str, flags: list[str], text: str) -> None:
     process = running.spawn(*flags, target=target)
     assert process.wait(60) == 1
     assert text in running.log.read_text()

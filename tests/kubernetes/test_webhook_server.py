@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from extapi.dev.kube import KubeError
+from tests.certificates import CLIENT, authority
 from tests.kubernetes import webhookserver
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.fixtures import planes
@@ -28,13 +29,19 @@ PIZZAS = {"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE", "
 LAMPS = {"apiGroups": [HOOKED], "apiVersions": ["v1"], "operations": ["*"], "resources": ["lamps", "lamps/*"]}
 LAMPS_PATH = f"/apis/{HOOKED}/v1/namespaces/default/lamps"
 
+CALLERS = authority("webhook-callers")
+CALLER = CALLERS.leaf("kube-apiserver-webhooks", eku=CLIENT)
+"""What kube-apiserver shows to admission webhooks."""
+
 kube = pytest.mark.parametrize("plane", [each for each in planes() if each.id == "kube"], indirect=True, scope="module")
 """For admission."""
 
 
 @pytest.fixture(scope="module", params=planes())
 def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with running(tmp_path_factory.mktemp("plane"), request.param) as control_plane:
+    directory = tmp_path_factory.mktemp("callers")
+    flag = f"--admission-control-config-file={webhookserver.shows_a_certificate(directory, CALLER)}"
+    with running(tmp_path_factory.mktemp("plane"), request.param, flags=[flag]) as control_plane:
         yield control_plane
 
 
@@ -54,9 +61,12 @@ def pizzeria(plane: ControlPlane) -> Webhooks:
 
 
 @pytest.fixture(scope="module")
-def lamps(plane: ControlPlane) -> Webhooks:
-    """A server that needs no cluster."""
-    server = webhookserver.start(plane, "tests.kubernetes.hooked:api", name="lamp-webhooks")
+def lamps(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Webhooks:
+    """A server that needs no cluster, and answers kube-apiserver alone."""
+    trusted = tmp_path_factory.mktemp("trusted") / "ca.pem"
+    trusted.write_bytes(CALLERS.pem)
+    flags = [f"--client-ca-file={trusted}", "--client-allowed-names=kube-apiserver-webhooks"]
+    server = webhookserver.start(plane, "tests.kubernetes.hooked:api", name="lamp-webhooks", flags=flags)
     server.define("tests.kubernetes.hooked:api")
     server.register("lamps.hooked.example.com", "lamp", LAMPS, version="v1beta1")
     until(lambda: created(plane, lamp("probe"), dry_run=True)["metadata"].get("labels"))
@@ -197,6 +207,15 @@ def test_updates_deletions_and_subresources_are_asked_about(plane: ControlPlane,
         plane.client.request("DELETE", LAMPS_PATH)
     plane.client.request("PATCH", path, {"metadata": {"labels": {"keep": None}}}, "application/merge-patch+json")
     plane.client.request("DELETE", path)
+
+
+@kube
+def test_only_kube_apiserver_is_answered(lamps: Webhooks) -> None:
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    with pytest.raises(KubeError) as raised:
+        lamps.client.request("POST", "/validate/v1/lamp", review)
+    assert str(raised.value) == "401: Unauthorized: a client certificate with a common name is required"
+    assert '"user":"kube-apiserver-webhooks"' in lamps.log.read_text()
 
 
 @kube

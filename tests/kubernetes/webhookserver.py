@@ -17,6 +17,7 @@ from extapi.dev import ports
 from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
 from extapi.loading.module import load_api
+from tests.certificates import Issued
 from tests.kubernetes.control_plane import ControlPlane
 from tests.kubernetes.core_objects import RBAC
 from tests.kubernetes.test_crd_export import established
@@ -117,6 +118,27 @@ def account(control_plane: ControlPlane, name: str, rules: Sequence[dict[str, An
     config["users"][0]["user"] = {"token": answer["status"]["token"]}
     file = control_plane.state.logs / f"{name}.kubeconfig"
     file.write_text(yaml.safe_dump(config))
+    return file
+
+
+def shows_a_certificate(directory: Path, caller: Issued) -> Path:
+    """A file for ``--admission-control-config-file``, by which kube-apiserver shows a certificate to every admission webhook."""
+    paths = caller.save(directory, "caller")
+    user = {"client-certificate": str(paths.certificate), "client-key": str(paths.key)}
+    kubeconfig = {"apiVersion": "v1", "kind": "Config", "users": [{"name": "*", "user": user}]}
+    (directory / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    group = "apiserver.config.k8s.io/v1"
+    configuration = {
+        "apiVersion": group,
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(directory / "kubeconfig"),
+    }
+    plugins = [
+        {"name": name, "configuration": configuration}
+        for name in ("ValidatingAdmissionWebhook", "MutatingAdmissionWebhook")
+    ]
+    file = directory / "admission.yaml"
+    file.write_text(yaml.safe_dump({"apiVersion": group, "kind": "AdmissionConfiguration", "plugins": plugins}))
     return file
 
 

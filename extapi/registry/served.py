@@ -290,6 +290,10 @@ class ServedKind:
         """
         if self._waiting is not None:
             return await self._waiting.one(obj, version, self.versions[version].api_version)
+        return self.converted(obj, version)
+
+    def converted(self, obj: Obj, version: str) -> Obj:
+        """As :meth:`convert`, with the same errors, but at once: not for a kind that :attr:`waits`."""
         before = _version_of(obj)
         if before == version:
             return obj

@@ -6,13 +6,17 @@ memory of its bytes and of one object; others get their turn meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+import msgspec
 
 from extapi.api.jsonvalue import NotJSONError
 from extapi.api.types import Obj
 from extapi.api.versions import group_version
 from extapi.clock import Clock, sleep
 from extapi.errors import ApiError, go_quote
+from extapi.registry.collecting import uncollected
 from extapi.registry.served import ServedKind
 from extapi.webhooks.reporting import report
 from extapi.webhooks.reviews.conversion import ConversionRequest, converted, failed, read_conversion
@@ -52,19 +56,27 @@ class ConvertingWebhook:
         version = self._versions.get(request.api_version)
         if version is None:
             raise _RefusedError(f"{self._kind.kind.name} has no version {go_quote(shortened(request.api_version))}")
-        made = []
-        until = self._clock.seconds() + TURN
-        for index, data in enumerate(request.objects):
-            made.append(await self._one(index, data, version))
-            if self._clock.seconds() > until:
+        objects = enumerate(request.objects)
+        made: list[bytes] = []
+        while len(made) < len(request.objects):
+            if made:
                 await sleep(self._clock, 0)
-                until = self._clock.seconds() + TURN
+            with uncollected():  # a large review makes many objects, which live for a moment
+                self._some(objects, version, made)
         return made
 
-    async def _one(self, index: int, data: bytes, version: str) -> bytes:
+    def _some(self, objects: Iterable[tuple[int, msgspec.Raw]], version: str, made: list[bytes]) -> None:
+        """Convert what can be converted in one turn."""
+        until = self._clock.seconds() + TURN
+        for index, data in objects:
+            made.append(self._one(index, bytes(data), version))
+            if self._clock.seconds() > until:
+                return
+
+    def _one(self, index: int, data: bytes, version: str) -> bytes:
         kind = self._kind
         try:
-            obj = read_object(bytes(data))
+            obj = read_object(data)
         except ValueError as error:
             raise _RefusedError(f"request.objects[{index}]: {shortened(str(error))}") from None
         if obj.get("kind") != kind.kind.name or obj.get("apiVersion") not in self._versions:
@@ -77,7 +89,7 @@ class ConvertingWebhook:
         if not isinstance(obj.get("metadata", {}), dict):
             raise _RefusedError(f"request.objects[{index}].metadata is no object")
         try:
-            return kind.encode(await kind.convert(obj, version))
+            return kind.encode(kind.converted(obj, version))
         except ApiError as error:
             cause = error.__cause__
             if cause is not None:

@@ -189,3 +189,16 @@ def test_a_strategy_that_fails_refuses_without_saying_why() -> None:
     api = Api(Group("hooked.example.com", Kind("Lamp", storage="v1", versions={"v1": Version(Lamp)}, strategy=Crash())))
     status = Asked(api).ask(RECORDED["lamp-create/admit"]).response["status"]
     assert (status["code"], "secret" in json.dumps(status)) == (500, False)
+
+
+def test_a_status_that_prepare_sets_is_dropped() -> None:
+    """kube-apiserver would drop it, too; a patch of it might not apply to what the client sent."""
+
+    class Lit(Strategy):
+        def prepare(self, obj: Lamp, old: Lamp | None) -> None:
+            obj.status.lit = True
+            obj.spec.owner = "us"
+
+    api = Api(Group("hooked.example.com", Kind("Lamp", storage="v1", versions={"v1": Version(Lamp)}, strategy=Lit())))
+    for case in ("lamp-create/admit", "lamp-update/admit"):
+        assert operations(Asked(api).ask(RECORDED[case]).response) == [("replace", "/spec/owner")]

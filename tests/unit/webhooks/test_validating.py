@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.webhooks.asking import lamps, pizzas_without_plugins, recorded
+from extapi import Api, Group, Kind, Version
+from tests.kubernetes.hooked import Lamp
+from tests.unit.webhooks.asking import Asked, lamps, pizzas_without_plugins, recorded
 from tests.unit.webhooks.test_mutating import changed
 
 RECORDED = recorded()
@@ -83,3 +85,10 @@ def test_what_has_lasting_effects_is_not_asked_in_a_dry_run() -> None:
 def test_a_deletion_needs_the_object_that_goes() -> None:
     status = lamps().ask(changed("lamp-delete/validate", oldObject=None)).response["status"]
     assert (status["code"], status["message"]) == (400, "request.oldObject is missing in a review of DELETE")
+
+
+def test_the_schema_counts_where_no_code_looks() -> None:
+    """The definition may be looser than the types."""
+    api = Api(Group("hooked.example.com", Kind("Lamp", storage="v1", versions={"v1": Version(Lamp)})))
+    status = Asked(api).ask(changed("lamp-create/validate", object=lamp(watts=0))).response["status"]
+    assert (status["code"], status["reason"]) == (422, "Invalid")

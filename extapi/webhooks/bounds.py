@@ -45,16 +45,10 @@ class Bounds:
             ServiceUnavailable: The time is up, which the listener has told the caller.
             ApiError: The body does not arrive.
         """
-        if self._reviews >= REVIEWS:
-            raise TooManyRequests(_BUSY, retry_after=1)
-        self._reviews += 1
-        try:
-            running = Deferred.fromCoroutine(self._answered(request, limit, answer))
-            if running.called:
-                return await running
-            return await self._until(running, request.deadline)
-        finally:
-            self._reviews -= 1
+        running = Deferred.fromCoroutine(self._answered(request, limit, answer))
+        if running.called:
+            return await running
+        return await self._until(running, request.deadline)
 
     async def _until(self, running: Deferred[bytes], deadline: float) -> bytes:
         timer = self._clock.callLater(max(0.0, deadline - self._clock.seconds()), running.cancel)
@@ -70,10 +64,13 @@ class Bounds:
 
     async def _answered(self, request: Request, limit: int, answer: Callable[[bytes], Awaitable[bytes]]) -> bytes:
         body = await request.body.read(limit)
-        if self._bytes + len(body) > TOGETHER:
+        # Not before: whoever sends a body slowly takes nobody's place. The listener bounds those.
+        if self._reviews >= REVIEWS or self._bytes + len(body) > TOGETHER:
             raise TooManyRequests(_BUSY, retry_after=1)
+        self._reviews += 1
         self._bytes += len(body)
         try:
             return await answer(body)
         finally:
+            self._reviews -= 1
             self._bytes -= len(body)

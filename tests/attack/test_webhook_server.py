@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from extapi.webhooks.bounds import ADMISSION, CONVERSION
+from extapi.webhooks.bounds import ADMISSION, CONVERSION, REVIEWS
 from tests.attack.process import resident
 from tests.conformance.webhooking import RunningWebhooks
 from tests.unit.webhooks.asking import recorded
@@ -86,7 +86,8 @@ def test_a_gigabyte_without_an_end(running: RunningWebhooks, grown: Callable[[],
 
 
 def test_callers_that_hang(running: RunningWebhooks) -> None:
-    hanging = [connected(running) for _ in range(50)]
+    """More than reviews that may be answered at a time: they take no places."""
+    hanging = [connected(running) for _ in range(REVIEWS + 20)]
     for connection in hanging:
         connection.sendall(head("/validate/v1/lamp", "Content-Length: 1000000") + b"{")
     answers_others(running)

@@ -25,6 +25,7 @@ from extapi.authentication.requestheader import RequestHeader
 from extapi.authentication.trust import HeaderNames, TrustSettings
 from extapi.authorization.alwaysallow import AlwaysAllowGroups
 from extapi.authorization.authorizer import UnionAuthorizer
+from extapi.client.services import by_objects
 from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.tokens import Tokens
 from extapi.controlplane.aggregator.aggregator import Aggregator
@@ -34,7 +35,6 @@ from extapi.controlplane.customresources.controller import DefinitionController
 from extapi.controlplane.customresources.emptying import Emptier
 from extapi.controlplane.customresources.served import CustomResources
 from extapi.controlplane.options import ControlPlaneOptions, FlagError
-from extapi.crd.services import by_objects
 from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from extapi.client.clientpair import Pair
+from extapi.client.services import Resolve
 from extapi.conversion.converter import Converter
 from extapi.crd.definition import Definition
-from extapi.crd.services import Resolve
 from extapi.crd.webhook import WebhookConverter
 
 
@@ -20,7 +20,7 @@ class Webhooks:
     """Call it with a definition. Call :meth:`close` at the end.
 
     Args:
-        resolve: Finds the Services that definitions name: in a cluster :func:`extapi.crd.services.by_dns`.
+        resolve: Finds the Services that definitions name: in a cluster :func:`extapi.client.services.by_dns`.
         reactor: Provides IReactorTCP, IReactorTime and host name resolution.
         certificate: See :class:`extapi.crd.webhook.WebhookConverter`.
     """

@@ -16,8 +16,8 @@ from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.credentials import CredentialsError
 from extapi.client.informer import Informer
 from extapi.client.kube import ResourceName
+from extapi.client.services import by_dns
 from extapi.crd.files import DefinitionFiles
-from extapi.crd.services import by_dns
 from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate, self_signed

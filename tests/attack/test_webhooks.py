@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from extapi.client.services import by_dns
+from extapi.client.webhookcall import LARGEST
 from extapi.conversion.converter import convert_objects
-from extapi.crd.services import by_dns
-from extapi.crd.webhook import LARGEST, WebhookConverter
+from extapi.crd.webhook import WebhookConverter
 from extapi.errors import ApiError
 from extapi.fielderrors import MOST_TEXT
 from tests.unit.client.conftest import Turning

@@ -12,7 +12,7 @@ from extapi.admission import audit
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
-from extapi.client import fairqueue, limited, recorder, upstream
+from extapi.client import fairqueue, limited, recorder, upstream, webhookcall
 from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
@@ -159,8 +159,8 @@ BOUNDS = {
     "objects per call of a conversion webhook": f"{CONVERSION.objects}; {size(CONVERSION.size)}, or one larger object",
     "calls of a conversion webhook": f"{CONVERSION.calls} at a time per version; {count(CONVERSION.waiting)} wait, up to "
     f"{seconds(CONVERSION.seconds)}",
-    "answer of a conversion webhook": f"{size(webhook.ANSWER)}, or {webhook.GROWTH} times its request if that is more; "
-    f"{size(webhook.LARGEST)}",
+    "answer of a conversion webhook": f"{size(webhookcall.ANSWER)}, or {webhookcall.GROWTH} times its request if that is more; "
+    f"{size(webhookcall.LARGEST)}",
     "objects of a [feed](../howto/own-storage.md)": count(feedlog.MAX_OBJECTS),
     "`list` of a feed": seconds(feedlog.LIST_SECONDS),
     "wait for feeds at start": seconds(feed.START_SECONDS),

@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl
 from twisted.internet.defer import Deferred
 
 from extapi import Api, Group
+from extapi.client.services import by_dns
 from extapi.client.transport import ClientRequest
 from extapi.crd.definition import Definition
 from extapi.crd.kinds import kind_of
-from extapi.crd.services import by_dns
 from extapi.crd.webhooks import Webhooks
 from extapi.testing import InMemoryServer
 from tests.unit.client.conftest import Turning

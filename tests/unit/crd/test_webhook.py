@@ -14,9 +14,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 
 from extapi.api.types import Obj
+from extapi.client.services import Resolve, by_dns
+from extapi.client.webhookcall import Target
 from extapi.conversion.converter import convert_objects
-from extapi.crd import webhook as module
-from extapi.crd.services import Resolve, by_dns
 from extapi.crd.webhook import WebhookConverter
 from extapi.errors import ApiError, ServiceUnavailable, StorageError
 from tests.certificates import CLIENT, Issued, authority
@@ -67,7 +67,8 @@ class Setting:
     def close(self) -> None:
         for converter in self.converters:
             converter.close()
-        upstreams = [converter._upstream for converter in self.converters if converter._upstream is not None]
+        callers = [converter._caller for converter in self.converters]
+        upstreams = [caller._upstream for caller in callers if caller._upstream is not None]
         self.turning.until(lambda: not any(upstream._open for upstream in upstreams))
 
     def error(self, converter: WebhookConverter) -> str:
@@ -368,7 +369,7 @@ def test_a_service_that_is_not_there(setting: Setting) -> None:
     ],
 )
 def test_the_url_is_joined_as_by_go(config: Obj, url: str) -> None:
-    assert module.Target(config).url == url
+    assert Target(config).url(30) == url
 
 
 # -- bounds
@@ -389,7 +390,7 @@ def test_the_url_is_joined_as_by_go(config: Obj, url: str) -> None:
 )
 def test_a_webhook_that_is_slow(path: str, why: str, setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     converter = setting.converter(path)
-    monkeypatch.setattr(module, "SECONDS", 0.2)
+    monkeypatch.setattr("extapi.crd.webhook.SECONDS", 0.2)
     assert neutral(setting.error(converter), path, setting) == f"WEBHOOK failed: {why}"
     setting.turning.until(lambda: not setting.webhook.open)
 
@@ -401,14 +402,14 @@ def test_a_webhook_that_trickles(with_answers: Callable[..., Setting], monkeypat
             call.send(b" ")
 
     setting = with_answers(trickle=trickle)
-    monkeypatch.setattr(module, "SECONDS", 0.2)
+    monkeypatch.setattr("extapi.crd.webhook.SECONDS", 0.2)
     assert "(Client.Timeout or context cancellation while reading body)" in setting.error(setting.converter("trickle"))
     setting.turning.until(lambda: not setting.webhook.open)
 
 
 def test_an_answer_that_is_too_large(with_answers: Callable[..., Setting], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ANSWER", 1000)
-    monkeypatch.setattr(module, "GROWTH", 0)
+    monkeypatch.setattr("extapi.client.webhookcall.ANSWER", 1000)
+    monkeypatch.setattr("extapi.client.webhookcall.GROWTH", 0)
     setting = with_answers(
         large=lambda _: http(" " * 1001), enough=lambda call: http(json.dumps(review(call)).ljust(1000))
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from extapi.client.services import by_dns
 from extapi.crd.definition import Definition
-from extapi.crd.services import by_dns
 from extapi.crd.webhook import WebhookConverter
 from extapi.crd.webhooks import Webhooks
 from tests.unit.client.conftest import Turning

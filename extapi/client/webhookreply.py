@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from extapi.crd.conversionreview import ReviewError, shortened
 from extapi.errors import go_quote
 
+LONGEST = 16 * 1024
+"""Characters that a text of a webhook's, or a piece of its answer, has in an error."""
 LONGEST_TEXT = 2048
 """Bytes of a body that go into an error (``maxUnstructuredResponseTextBytes``)."""
 
@@ -35,6 +36,10 @@ _TEXTS: Final = {
 }
 
 
+class WebhookError(Exception):
+    """A webhook was not reached, or has not answered as it should. The text is client-go's."""
+
+
 class Reply(NamedTuple):
     """A response as far as it matters."""
 
@@ -51,20 +56,23 @@ class _Status(msgspec.Struct, rename="camel"):
     message: str = ""
 
 
+def shortened(text: str) -> str:
+    """A text for an error, not longer than :data:`LONGEST`."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def body_of(reply: Reply) -> bytes:
     """The body of a response that is a success. Its Content-Type has to be one, but may be any.
 
     Raises:
-        ReviewError: It is none.
+        WebhookError: It is none.
     """
     content_type = reply.content_type or "application/json"
     _check_content_type(content_type)
     if not 200 <= reply.status <= 206:
-        raise ReviewError(f"failed: {_status_text(reply) or _server_text(reply)}")
+        raise WebhookError(f"{_status_text(reply) or _server_text(reply)}")
     if not reply.body:
-        raise ReviewError(
-            f"failed: 0-length response with status code: {reply.status} and content type: {content_type}"
-        )
+        raise WebhookError(f"0-length response with status code: {reply.status} and content type: {content_type}")
     return reply.body
 
 
@@ -72,7 +80,7 @@ def _check_content_type(text: str) -> None:
     """Check a Content-Type (Go's ``mime.ParseMediaType``).
 
     Raises:
-        ReviewError: It is none.
+        WebhookError: It is none.
     """
     media, found, parameters = text.partition(";")
     match = _MEDIA.fullmatch(media.strip())
@@ -89,7 +97,7 @@ def _check_content_type(text: str) -> None:
     elif found and _PARAMETERS.fullmatch(f";{parameters}") is None:
         why = "invalid media parameter"
     if why:
-        raise ReviewError(f"failed: Internal error occurred: mime: {why}")
+        raise WebhookError(f"Internal error occurred: mime: {why}")
 
 
 def _status_text(reply: Reply) -> str:

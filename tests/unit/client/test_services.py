@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi.api.types import Obj
-from extapi.crd.services import by_dns, by_objects
+from extapi.client.services import by_dns, by_objects
 from extapi.errors import ApiError
 
 

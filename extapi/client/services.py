@@ -1,4 +1,4 @@
-"""Where a Service is reached: the address behind its name, as a conversion webhook's definition gives it (behaviour J47).
+"""Where a Service is reached: the address behind its name, as the configuration of a webhook gives it (behaviour J47).
 
 Does no I/O: who calls it has the Service, from an informer or wherever. In a cluster nobody has to look: its DNS knows.
 """

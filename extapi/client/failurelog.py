@@ -18,16 +18,18 @@ class FailureLog:
 
     Args:
         what: What it belongs to, such as a CustomResourceDefinition and its name.
+        kind: What it does.
         url: Where it is.
         clock: Times the lines.
     """
 
     _log = Logger()
 
-    def __init__(self, what: str, url: str, clock: Clock) -> None:
+    def __init__(self, what: str, url: str, clock: Clock, kind: str = "conversion webhook") -> None:
         self._what = what
         self._url = url
         self._clock = clock
+        self._kind = kind
         self._untold = 0
         self._told: float | None = None
         """When the last line was written; None while the webhook works."""
@@ -47,5 +49,5 @@ class FailureLog:
     def succeeded(self) -> None:
         """A call has succeeded."""
         if self._told is not None and self._clock.seconds() - self._told >= EVERY:
-            self._log.info("{what}: the conversion webhook at {url} works again", what=self._what, url=self._url)
+            self._log.info("{what}: the {kind} at {url} works again", what=self._what, kind=self._kind, url=self._url)
             self._told, self._untold = None, 0

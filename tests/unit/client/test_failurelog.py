@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 
-from extapi.crd.failurelog import EVERY, FailureLog
+from extapi.client.failurelog import EVERY, FailureLog
 
 Lines = Callable[[], list[str]]
 

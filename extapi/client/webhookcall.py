@@ -1,0 +1,191 @@
+"""One HTTPS request to a webhook, as kube-apiserver makes it (behaviour I9, J47).
+
+Responsible for the way there: address and TLS, the time and the size of the answer, and client-go's words for what fails.
+Must not know what is in a review, or who is to be told.
+
+Source: ``apiserver/pkg/util/webhook/client.go``, ``client-go/rest/request.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from twisted.internet.defer import Deferred, TimeoutError as TimedOut
+
+from extapi.client.clientpair import Pair
+from extapi.client.credentials import CredentialsError
+from extapi.client.services import Resolve
+from extapi.client.tls import UpstreamTls
+from extapi.client.transport import ConnectionLost, TransportError
+from extapi.client.upstream import Upstream
+from extapi.client.upstreamresponse import UpstreamResponse
+from extapi.client.webhookreply import Reply, WebhookError
+from extapi.errors import ApiError
+
+ANSWER, GROWTH, LARGEST = 1024 * 1024, 4, 8 * 1024 * 1024
+"""Bytes that an answer may always have, how many times as large as its request it may be, and the most that any may have.
+
+kube-apiserver has no limit. It takes the longer to read an answer, the more it has, and meanwhile nobody is served."""
+DEADLINE = "context deadline exceeded"
+
+
+class WebhookCaller:
+    """Calls the webhook that a ``clientConfig`` names, over connections that are kept. Call :meth:`close` at the end.
+
+    Args:
+        config: The ``clientConfig``.
+        resolve: Finds the Service that it may name.
+        reactor: Provides IReactorTCP, IReactorTime and host name resolution.
+        certificate: The certificate that is shown to a webhook that asks for one, asked for with each call. None: none.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        resolve: Resolve,
+        reactor: Any,
+        *,
+        certificate: Callable[[], Pair] | None = None,
+    ) -> None:
+        self.target = Target(config)
+        self._resolve = resolve
+        self._reactor = reactor
+        self._certificate = certificate
+        self._upstream: Upstream | None = None
+        self._reached: tuple[str, int, Pair] | None = None
+        self.closed = False
+        """Whether it calls no more."""
+
+    def close(self) -> None:
+        """End all connections; calls that still run fail, and so do later ones."""
+        self.closed = True
+        if self._upstream is not None:
+            self._upstream.close()
+
+    def retire(self) -> None:
+        """Keep no connections any more; calls that still run go on."""
+        if self._upstream is not None:
+            self._upstream.retire()
+
+    async def call(self, body: bytes, seconds: float, *, announced: float | None = None, late: str = DEADLINE) -> Reply:
+        """Send a review.
+
+        Args:
+            body: The review as JSON.
+            seconds: How long the call may take, connecting and reading included.
+            announced: What the query's ``timeout`` says, in whole seconds; None: ``seconds``.
+            late: What is said of an answer that was not read in time.
+
+        Raises:
+            WebhookError: There is no answer, in time.
+        """
+        if self.closed:
+            raise WebhookError("the webhook is closed")
+        begun: list[UpstreamResponse] = []
+        announced = seconds if announced is None else announced
+        calling = Deferred.fromCoroutine(self._exchange(body, announced, begun))
+        calling.addTimeout(seconds, self._reactor)
+        try:
+            return await calling
+        except TimedOut:
+            raise _unread(late) if begun else self._unsent(announced, DEADLINE) from None
+
+    async def _exchange(self, body: bytes, announced: float, begun: list[UpstreamResponse]) -> Reply:
+        """Send a review, and read the answer. ``begun`` gets the answer once its head is there."""
+        try:
+            response = await self._server().send("POST", self.target.head(len(body), announced) + body)
+        except (TransportError, ApiError) as error:
+            raise self._unsent(announced, str(error)) from None
+        begun.append(response)
+        try:
+            content = await response.read(min(LARGEST, max(ANSWER, GROWTH * len(body))))
+        except ConnectionLost:
+            raise _unread("unexpected EOF") from None
+        except TransportError as error:
+            raise _unread(str(error)) from None
+        finally:
+            if not response.complete:
+                response.close()
+        return Reply(response.status, response.header("content-type"), content)
+
+    def _unsent(self, announced: float, why: str) -> WebhookError:
+        return WebhookError(f'Post "{self.target.url(announced)}": {why}')
+
+    def _server(self) -> Upstream:
+        """The server of the webhook, with the connections that are open; a new one once it is reached in another way.
+
+        Raises:
+            ApiError: The Service cannot be found.
+            TransportError: The webhook's or the client's certificates cannot be used.
+        """
+        host, port = self.target.address(self._resolve)
+        pair = Pair(b"", b"") if self._certificate is None else self._certificate()
+        if self._upstream is None or self._reached != (host, port, pair):
+            if self._upstream is not None:
+                self._upstream.retire()
+            self._upstream, self._reached = self._connected(host, port, pair), (host, port, pair)
+        return self._upstream
+
+    def _connected(self, host: str, port: int, pair: Pair) -> Upstream:
+        certificate, key = pair
+        try:
+            tls = UpstreamTls(
+                self.target.server_name, ca=self.target.ca, certificate=certificate, key=key, clock=self._reactor
+            )
+        except CredentialsError as error:
+            raise TransportError(str(error)) from error
+        return Upstream(self._reactor, host, port, tls)
+
+
+def _unread(why: str) -> WebhookError:
+    return WebhookError(f"unexpected error when reading response body. Please retry. Original error: {why}")
+
+
+class Target:
+    """Where a ``clientConfig`` points.
+
+    Attributes:
+        server_name: The name, or the address, that the webhook's certificate has to be for.
+        ca: The PEM of the only roots; None: the system's.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        service = config.get("service")
+        if service is None:
+            parts = urlsplit(config["url"])
+            self.server_name, self._port = parts.hostname or "", parts.port or 443
+            self._authority, path = parts.netloc.rpartition("@")[2], unquote(parts.path)
+            self._service: tuple[str, str] | None = None
+        else:
+            namespace, name, self._port = service["namespace"], service["name"], int(service.get("port") or 443)
+            self.server_name = f"{name}.{namespace}.svc"
+            self._authority, path = f"{self.server_name}:{self._port}", service.get("path") or ""
+            self._service = namespace, name
+        # Go's path.Join
+        self._path = quote("/" + posixpath.normpath(f"/{path}").lstrip("/"), safe="/$&+,:;=@")
+        self.ca = base64.b64decode(config["caBundle"]) if config.get("caBundle") else None
+
+    def url(self, seconds: float) -> str:
+        """Where a request with that timeout goes, as errors show it."""
+        return f"https://{self._authority}{self._path}?timeout={seconds:g}s"
+
+    def address(self, resolve: Resolve) -> tuple[str, int]:
+        """The host and port to connect to.
+
+        Raises:
+            ApiError: The Service cannot be found.
+        """
+        if self._service is None:
+            return self.server_name, self._port
+        return resolve(*self._service, self._port)
+
+    def head(self, length: int, seconds: float) -> bytes:
+        """The head of a request with a body of that length, and that timeout."""
+        return (
+            f"POST {self._path}?timeout={seconds:g}s HTTP/1.1\r\nHost: {self._authority}\r\nUser-Agent: extapi\r\n"
+            f"Accept: application/json, */*\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        ).encode("latin-1", "replace")

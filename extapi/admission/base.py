@@ -7,6 +7,7 @@ Source: ``k8s.io/apiserver/pkg/admission``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,8 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 import msgspec
 
 from extapi.admission.audit import add_audit_annotation
+from extapi.admission.reinvocation import ReinvocationContext
+from extapi.admission.versions import ResourceVersions
 from extapi.api.definition import Kind
 from extapi.api.jsonvalue import json_copy
 from extapi.api.protocols import Startable
@@ -188,12 +191,23 @@ class Review:
     audit_annotations: dict[str, str] = field(default_factory=dict)
     plugin: str = ""
     """The name of the plugin that is asked: the prefix of its audit annotations."""
+    path_version: str = ""
+    """The version of the resource in the request's path; by default ``version``."""
+    versions: Callable[[], ResourceVersions] | None = None
+    """Makes the resource in all its versions; None: it has this one only."""
+    name_is_generated: bool = False
+    """Whether the server has made up the name of a new object. Webhooks that may change the object do not see it yet."""
+    deadline: float = math.inf
+    """When the request has to be answered, on the reactor's clock."""
+    reinvocation: ReinvocationContext = field(default_factory=ReinvocationContext)
+    """What the plugins of one write have noted. The chain gives it to each review of the write."""
 
     def __post_init__(self) -> None:
         self.resource = self.resource or self.kind.plural
         self._new = _ReviewedObject(self.obj)
         self._old = _ReviewedObject(self.old)
         self.old_version = self.old_version or self.version
+        self.path_version = self.path_version or self.version
 
     @property
     def object(self) -> Any:
@@ -304,11 +318,14 @@ class Review:
             key: Letters, digits, ``-``, ``_`` and ``.``, at most 63.
             value: Any text; at most 10 KiB are kept. No secrets.
         """
-        full = f"{self.plugin}/{key}"
+        self.annotate(f"{self.plugin}/{key}", value)
+
+    def annotate(self, key: str, value: str) -> None:
+        """The same with a whole key: a DNS subdomain, a slash and a name."""
         if self.annotated is not None:
-            self.annotated(full, value)
+            self.annotated(key, value)
         else:
-            add_audit_annotation(self.audit_annotations, full, value)
+            add_audit_annotation(self.audit_annotations, key, value)
 
     def refuse(self, why: str) -> NoReturn:
         """Refuse the write.

@@ -82,19 +82,26 @@ class AdmissionChain:
 
         Source: ``k8s.io/apiserver/pkg/admission`` reinvoker, ``pkg/admission/plugin/webhook/mutating`` Dispatch.
         """
-        for plugin in self._builtin:
-            review, _ = await plugin.mutate(review, renewed)
+        context = review.reinvocation
+        review, _ = await self._through_builtin(review, renewed)
         reinvocation = Reinvocation()
         review = await reinvocation.pass_through(self._mutators, review, renewed)
-        if not reinvocation.wanted:
+        if not (reinvocation.wanted or context.wanted):
             return review
-        changed = False
-        for plugin in self._builtin:
-            review, changes = await plugin.mutate(review, renewed)
-            changed = changed or changes
+        context.again = True
+        review, changed = await self._through_builtin(review, renewed)
         if changed:
             reinvocation.require()
         return await reinvocation.pass_through(reinvocation.due(self._mutators), review, renewed)
+
+    async def _through_builtin(self, review: Review, renewed: Renewed | None) -> tuple[Review, bool]:
+        """The review after the mutators that are built in, and whether one of them has changed the object."""
+        changed = False
+        for plugin in self._builtin:
+            if plugin.handles(review):
+                review, changes = await plugin.mutate(review, renewed)
+                changed = changed or changes
+        return review, changed
 
     async def validate(self, review: Review) -> None:
         """Run all validators.
@@ -175,9 +182,12 @@ class _Plugin:
     async def mutate(self, review: Review, renewed: Renewed | None) -> tuple[Review, bool]:
         """The review for the next mutator, and whether this one changed the object."""
         await self._run(self._plugin.mutate, review)
+        review.reinvocation.outputs[self.name] = review.obj
         if renewed is None or not review.accessed:
             return review, False
         after = renewed(review, self._described)
+        after.reinvocation = review.reinvocation
+        after.reinvocation.outputs[self.name] = after.obj
         return after, after is not review and after.obj != review.obj
 
     async def validate(self, review: Review) -> None:

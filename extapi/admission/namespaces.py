@@ -7,13 +7,14 @@ Source: ``k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
 from extapi.admission.base import Operation, Review
+from extapi.admission.matching.selectors import Selector, labels_of
 from extapi.api.types import Obj
 from extapi.clock import Clock, sleep
 from extapi.errors import Forbidden, InternalError, NotFound, StatusCause
@@ -23,6 +24,7 @@ _CACHE_GRACE = 0.05
 _SYNC_TIMEOUT = 10.0
 """How long a request waits for a cache that has not been filled yet, in seconds."""
 _IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+_log = Logger()
 
 
 class NamespaceCache(Protocol):
@@ -44,8 +46,6 @@ class NamespaceCache(Protocol):
 
 class NamespaceLifecycle:
     """A mutator that changes nothing; as a mutator it runs before plugins that act on the object."""
-
-    _log = Logger()
 
     def __init__(self, *, cache: NamespaceCache, live: Callable[[str], Awaitable[Obj | None]], clock: Clock) -> None:
         """Prepare the plugin.
@@ -75,7 +75,7 @@ class NamespaceLifecycle:
             return
         if (review.group, review.resource) == ("authorization.k8s.io", "localsubjectaccessreviews"):
             return  # a refusal would reveal which namespaces exist
-        if not self._cache.synced and not await self._synced_in_time():
+        if not self._cache.synced and not await synced_in_time(self._cache, self._clock):
             review.refuse("not yet ready to handle request")
         creating = review.operation == Operation.CREATE
         namespace = await self._namespace(review.namespace, patient=creating)
@@ -107,33 +107,90 @@ class NamespaceLifecycle:
             found = self._cache.get("", name)
         if found is not None:
             return found
-        try:
-            found = await self._live(name)
-        except CancelledError:
-            raise
-        except NotFound:
-            found = None
-        except Exception as error:
-            # The reason is only logged: it may name the address of the server, and our account.
-            self._log.error("the namespace {name} could not be read: {error}", name=name, error=error)
-            raise InternalError.because(f"the namespace {name} could not be read") from error
-        if found is None:
-            raise NotFound.named("namespaces", "", name)
-        return found
+        return await read_namespace(name, self._live)
 
-    async def _synced_in_time(self) -> bool:
-        waiting = Deferred.fromCoroutine(_drive(self._cache.wait_synced()))
-        timer = self._clock.callLater(_SYNC_TIMEOUT, waiting.cancel)
-        try:
-            await waiting
-        except CancelledError:
-            if timer.active():
-                raise  # the request was cancelled, not the wait
-            return False
-        finally:
-            if timer.active():
-                timer.cancel()
-        return True
+
+class NamespaceLabels:
+    """The labels of the namespace of a request, for selectors on them.
+
+    Args:
+        cache: Follows the namespaces.
+        live: Reads a namespace that the cache does not have; returns None or raises NotFound if it does not exist.
+
+    Source: ``k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/namespace`` GetNamespaceLabels.
+    """
+
+    def __init__(self, cache: NamespaceCache, live: Callable[[str], Awaitable[Obj | None]]) -> None:
+        self.cache = cache
+        self._live = live
+
+    async def selects(self, selector: Selector, review: Review) -> bool:
+        """Whether a selector selects the namespace of a request. What is in no namespace is always selected.
+
+        Raises:
+            NotFound: The namespace does not exist.
+            InternalError: It could not be read, or the selector is not valid.
+        """
+        if (not review.namespace and review.resource != "namespaces") or selector.empty:
+            return True
+        return selector.matches(await self._labels(review))
+
+    async def _labels(self, review: Review) -> Mapping[str, str]:
+        if review.resource == "namespaces":
+            # The cache does not know a namespace that is only being created.
+            if review.operation in {Operation.CREATE, Operation.UPDATE} and not review.subresource and review.obj:
+                return labels_of(review.obj)
+            name = review.namespace or review.name
+        else:
+            name = review.namespace
+        found = self.cache.get("", name)
+        return labels_of(await read_namespace(name, self._live) if found is None else found)
+
+
+async def read_namespace(name: str, live: Callable[[str], Awaitable[Obj | None]]) -> Obj:
+    """A namespace from its store.
+
+    Raises:
+        NotFound: It does not exist.
+        InternalError: It could not be read.
+    """
+    try:
+        found = await live(name)
+    except CancelledError:
+        raise
+    except NotFound:
+        found = None
+    except Exception as error:
+        # The reason is only logged: it may name the address of the server, and our account.
+        _log.error("the namespace {name} could not be read: {error}", name=name, error=error)
+        raise InternalError.because(f"the namespace {name} could not be read") from error
+    if found is None:
+        raise NotFound.named("namespaces", "", name)
+    return found
+
+
+class Syncing(Protocol):
+    """Something that has to be filled before it can be asked."""
+
+    async def wait_synced(self) -> None:
+        """Wait until it has been filled; may be cancelled."""
+        ...
+
+
+async def synced_in_time(cache: Syncing, clock: Clock) -> bool:
+    """Whether a cache is filled within the time that a request waits for it."""
+    waiting = Deferred.fromCoroutine(_drive(cache.wait_synced()))
+    timer = clock.callLater(_SYNC_TIMEOUT, waiting.cancel)
+    try:
+        await waiting
+    except CancelledError:
+        if timer.active():
+            raise  # the request was cancelled, not the wait
+        return False
+    finally:
+        if timer.active():
+            timer.cancel()
+    return True
 
 
 async def _drive(waiting: Awaitable[None]) -> None:

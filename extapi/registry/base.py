@@ -6,6 +6,7 @@ needs get and update, deletecollection needs list and delete. Source: ``k8s.io/a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -151,6 +152,10 @@ class Admission(msgspec.Struct, frozen=True):
     """Runs the rules of schemas."""
     expired: Expired = never
     """Whether the request's time is up."""
+    deadline: float = math.inf
+    """When it is, on the reactor's clock."""
+    name_is_generated: bool = False
+    """Whether the server has made up the name of a new object."""
 
 
 @dataclass(frozen=True, slots=True)

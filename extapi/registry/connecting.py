@@ -8,6 +8,7 @@ Source: ``k8s.io/apiserver/pkg/endpoints/handlers/rest.go`` ConnectResource.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from extapi.codec.tables import Columns
 from extapi.conversion.hub import Unfit
 from extapi.errors import InternalError, NotFound
 from extapi.registry.base import Admission, RequestScope
+from extapi.registry.reviewed import ReviewedVersions
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
 from extapi.registry.stored import StoredObject
@@ -101,6 +103,9 @@ class ConnectResource:
             name=name,
             options=admit.options,
             warned=admit.warn,
+            annotated=admit.annotate,
+            versions=partial(ReviewedVersions, self._shown, self._kind, self.subresource),
+            deadline=admit.deadline,
         )
         await admit.chain.mutate(review)
         await admit.chain.validate(review)

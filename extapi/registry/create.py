@@ -36,6 +36,8 @@ async def create(store: Store, scope: RequestScope, obj: Obj, admit: Admission) 
     if not prefix:
         return await _created(store, scope, obj, admit)
     generates = not metadata.get("name")
+    if generates:
+        admit = msgspec.structs.replace(admit, name_is_generated=True)
     for _ in range(ATTEMPTS if generates else 1):
         if generates:
             metadata["name"] = generate_name(prefix, store.random)
@@ -83,7 +85,7 @@ async def create_once(store: Store, scope: RequestScope, obj: Obj, admit: Admiss
             new.pop("status", None)
 
     keep(obj)
-    write = Write(kind, scope, admit)
+    write = Write(kind, scope, admit, store.converted)
     obj = await write.mutated(Operation.CREATE, obj, None, keep)
     await write.checked(Operation.CREATE, obj, None)
     key = kind.layout.key(scope.namespace, obj["metadata"]["name"])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Self
 
+import msgspec
+
 from extapi.admission.base import Operation
 from extapi.api.jsonvalue import json_copy
 from extapi.api.names import generate_name
@@ -193,6 +195,8 @@ class _Creates(_Fed):
         """See :class:`extapi.registry.base.ResourceCreater`. Without a name it gets a generated one (behaviour E14)."""
         prefix = obj["metadata"].get("generateName")
         generates = bool(prefix) and not obj["metadata"].get("name")
+        if generates:
+            admit = msgspec.structs.replace(admit, name_is_generated=True)
         for _ in range(ATTEMPTS if generates else 1):
             attempt = json_copy(obj)
             if generates:

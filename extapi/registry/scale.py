@@ -34,6 +34,7 @@ from extapi.managedfields.scale import ReplicasPaths, parent_managers, scale_man
 from extapi.managedfields.updater import Types
 from extapi.registry.base import Admission, ObjectResult, RequestScope, UpdateFunction
 from extapi.registry.results import DecodedResult
+from extapi.registry.reviewed import RequestPath
 from extapi.registry.scalepaths import ScalePaths
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
@@ -173,7 +174,7 @@ class ScaleResource(StoredObject):
 
         def write() -> PathWrite:
             whose = RequestScope(VERSION, scope.namespace)
-            return PathWrite(self._scale, whose, admit, (self.group, self.plural, name))
+            return PathWrite(self._scale, whose, admit, RequestPath(self._store.kind, scope.version, name))
 
         async def rescaled(old: Obj) -> Obj:
             before, managers = paths.scale(old), _managers(old)

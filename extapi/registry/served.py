@@ -60,8 +60,10 @@ class ServedKind:
         waiting = kind.behaviour.converter
         self._waiting = None if waiting is None else WaitingConversion(kind.name, waiting, self._finish_converted)
         self.waits = waiting is not None
-        """Whether conversion may wait. Then :meth:`read`, :meth:`convert` and :meth:`project_many` convert; the methods
-        that do not wait take objects in the right version only."""
+        """Whether conversion may wait. Then the methods that do not wait take objects in the right version only."""
+        self.served_with: dict[
+            str, tuple[str, ...]
+        ] = {}  # for extapi.registry.reviewed: found out once per subresource
         self.encode = encode_typed if kind.behaviour.answering.type_first else encode
         """Encodes an object of this kind, with its members in kube-apiserver's order."""
         strategy = type(kind.strategy)

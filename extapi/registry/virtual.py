@@ -41,6 +41,7 @@ from extapi.registry.base import (
 from extapi.registry.delete import check_preconditions
 from extapi.registry.fieldmanagers import FieldManagers, keep_managed_fields
 from extapi.registry.results import DecodedResult, ObjectResultList
+from extapi.registry.reviewed import RequestPath, ReviewedVersions
 from extapi.registry.selectable import selectable
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
@@ -62,6 +63,7 @@ class Virtual:
 
     def __init__(self, kind: ServedKind, path: ServedKind) -> None:
         self._kind = kind
+        self._path = path
         self.group = path.group
         self.plural = path.kind.plural
         self.kind = kind.kind.name
@@ -106,9 +108,8 @@ class Virtual:
         return await self._rest.update(request, new)
 
     def _write(self, scope: RequestScope, name: str, admit: Admission) -> PathWrite:
-        return PathWrite(
-            self._kind, RequestScope(self._version_of(scope), scope.namespace), admit, (self.group, self.plural, name)
-        )
+        whose = RequestScope(self._version_of(scope), scope.namespace)
+        return PathWrite(self._kind, whose, admit, RequestPath(self._path, scope.version, name))
 
     def _obj(self, scope: RequestScope, made: Any) -> Obj:
         """What the author's code returned, in the request's version, pruned and defaulted."""
@@ -359,21 +360,25 @@ def subresource_kind(kind: ServedKind, sub: Subresource) -> ServedKind:
 
 
 class PathWrite(Write):
-    """A write of what a path names, which is not an object of ``kind`` in the store: ``path`` is its group, resource and name.
+    """A write of what a path names, which is not an object of ``kind`` in the store.
 
     The rules of metadata are left to the author: a review has no name.
     """
 
-    def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission, path: tuple[str, str, str]) -> None:
+    def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission, path: RequestPath) -> None:
         super().__init__(kind, scope, admit)
-        self._group, self._plural, self._path_name = path
+        self._path = path
 
     def _name(self, obj: Obj) -> str:
-        return self._path_name or super()._name(obj)
+        return self._path.name or super()._name(obj)
+
+    def _versions(self) -> ReviewedVersions:
+        return ReviewedVersions(self._kind, self._path.kind, self._admit.subresource)
 
     def _review(self, operation: Operation, name: str, obj: Obj | None, old: Obj | None) -> Review:
         review = super()._review(operation, name, obj, old)
-        review.group, review.resource = self._group, self._plural
+        path = self._path
+        review.group, review.resource, review.path_version = path.kind.group, path.kind.kind.plural, path.version
         return review
 
     def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:

@@ -20,6 +20,7 @@ from extapi.api.types import Obj
 from extapi.conversion.hub import Unfit
 from extapi.errors import (
     ApiError,
+    BadRequest,
     FieldError,
     FieldErrorType,
     InternalError,
@@ -27,6 +28,7 @@ from extapi.errors import (
 )
 from extapi.registry.base import Admission, RequestScope
 from extapi.registry.encoded import EncodedObject
+from extapi.registry.reviewed import Convert, ReviewedVersions
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
 
@@ -54,10 +56,11 @@ class Write:
     code asks for is validated once, after admission.
     """
 
-    def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission) -> None:
+    def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission, convert: Convert | None = None) -> None:
         self._kind = kind
         self._scope = scope
         self._admit = admit
+        self._convert = convert
         self._validated: Obj | None = None
         self._schema_errors: list[FieldError] = []
         """The schema's errors of the object that was validated last."""
@@ -90,7 +93,14 @@ class Write:
             options=self._admit.options,
             warned=self._admit.warn,
             annotated=self._admit.annotate,
+            versions=self._versions,
+            name_is_generated=self._admit.name_is_generated,
+            deadline=self._admit.deadline,
         )
+
+    def _versions(self) -> ReviewedVersions:
+        """The resource in all its versions, for plugins that want another one."""
+        return ReviewedVersions(self._kind, self._kind, self._admit.subresource, self._convert)
 
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
         """The object after mutating admission and the author's ``prepare``, pruned and defaulted after each.
@@ -121,6 +131,8 @@ class Write:
             review = await self._admit.chain.mutate(self._review(operation, name, obj, old), renewed)
             self._reviewed = review
             made = review.obj or obj
+            if made is not obj:
+                self._check_namespace(made)
             warning = dedupe_owner_references(made, after_admission=True)
             if warning:  # a plugin has just made this object, so nobody was shown it
                 self._admit.warn(warning)
@@ -132,6 +144,17 @@ class Write:
             raise
         self._kind.kind.behaviour.storing.canonicalize(made)
         return made
+
+    def _check_namespace(self, obj: Obj) -> None:
+        """Put an object that a plugin has changed into the namespace of the request, if it is in none.
+
+        Raises:
+            BadRequest: It is in another one.
+        """
+        if not self._kind.namespaced:
+            obj["metadata"].pop("namespace", None)
+        elif obj["metadata"].setdefault("namespace", self._scope.namespace) != self._scope.namespace:
+            raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
     def _changed(self, review: Review, whose: str) -> Obj | None:
         """The changed object of the review, pruned and defaulted; None: it is unchanged. ``whose``: the code that ran."""

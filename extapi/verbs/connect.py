@@ -6,8 +6,10 @@ Source: ``k8s.io/apiserver/pkg/endpoints/handlers/rest.go`` ConnectResource and 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
+from extapi.admission.audit import add_audit_annotation
 from extapi.api.connect import (
     ConnectRequest,
     ConnectResponse,
@@ -40,7 +42,14 @@ async def connect(request: ResourceRequest[ConnectResource]) -> Response:
     user = http.user or User(ANONYMOUS)
     # Kubernetes makes the options of its own subresources of the query: here they are the query.
     options = {name: list(values) for name, values in http.query.items()}
-    admission = Admission(request.chain, user, options=options, warn=http.warnings.append)
+    admission = Admission(
+        request.chain,
+        user,
+        options=options,
+        warn=http.warnings.append,
+        annotate=partial(add_audit_annotation, http.audit_annotations),
+        deadline=http.deadline,
+    )
     await resource.admitted(request.scope, request.name, admission)
     asked = ConnectRequest(
         user=user,

@@ -45,12 +45,11 @@ class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
 
     def admission(self, kind: str, options: WriteOptions | DeleteOptions) -> Admission:
         """What admission plugins need to know; ``kind``: of the options, such as CreateOptions."""
-        shown: Obj = {"apiVersion": "meta.k8s.io/v1", "kind": kind}
+        shown: Obj = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
         if options.dry_run:
             shown["dryRun"] = ["All"]
         if isinstance(options, DeleteOptions):
-            if options.propagation_policy is not None:
-                shown["propagationPolicy"] = options.propagation_policy
+            shown |= _delete_members(options)
         elif options.field_manager:
             shown["fieldManager"] = options.field_manager
         return Admission(
@@ -63,7 +62,20 @@ class ResourceRequest(msgspec.Struct, Generic[R_co], frozen=True):
             partial(add_audit_annotation, self.http.audit_annotations),
             self.rules,
             partial(_expired, self.clock, self.http),  # no method: an old catalogue is let go once no request holds it
+            self.http.deadline,
         )
+
+
+def _delete_members(options: DeleteOptions) -> Obj:
+    """What DeleteOptions say besides the dry run."""
+    preconditions = {"uid": options.precondition_uid, "resourceVersion": options.precondition_resource_version}
+    members = {
+        "gracePeriodSeconds": options.grace_period_seconds,
+        "preconditions": {name: value for name, value in preconditions.items() if value is not None} or None,
+        "orphanDependents": options.orphan_dependents,
+        "propagationPolicy": options.propagation_policy,
+    }
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _expired(clock: Clock, request: Request) -> bool:

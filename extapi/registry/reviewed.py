@@ -1,0 +1,79 @@
+"""A resource in all its versions, as admission plugins see it (:class:`extapi.admission.versions.ResourceVersions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from extapi.admission.versions import KindName
+from extapi.api.types import Obj
+from extapi.registry.served import ServedKind
+
+Convert = Callable[[Obj, str], Awaitable[Obj]]
+"""As :meth:`extapi.registry.served.ServedKind.convert`."""
+
+
+class RequestPath(NamedTuple):
+    """What a path names."""
+
+    kind: ServedKind
+    """The kind whose resource it is, or whose subresource."""
+    version: str
+    name: str = ""
+
+
+class ReviewedVersions:
+    """The versions of one resource.
+
+    Args:
+        kind: The kind of its bodies.
+        path: The kind that its paths name, which is the same but for some subresources.
+        subresource: The subresource; empty for the objects themselves.
+        convert: Converts its bodies; by default ``kind`` does.
+    """
+
+    __slots__ = ("_convert", "_kind", "_own", "served")
+
+    def __init__(
+        self, kind: ServedKind, path: ServedKind, subresource: str = "", convert: Convert | None = None
+    ) -> None:
+        self._kind = kind
+        self._own = kind is not path
+        self._convert = convert or kind.convert
+        served = path.served_with.get(subresource)
+        if served is None:
+            served = path.served_with[subresource] = tuple(_served(path, subresource))
+        self.served: tuple[str, ...] = served
+        """See :class:`extapi.admission.versions.ResourceVersions`."""
+
+    def kind(self, version: str) -> KindName:
+        """See :class:`extapi.admission.versions.ResourceVersions`."""
+        return KindName(self._kind.group, self._body(version), self._kind.kind.name)
+
+    async def convert(self, obj: Obj, version: str) -> Obj:
+        """See :class:`extapi.admission.versions.ResourceVersions`."""
+        wanted = self._body(version)
+        if obj["apiVersion"] == self._kind.versions[wanted].api_version:
+            return obj
+        return await self._convert(obj, wanted)
+
+    def complete(self, obj: Obj, version: str) -> None:
+        """See :class:`extapi.admission.versions.ResourceVersions`."""
+        self._kind.check(obj, "an admission webhook")
+        self._kind.coerce_and_default(obj, self._body(version))
+
+    def _body(self, version: str) -> str:
+        """The version of bodies: some subresources have one whatever that of the path is."""
+        if self._own and version not in self._kind.versions:
+            return self._kind.kind.storage
+        return version
+
+
+def _served(path: ServedKind, subresource: str) -> list[str]:
+    """The versions that have the subresource."""
+    names = path.kind.served_versions()
+    if subresource == "status" and subresource not in path.kind.subresources:
+        return [name for name in names if path.versions[name].status]
+    if subresource == "scale" and subresource not in path.kind.subresources:
+        return [name for name in names if path.versions[name].scale is not None]
+    return names

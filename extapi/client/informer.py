@@ -16,13 +16,16 @@ from extapi.client.kube import Client, Obj, ResourceName, items_of
 from extapi.client.transport import TransportError
 from extapi.client.watching import one_watch
 from extapi.clock import Clock, sleep
-from extapi.errors import ApiError, Expired, Gone
+from extapi.errors import ApiError, Expired, Gone, NotFound
 
 PAGE = 500
 """Objects per page of the list."""
 
 FIRST_DELAY, LAST_DELAY = 0.8, 30.0
 """Seconds before the first retry, doubled with each further one, and at most (client-go's Reflector)."""
+
+_MANY = 10
+"""Failures after which the pause is the longest."""
 
 OnChange = Callable[[str, Obj], None]
 """Called with ADDED, MODIFIED or DELETED, and the object; for DELETED in its last known state."""
@@ -44,6 +47,8 @@ class Informer:
         label_selector: Which objects to keep.
         on_change: Called for each change. It must not raise; if it does, the error is logged and the informer continues.
         transform: Applied to each object that arrives, to save memory (client-go's ``SetTransform``).
+        optional: Whether the server may not have the resource: then there are no objects, and it is asked again now and
+            then. A resource that was there once does not count as missing: what is known of it is kept.
     """
 
     _log = Logger()
@@ -60,6 +65,7 @@ class Informer:
         label_selector: str = "",
         on_change: OnChange | None = None,
         transform: Transform | None = None,
+        optional: bool = False,
     ) -> None:
         self._client = client
         self._resource = resource
@@ -73,6 +79,8 @@ class Informer:
             self._query["labelSelector"] = label_selector
         self._on_change = on_change
         self._transform = transform
+        self._optional = optional
+        """Whether it may be missing still."""
         self._objects: dict[tuple[str, str], Obj] = {}
         self._version = ""
         self._failures = 0
@@ -130,6 +138,11 @@ class Informer:
             except (Expired, Gone) as error:
                 self._failed(error)
                 self._version = ""
+            except NotFound as error:
+                if self._optional:
+                    self._missing()
+                else:
+                    self._failed(error)
             except (ApiError, TransportError) as error:
                 self._failed(error)
             except Exception:  # noqa: BLE001 - a defect must not stop an informer that the server's security relies on
@@ -148,8 +161,16 @@ class Informer:
             "informer of {resource} continues after: {error}", resource=self._resource.resource, error=str(error)
         )
 
+    def _missing(self) -> None:
+        """The server does not have the resource: there are no objects. Ask again after the longest pause."""
+        if not self._synced:
+            self._log.info("the server has no {resource}", resource=self._resource.resource)
+            self._synced = True
+            self._release(None)
+        self._failures = _MANY
+
     async def _pause(self) -> None:
-        delay = min(FIRST_DELAY * 2 ** min(self._failures - 1, 10), LAST_DELAY)
+        delay = min(FIRST_DELAY * 2 ** min(self._failures - 1, _MANY), LAST_DELAY)
         await sleep(self._clock, delay * (1 + self._jitter()))
 
     async def _list(self) -> None:
@@ -174,6 +195,7 @@ class Informer:
             self._put(obj)
         self._version = version
         self._failures = 0
+        self._optional = False
         self._synced = True
         self._release(None)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.client.informer import Informer
+from extapi.client.informer import LAST_DELAY, Informer
 from extapi.client.kube import Client, ResourceName
 from extapi.client.transport import ClientRequest, TransportError
 from tests.unit.client.building import now
@@ -298,4 +298,30 @@ def test_only_what_is_left_of_an_object_is_kept() -> None:
     watch.send("ADDED", {**_pod("b", 7), "spec": {"large": True}})
     assert cluster.changes == [("ADDED", "a@3"), ("MODIFIED", "a@6"), ("ADDED", "b@7")]
     assert sorted(informer.items(), key=str) == [_pod("a", 6), _pod("b", 7)]
+    informer.stop()
+
+
+def test_a_resource_that_the_server_does_not_have_has_no_objects() -> None:
+    """Until it has it; then a server that has lost it is one that fails, and what was known stays."""
+    cluster = Cluster()
+    missing = status(404, "NotFound")
+    cluster.lists += [missing, missing]
+    informer = cluster.informer(optional=True)
+    informer.start()
+    assert informer.synced
+    assert not list(informer.items())
+    cluster.clock.advance(LAST_DELAY * 1.5)
+    cluster.lists_these(5, _pod("a", 3))
+    cluster.watches += [missing] * 3
+    cluster.clock.advance(LAST_DELAY * 1.5)
+    assert [each["metadata"]["name"] for each in informer.items()] == ["a"]
+    informer.stop()
+
+
+def test_a_resource_that_others_must_have_is_waited_for() -> None:
+    cluster = Cluster()
+    cluster.lists.append(status(404, "NotFound"))
+    informer = cluster.informer()
+    informer.start()
+    assert not informer.synced
     informer.stop()

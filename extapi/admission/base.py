@@ -35,6 +35,8 @@ class Operation(StrEnum):
     DELETE = "DELETE"
     CONNECT = "CONNECT"
 
+    __hash__ = str.__hash__  # that of enums, which is the same number, takes longer than a look-up
+
 
 class CheckedConverter(Protocol):
     """Converts the objects of a review to the hub, after checking them against the schema.
@@ -199,8 +201,8 @@ class Review:
     """Whether the server has made up the name of a new object. Webhooks that may change the object do not see it yet."""
     deadline: float = math.inf
     """When the request has to be answered, on the reactor's clock."""
-    reinvocation: ReinvocationContext = field(default_factory=ReinvocationContext)
-    """What the plugins of one write have noted. The chain gives it to each review of the write."""
+    reinvocation: ReinvocationContext | None = None
+    """What mutators have noted. The chain gives it to each review of the write."""
 
     def __post_init__(self) -> None:
         self.resource = self.resource or self.kind.plural

@@ -12,6 +12,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from extapi.admission.base import Mutator, Operation, Review, Startable, Validator
+from extapi.admission.reinvocation import ReinvocationContext
 from extapi.conversion.hub import Unfit
 from extapi.errors import ApiError, BadRequest, InternalError, go_quote
 
@@ -82,7 +83,7 @@ class AdmissionChain:
 
         Source: ``k8s.io/apiserver/pkg/admission`` reinvoker, ``pkg/admission/plugin/webhook/mutating`` Dispatch.
         """
-        context = review.reinvocation
+        context = review.reinvocation = ReinvocationContext()
         review, _ = await self._through_builtin(review, renewed)
         reinvocation = Reinvocation()
         review = await reinvocation.pass_through(self._mutators, review, renewed)
@@ -101,6 +102,8 @@ class AdmissionChain:
             if plugin.handles(review):
                 review, changes = await plugin.mutate(review, renewed)
                 changed = changed or changes
+                if plugin.compares and review.reinvocation is not None:
+                    review.reinvocation.outputs[plugin.name] = review.obj
         return review, changed
 
     async def validate(self, review: Review) -> None:
@@ -161,6 +164,8 @@ class _Plugin:
         self.name: str = getattr(plugin, "plugin_name", "") or type(plugin).__name__.strip("_").lower()
         self._described = f"admission plugin {_name(plugin)}"
         self.reinvoked = getattr(plugin, "reinvocation_policy", "Never") == "IfNeeded"
+        self.compares = getattr(plugin, "compares_output", False)
+        """Whether it has to know whether the object has changed since it was asked."""
         self._lasting = getattr(plugin, "side_effects", "NoneOnDryRun") == "Some"
         self._handles: Callable[[Review], bool] | None = getattr(plugin, "handles", None)
 
@@ -182,12 +187,10 @@ class _Plugin:
     async def mutate(self, review: Review, renewed: Renewed | None) -> tuple[Review, bool]:
         """The review for the next mutator, and whether this one changed the object."""
         await self._run(self._plugin.mutate, review)
-        review.reinvocation.outputs[self.name] = review.obj
         if renewed is None or not review.accessed:
             return review, False
         after = renewed(review, self._described)
         after.reinvocation = review.reinvocation
-        after.reinvocation.outputs[self.name] = after.obj
         return after, after is not review and after.obj != review.obj
 
     async def validate(self, review: Review) -> None:

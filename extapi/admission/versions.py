@@ -40,6 +40,7 @@ class ResourceVersions(Protocol):
         """Coerce metadata, prune and default, in place, what somebody has made in a version.
 
         Raises:
+            Invalid: It is of another kind or version.
             BadRequest: Metadata has a wrong type.
             InternalError: It is no JSON for clients.
         """

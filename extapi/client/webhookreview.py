@@ -20,9 +20,10 @@ SUPPORTED: Final = ("v1", "v1beta1")
 _META: Final = (
     *("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"),
 )
-_ENVELOPE: Final = (
+ENVELOPE: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
+"""What Go reads of an object to find out what it is."""
 
 
 class Member(NamedTuple):
@@ -92,7 +93,7 @@ class ReviewFormat:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise _unreadable(f"json: cannot unmarshal {json_type(value)} into Go value of type {_ENVELOPE}")
+            raise _unreadable(f"json: cannot unmarshal {json_type(value)} into Go value of type {ENVELOPE}")
         for member in value:  # the first mistake is told
             if member in ("apiVersion", "kind") and not isinstance(value[member], str | None):
                 why = f"json: cannot unmarshal {json_type(value[member])} into Go struct field .{member} of type string"

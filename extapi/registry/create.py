@@ -85,7 +85,7 @@ async def create_once(store: Store, scope: RequestScope, obj: Obj, admit: Admiss
             new.pop("status", None)
 
     keep(obj)
-    write = Write(kind, scope, admit, store.converted)
+    write = Write(kind, scope, admit, store.converter)
     obj = await write.mutated(Operation.CREATE, obj, None, keep)
     await write.checked(Operation.CREATE, obj, None)
     key = kind.layout.key(scope.namespace, obj["metadata"]["name"])

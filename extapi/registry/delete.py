@@ -45,7 +45,7 @@ async def _attempt(
         scope = msgspec.structs.replace(scope, version=kind.stored_in(live.value))
         old = await store.opened(live, scope.version)
     check_preconditions(kind, name, old, rules.preconditions)
-    write = Write(kind, scope, admit, store.converted)
+    write = Write(kind, scope, admit, store.converter)
     if "deletionTimestamp" in old["metadata"] and write.is_blocked(old):
         # As in the store of namespaces: a second delete neither asks admission again nor changes the object.
         await store.check_live("delete", live)

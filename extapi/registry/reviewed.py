@@ -60,7 +60,9 @@ class ReviewedVersions:
     def complete(self, obj: Obj, version: str) -> None:
         """See :class:`extapi.admission.versions.ResourceVersions`."""
         self._kind.check(obj, "an admission webhook")
-        self._kind.coerce_and_default(obj, self._body(version))
+        body = self._body(version)
+        self._kind.check_type(obj, body, str((obj.get("metadata") or {}).get("name") or ""))
+        self._kind.coerce_and_default(obj, body)
 
     def _body(self, version: str) -> str:
         """The version of bodies: some subresources have one whatever that of the path is."""

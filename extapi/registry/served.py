@@ -45,9 +45,8 @@ class ServedKind:
 
     def __init__(self, kind: Kind, group: str) -> None:
         self.kind = kind
-        self.group = group
-        self.error_group = group
-        """The group that refusals of an object's content name."""
+        self.group = self.error_group = group
+        """The group, and the one that refusals of an object's content name."""
         self.namespaced = kind.scope is NAMESPACED
         self.virtual = kind.rest is not None
         """Whether the kind has REST storage of its author, so that nothing of it is stored here."""
@@ -96,8 +95,8 @@ class ServedKind:
     def default_applied(self, obj: Obj, version: str) -> None:
         """Coerce metadata of an object with a configuration that was applied, and fill in defaults, in place.
 
-        Unknown fields are left only where a schema specifies none at all, which lets them be merged. Nulls stay, unlike those that a client sends otherwise: validation refuses them. Managed
-        fields stay as they are: the field manager has made them.
+        Unknown fields are left only where a schema specifies none at all, which lets them be merged. Nulls stay, unlike those
+        that a client sends otherwise: validation refuses them. So do managed fields: the field manager has made them.
 
         Raises:
             BadRequest: Metadata has a wrong type.

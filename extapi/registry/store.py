@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any, TypeVar
+from weakref import WeakMethod
 
 from extapi.api.timestamp import format_timestamp
 from extapi.api.types import Obj
@@ -21,6 +22,7 @@ from extapi.errors import ApiError, Conflict, NotFound, RequestTooLarge
 from extapi.registry.base import RequestScope
 from extapi.registry.encoded import EncodedObject
 from extapi.registry.results import EncodedResult
+from extapi.registry.reviewed import Convert
 from extapi.registry.served import ServedKind
 from extapi.storage.base import KeyValue, RevisionConflict
 from extapi.watch.cache import ResourceCache
@@ -38,7 +40,7 @@ The bound on bodies is not enough: each patch and conversion can make an object 
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Store:
     """The storage of one kind: its cache, and what objects get from the server."""
 
@@ -141,6 +143,14 @@ class Store:
         if not kind.waits or obj["apiVersion"] == kind.versions[version].api_version:
             return await kind.convert(obj, version)
         return await self.cache.calls.call(version, partial(kind.convert, obj, version))
+
+    @property
+    def converter(self) -> Callable[[], Convert | None] | None:
+        """:meth:`converted`, as long as the store is used, if the kind's conversion waits.
+
+        The reviews of a write refer to each other: what they hold is not let go at once, and nobody waits for old stores.
+        """
+        return WeakMethod(self.converted) if self.kind.waits else None
 
     async def opened(self, live: Live, version: str) -> Obj:
         """The live object in ``version`` with its resourceVersion, as a reader sees it.

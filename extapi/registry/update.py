@@ -63,7 +63,7 @@ async def _attempt(
     """
     kind, version = store.kind, scope.version
     old = await _opened(store, name, live, version)
-    write = Write(kind, scope, admit, store.converted)
+    write = Write(kind, scope, admit, store.converter)
     obj = await change(old)
 
     storing, has_status = kind.kind.behaviour.storing, kind.versions[version].status

@@ -56,7 +56,13 @@ class Write:
     code asks for is validated once, after admission.
     """
 
-    def __init__(self, kind: ServedKind, scope: RequestScope, admit: Admission, convert: Convert | None = None) -> None:
+    def __init__(
+        self,
+        kind: ServedKind,
+        scope: RequestScope,
+        admit: Admission,
+        convert: Callable[[], Convert | None] | None = None,
+    ) -> None:
         self._kind = kind
         self._scope = scope
         self._admit = admit
@@ -100,7 +106,8 @@ class Write:
 
     def _versions(self) -> ReviewedVersions:
         """The resource in all its versions, for plugins that want another one."""
-        return ReviewedVersions(self._kind, self._kind, self._admit.subresource, self._convert)
+        convert = None if self._convert is None else self._convert()
+        return ReviewedVersions(self._kind, self._kind, self._admit.subresource, convert)
 
     async def mutated(self, operation: Operation, obj: Obj, old: Obj | None, keep: Callable[[Obj], None]) -> Obj:
         """The object after mutating admission and the author's ``prepare``, pruned and defaulted after each.
@@ -151,9 +158,12 @@ class Write:
         Raises:
             BadRequest: It is in another one.
         """
+        metadata, namespace = obj["metadata"], self._scope.namespace
         if not self._kind.namespaced:
-            obj["metadata"].pop("namespace", None)
-        elif obj["metadata"].setdefault("namespace", self._scope.namespace) != self._scope.namespace:
+            metadata.pop("namespace", None)
+        elif namespace and not metadata.get("namespace"):
+            metadata["namespace"] = namespace
+        elif metadata.get("namespace", "") != namespace:
             raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 
     def _changed(self, review: Review, whose: str) -> Obj | None:

@@ -34,7 +34,7 @@ class Subject(NamedTuple):
     """All versions in which the resource, or the subresource, is served."""
 
 
-class Rule:
+class RuleWithOperations:
     """One ``RuleWithOperations``. What has a wrong type in it matches nothing."""
 
     __slots__ = ("_groups", "_operations", "_resources", "_scope", "_versions")
@@ -67,7 +67,7 @@ class Rule:
         return self._scope == ("Namespaced" if inside else "Cluster")
 
 
-def matching_version(rules: Sequence[Rule], subject: Subject, *, equivalent: bool) -> str | None:
+def matching_version(rules: Sequence[RuleWithOperations], subject: Subject, *, equivalent: bool) -> str | None:
     """The version in which a configuration is to be shown the object of a request; None: it is not about the request.
 
     Args:

@@ -1,0 +1,254 @@
+"""What both plugins do with one webhook: whether it is asked, how it is called, and what its answer means.
+
+Source: ``k8s.io/apiserver/pkg/admission/plugin/webhook/generic/webhook.go`` ShouldCallHook, ``.../validating/dispatcher.go``
+callHook.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol
+from uuid import uuid4
+
+from extapi.admission.base import Review
+from extapi.admission.matching.index import Match
+from extapi.admission.matching.rules import Subject, is_exempt
+from extapi.admission.namespaces import NamespaceLabels, synced_in_time
+from extapi.admission.versions import KindName, ResourceVersions
+from extapi.admission.webhooks.conditions import Evaluator, Input, MatchError
+from extapi.admission.webhooks.configuration import Webhook
+from extapi.admission.webhooks.denial import denied
+from extapi.admission.webhooks.reviews import Answer, answer, request, request_members, review_version
+from extapi.admission.webhooks.source import WebhookSource
+from extapi.api.types import Obj
+from extapi.client.webhookreply import WebhookError, body_of
+from extapi.clock import Clock
+from extapi.conversion.hub import Unfit
+from extapi.errors import ApiError, BadRequest, Forbidden, InternalError, Timeout, go_quote
+
+_LEAST = 0.001
+"""Seconds that a call has at least, so that it fails as one that was made."""
+
+
+class Objects(NamedTuple):
+    """Both objects of a write in one version."""
+
+    obj: Obj | None
+    old: Obj | None
+
+
+class VersionedObjects(Protocol):
+    """Both objects of a write in each version that is asked for."""
+
+    @property
+    def latest(self) -> Objects:
+        """They, in whatever version they are at hand."""
+        ...
+
+    async def at(self, version: str) -> Objects:
+        """They, in the version of the resource."""
+        ...
+
+
+class Invocation(NamedTuple):
+    """A webhook that is to be called, and about what."""
+
+    webhook: Webhook
+    place: int
+    """Its place among all webhooks."""
+    objects: Objects
+    members: Obj
+    """The members of the request but for its uid and the objects."""
+
+
+class Asking:
+    """Asks the webhooks of one source.
+
+    Args:
+        source: The webhooks.
+        namespaces: Knows the labels of namespaces.
+        evaluator: Runs match conditions.
+        clock: The reactor's clock.
+    """
+
+    def __init__(self, source: WebhookSource, namespaces: NamespaceLabels, evaluator: Evaluator, clock: Clock) -> None:
+        self._source = source
+        self._namespaces = namespaces
+        self._evaluator = evaluator
+        self._clock = clock
+
+    def may_match(self, review: Review) -> bool:
+        """Whether there may be a webhook for the write. Cheap: most writes have none."""
+        if self._source.idle:
+            return False
+        return self._matches(review) != ()
+
+    def _matches(self, review: Review) -> tuple[Match[Webhook], ...] | None:
+        """The webhooks whose rules match the write; None: they are not known yet."""
+        index = self._source.made or self._source.index
+        if index is None:
+            return None
+        kind, name = review.kind, review.resource
+        key = (review.group, review.path_version, name, review.subresource, review.operation, review.namespace and name)
+        found = index.known(key, kind)
+        return index.found(key, kind, subject(review)) if found is None else found
+
+    async def matches(self, review: Review) -> tuple[Match[Webhook], ...]:
+        """The webhooks whose rules match the write, once all is known that is needed to tell.
+
+        Raises:
+            Forbidden: It is not known in time.
+        """
+        if is_exempt(review.group, review.kind.name):
+            return ()
+        if not await self._is_ready():
+            raise Forbidden.on(review.resource, review.group, review.display_name(), "not yet ready to handle request")
+        return self._matches(review) or ()
+
+    async def invocation(
+        self, match: Match[Webhook], review: Review, objects: VersionedObjects, name: str
+    ) -> Invocation | None:
+        """What to ask a webhook whose rules match; None: it is not to be asked.
+
+        Args:
+            match: The webhook.
+            review: The write.
+            objects: The objects.
+            name: The name of the object; empty if it has none yet.
+
+        Raises:
+            NotFound: The namespace does not exist.
+            Forbidden: A match condition fails, and the webhook does not ignore failures.
+            ApiError: An object cannot be converted, or a selector not be evaluated.
+        """
+        webhook = match.found
+        try:
+            selected, wrong = await self._namespaces.selects(webhook.namespace_selector, review), None
+        except ApiError as error:
+            selected, wrong = True, error
+        if not selected or not webhook.object_selector.matches_either(*objects.latest):
+            return None
+        if wrong is not None:
+            raise wrong
+        shown = await _converted(objects, match.version, review)
+        members = request_members(
+            review, _kind(review, match.version), _kind(review, review.path_version), match.version, name
+        )
+        if webhook.conditions and not await self._fulfilled(webhook, review, shown, members, name):
+            return None
+        return Invocation(webhook, match.place, shown, members)
+
+    async def call(self, invocation: Invocation, review: Review, *, mutating: bool) -> Answer:
+        """What a webhook says that has not refused the write. Its warnings and audit annotations are kept.
+
+        Raises:
+            WebhookError: It could not be called, or has not answered as it should.
+            BadRequest: It has side effects, and this is a dry run.
+            ApiError: It refuses the write.
+        """
+        webhook = invocation.webhook
+        if review.dry_run and webhook.side_effects not in {"None", "NoneOnDryRun"}:
+            if not webhook.side_effects:
+                raise WebhookError("Webhook SideEffects is nil")
+            raise BadRequest(f"admission webhook {go_quote(webhook.name)} does not support dry run")
+        version, uid = review_version(webhook.review_versions), str(uuid4())
+        caller = self._source.callers.of(webhook)
+        body = request(version, uid, invocation.members, *invocation.objects)
+        seconds = max(min(webhook.seconds, review.deadline - self._clock.seconds()), _LEAST)
+        try:
+            content = body_of(await caller.call(body, seconds, announced=math.ceil(seconds)))
+        except WebhookError as error:
+            raise WebhookError(f"failed to call webhook: {error}") from None
+        said = answer(content, version, uid, mutating=mutating)
+        for key, value in said.audit_annotations.items():
+            review.annotate(f"{webhook.name}/{key}", value)
+        for text in said.warnings:
+            review.warn(text)
+        self._source.log(webhook).succeeded()
+        if not said.allowed:
+            raise denied(webhook.name, said.result)
+        return said
+
+    def failed(self, webhook: Webhook, error: WebhookError, review: Review, annotation: str) -> None:
+        """Go on after a webhook that could not be called, if it is one that may be left out.
+
+        Args:
+            webhook: The webhook.
+            error: Why.
+            review: The write.
+            annotation: The key of the audit annotation that says so.
+
+        Raises:
+            InternalError: It may not.
+            Timeout: The request's time is up.
+        """
+        text = f"failed calling webhook {go_quote(webhook.name)}: {error}"
+        self._source.log(webhook).failed(text)
+        if not webhook.ignores_failures:
+            raise InternalError.because(text)
+        review.annotate(annotation, webhook.name)
+        self.check_time(review)
+
+    def check_time(self, review: Review) -> None:
+        """Check that the request still has time.
+
+        Raises:
+            Timeout: It has none.
+        """
+        if self._clock.seconds() >= review.deadline:
+            raise Timeout("Timeout: request did not complete within requested timeout", with_details=True)
+
+    async def _is_ready(self) -> bool:
+        both = (self._source, self._namespaces.cache)
+        return all([each.synced or await synced_in_time(each, self._clock) for each in both])
+
+    async def _fulfilled(self, webhook: Webhook, review: Review, shown: Objects, members: Obj, name: str) -> bool:
+        """Whether the webhook's match conditions are true.
+
+        Raises:
+            Forbidden: They cannot be evaluated.
+        """
+        resource = (review.group, review.resource, review.subresource, review.namespace, name)
+        given = Input(shown.obj, shown.old, members, review.user, resource)
+        try:
+            return await webhook.conditions.match(given, self._evaluator, review.deadline)
+        except MatchError as error:
+            found = Forbidden.on(review.resource, review.group, name, str(error))
+            if not name:  # apierrors.NewForbidden shows no empty name
+                found.message = found.message.replace(' "" is forbidden', " is forbidden", 1)
+            raise found from None
+
+
+def subject(review: Review) -> Subject:
+    """What a write acts on, for rules."""
+    versions = review.versions
+    return Subject(
+        review.operation,
+        review.group,
+        review.path_version,
+        review.resource,
+        review.subresource,
+        bool(review.namespace),
+        () if versions is None else versions().served,
+    )
+
+
+def converting(review: Review) -> ResourceVersions | None:
+    """What converts the objects of a write; None: nothing does."""
+    return None if review.versions is None else review.versions()
+
+
+def _kind(review: Review, version: str) -> KindName:
+    versions = converting(review)
+    return KindName(review.group, version, review.kind.name) if versions is None else versions.kind(version)
+
+
+async def _converted(objects: VersionedObjects, version: str, review: Review) -> Objects:
+    try:
+        return await objects.at(version)
+    except Unfit as unfit:
+        if review.operation != "DELETE":
+            raise
+        # A chain takes Unfit for an author's plugin that may be left out of a deletion; a cluster's webhook may not.
+        error: Any = InternalError(unfit.message, causes=unfit.causes)
+        raise error from unfit

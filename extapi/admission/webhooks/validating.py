@@ -1,0 +1,92 @@
+"""ValidatingAdmissionWebhook: webhooks that may refuse a write, all at a time (behaviour I9 to I13).
+
+Source: ``k8s.io/apiserver/pkg/admission/plugin/webhook/validating``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from twisted.internet.defer import Deferred, DeferredList
+
+from extapi.admission.base import Review
+from extapi.admission.webhooks.asking import Asking, Invocation, Objects, converting
+from extapi.api.types import Obj
+from extapi.client.webhookreply import WebhookError
+from extapi.errors import ApiError
+
+NAME: Final = "ValidatingAdmissionWebhook"
+_FAILED_OPEN: Final = "failed-open.validating.webhook.admission.k8s.io/"
+
+
+class ValidatingWebhooks:
+    """The plugin. It is a validator (:class:`extapi.admission.base.Validator`)."""
+
+    plugin_name = NAME
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    def handles(self, review: Review) -> bool:
+        """Whether a webhook may have to be asked."""
+        return self._asking.may_match(review)
+
+    async def validate(self, review: Review) -> None:
+        """Ask all webhooks about a write, at the same time.
+
+        Raises:
+            ApiError: A webhook refuses the write, or cannot be asked: what was the first to be known.
+        """
+        matches = await self._asking.matches(review)
+        if not matches:
+            return
+        objects = _Converted(review)
+        found = [await self._asking.invocation(match, review, objects, review.name) for match in matches]
+        invocations = [each for each in found if each is not None]
+        if not invocations:
+            return
+        self._asking.check_time(review)
+        errors: list[ApiError] = []
+        calls = [
+            Deferred.fromCoroutine(self._call(each, place, review, errors)) for place, each in enumerate(invocations)
+        ]
+        results = await DeferredList(calls, consumeErrors=True)
+        if errors:
+            raise errors[0]
+        for succeeded, failure in results:
+            if not succeeded:
+                raise failure.value  # type: ignore[attr-defined]  # a Failure, where the call has not succeeded
+
+    async def _call(self, invocation: Invocation, place: int, review: Review, errors: list[ApiError]) -> None:
+        """Call one webhook; ``place``: among those that are called."""
+        try:
+            await self._asking.call(invocation, review, mutating=False)
+        except WebhookError as error:
+            try:
+                key = f"{_FAILED_OPEN}round_0_index_{place}"
+                self._asking.failed(invocation.webhook, error, review, key)
+            except ApiError as refused:
+                errors.append(refused)
+        except ApiError as error:
+            errors.append(error)
+
+
+class _Converted:
+    """The objects of a write in each version that is asked for, each converted once."""
+
+    def __init__(self, review: Review) -> None:
+        self.latest = Objects(review.obj, review.old)
+        """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
+        self._versions = converting(review)
+        self._made: dict[str, Objects] = {}
+
+    async def at(self, version: str) -> Objects:
+        """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
+        found = self._made.get(version)
+        if found is None:
+            obj, old = self.latest
+            found = self._made[version] = Objects(await self._in(obj, version), await self._in(old, version))
+        return found
+
+    async def _in(self, obj: Obj | None, version: str) -> Obj | None:
+        return obj if obj is None or self._versions is None else await self._versions.convert(obj, version)

@@ -1,6 +1,7 @@
 """The service accounts behind a Service, and the rights that such an account needs. Pure.
 
-Source of the rights: "Set up an extension API server" in the Kubernetes documentation; namespaces for NamespaceLifecycle.
+Source of the rights: "Set up an extension API server" in the Kubernetes documentation; namespaces for NamespaceLifecycle, and configurations
+of webhooks for the plugins that ask these.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ CONFIG_MAP = tuple(
     for verb in ("get", "list", "watch")
 )
 NAMESPACES = tuple(Right(verb, "", "namespaces") for verb in ("get", "list", "watch"))
-RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES)
+WEBHOOKS = tuple(
+    Right(verb, "admissionregistration.k8s.io", resource)
+    for resource in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+    for verb in ("list", "watch")
+)
+RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES, *WEBHOOKS)
 """The rights that every server needs."""
 
 

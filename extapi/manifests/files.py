@@ -95,7 +95,7 @@ def _rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
     yield File(
         "server-role.yaml",
         rights.server_role(settings, api),
-        "Nothing is created in a namespace that is missing or being deleted."
+        "Nothing is created in a namespace that is missing or being deleted, and the cluster's admission webhooks are asked."
         + (" The other rules are those of Api(needs=[...]), for the server's own code." if api.needs else ""),
     )
     yield File("server-role-binding.yaml", rights.server_role_binding(settings))

@@ -13,6 +13,9 @@ from typing import Any
 from extapi.api.duration import parse_seconds
 from extapi.storage.url import parse_url
 
+ADMISSION_PLUGINS = ("NamespaceLifecycle", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+"""The admission plugins, in the order in which they are asked."""
+
 
 class OptionErrors(Exception):
     """Everything that is wrong with the flags, one problem per line."""
@@ -62,6 +65,8 @@ FLAGS: Sequence[Flag] = (
     Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * matches anything.", multiple=True),
     Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long to cache a SubjectAccessReview that allows the request."),
     Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long to cache any other SubjectAccessReview."),
+    Flag("enable-admission-plugins", "", "Admission plugins that are asked besides the default ones, which are all of NamespaceLifecycle, MutatingAdmissionWebhook and ValidatingAdmissionWebhook.", multiple=True),
+    Flag("disable-admission-plugins", "", "Admission plugins that are not asked. Without MutatingAdmissionWebhook and ValidatingAdmissionWebhook the cluster's webhooks do not see what is written here.", multiple=True),
     Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes or a certificate expires."),
     Flag("max-requests-inflight", "400", "How many reads may run at a time; 0: no limit."),
     Flag("max-mutating-requests-inflight", "200", "How many writes may run at a time; 0: no limit."),
@@ -115,6 +120,8 @@ class ServerOptions:
     always_allow_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")
     authorized_ttl: float = 10.0
     unauthorized_ttl: float = 10.0
+    disabled_plugins: frozenset[str] = frozenset()
+    """Admission plugins that are not asked."""
     watch_reauthorize: float = 10.0
     reads: int = 400
     writes: int = 200
@@ -139,6 +146,9 @@ class ServerOptions:
                 "--requestheader-allowed-names is empty: any certificate of --requestheader-client-ca-file may act as any "
                 "user. Give the common name of kube-apiserver's --proxy-client-cert-file"
             )
+        for name in ADMISSION_PLUGINS[1:]:
+            if name in self.disabled_plugins:
+                yield f"--disable-admission-plugins: {name} is not asked: the cluster's webhooks do not see writes here"
         if self.development:
             yield "--development: clients are told errors, files and lines of the code that serves them"
         if self.audit_log_path:
@@ -242,6 +252,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         always_allow_paths=read.several("authorization-always-allow-paths", _pattern),
         authorized_ttl=read.duration("authorization-webhook-cache-authorized-ttl"),
         unauthorized_ttl=read.duration("authorization-webhook-cache-unauthorized-ttl"),
+        disabled_plugins=_disabled_plugins(read),
         watch_reauthorize=read.duration("watch-reauthorize"),
         reads=read.number("max-requests-inflight", 0, 1_000_000),
         writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),
@@ -263,6 +274,23 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     if problems:
         raise OptionErrors(problems)
     return options
+
+
+def _disabled_plugins(read: _Reader) -> frozenset[str]:
+    """The plugins that are not to be asked (behaviour I3).
+
+    Source: ``k8s.io/apiserver/pkg/server/options/admission.go`` Validate.
+    """
+    named: dict[str, tuple[str, ...]] = {}
+    for flag in ("enable-admission-plugins", "disable-admission-plugins"):
+        named[flag] = read.several(flag)
+        for name in named[flag]:
+            if name not in ADMISSION_PLUGINS:
+                read.problems.append(f'{flag} plugin "{name}" is unknown')
+    both = sorted(set(named["enable-admission-plugins"]) & set(named["disable-admission-plugins"]))
+    if both:
+        read.problems.append(f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped")
+    return frozenset(named["disable-admission-plugins"])
 
 
 def _together(options: ServerOptions) -> Iterable[str]:

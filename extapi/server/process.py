@@ -10,17 +10,15 @@ from typing import Any
 
 from OpenSSL import SSL
 
-from extapi.admission.namespaces import NamespaceLifecycle
 from extapi.api.definition import Api
 from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.credentials import CredentialsError
-from extapi.client.informer import Informer
-from extapi.client.kube import ResourceName
 from extapi.client.services import by_dns
 from extapi.crd.files import DefinitionFiles
 from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate, self_signed
+from extapi.server.admissionplugins import BuiltinAdmission
 from extapi.server.definitionfiles import FollowedFiles
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
 from extapi.server.health import NamedCheck
@@ -35,7 +33,6 @@ from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
 from extapi.storage.url import open_backend
 
-NAMESPACES = ResourceName("", "v1", "namespaces")
 _READYZ = frozenset({"readyz"})
 
 
@@ -73,8 +70,13 @@ class ServerProcess:
         self._cluster = ClusterAccess(reactor, options)
         self._auth = DelegatedAuth(reactor, options, self._cluster, random=self._random)
         name_authorities(tls, self._auth.settings)
-        core = self._cluster.client(None, "kubeconfig")
-        self._namespaces = Informer(core, NAMESPACES, clock=reactor, jitter=self._random.random)
+        self._admission = BuiltinAdmission(
+            self._cluster.client(None, "kubeconfig"),
+            self._auth.authorizer,
+            reactor,
+            random=self._random,
+            disabled=options.disabled_plugins,
+        )
         self._files = _definitions(options, reactor)
         self._server = server = Server(
             api,
@@ -84,10 +86,7 @@ class ServerProcess:
             settings=self._auth.settings,
             authorizer=self._auth.authorizer,
             secret=self._auth.secret,
-            builtin=[
-                NamespaceLifecycle(cache=self._namespaces, live=lambda name: core.get(NAMESPACES, name), clock=reactor),
-                *self._files,
-            ],
+            builtin=[*self._admission.plugins, *self._files],
             checks=[*self._checks(), *(files.health for files in self._files)],
             log_health=self._log_health,
             pool=reactor.getThreadPool(),
@@ -132,10 +131,10 @@ class ServerProcess:
             BindError: The address cannot be listened on.
         """
         await self._auth.start()
-        self._namespaces.start()
+        self._admission.start()
         status = await self._serving.run()
         self._auth.stop()
-        self._namespaces.stop()
+        self._admission.stop()
         await self._cluster.close()
         return status
 
@@ -165,11 +164,7 @@ class ServerProcess:
 
     def _checks(self) -> list[NamedCheck]:
         return [
-            NamedCheck(
-                "informer-sync",
-                lambda: None if self._namespaces.synced else "namespaces have not been listed yet",
-                _READYZ,
-            ),
+            self._admission.check(),
             NamedCheck("authentication-trust", lambda: None, _READYZ, self._auth.settings.note),
         ]
 

@@ -27,11 +27,18 @@ _NAMESPACES = (
     "kubectl create clusterrole extension-server --verb=get,list,watch --resource=namespaces && "
     "kubectl create clusterrolebinding extension-server --clusterrole=extension-server {who}"
 )
+_WEBHOOKS = (
+    "kubectl create clusterrole extension-server:webhooks --verb=get,list,watch"
+    " --resource=mutatingwebhookconfigurations.admissionregistration.k8s.io"
+    ",validatingwebhookconfigurations.admissionregistration.k8s.io && "
+    "kubectl create clusterrolebinding extension-server:webhooks --clusterrole=extension-server:webhooks {who}"
+)
 _FIXES = {
     "/apis/authentication.k8s.io/v1/tokenreviews": _DELEGATOR,
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": _DELEGATOR,
     "/api/v1/namespaces/kube-system/configmaps": _READER,
     "/api/v1/namespaces": _NAMESPACES,
+    "/apis/admissionregistration.k8s.io/v1/": _WEBHOOKS,
 }
 """What gives a right, by the beginning of the path, longer ones first: all requests that the server itself makes."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from extapi import fielderrors
 from extapi.admission import audit
+from extapi.admission.webhooks import conditions
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
@@ -159,8 +160,10 @@ BOUNDS = {
     "objects per call of a conversion webhook": f"{CONVERSION.objects}; {size(CONVERSION.size)}, or one larger object",
     "calls of a conversion webhook": f"{CONVERSION.calls} at a time per version; {count(CONVERSION.waiting)} wait, up to "
     f"{seconds(CONVERSION.seconds)}",
-    "answer of a conversion webhook": f"{size(webhookcall.ANSWER)}, or {webhookcall.GROWTH} times its request if that is more; "
+    "answer of a webhook": f"{size(webhookcall.ANSWER)}, or {webhookcall.GROWTH} times its request if that is more; "
     f"{size(webhookcall.LARGEST)}",
+    "match conditions of an admission webhook": f"a cost of {count(conditions.BUDGET)}",
+    "operations in the patch of an admission webhook": count(patches.MAX_OPERATIONS),
     "objects of a [feed](../howto/own-storage.md)": count(feedlog.MAX_OBJECTS),
     "`list` of a feed": seconds(feedlog.LIST_SECONDS),
     "wait for feeds at start": seconds(feed.START_SECONDS),

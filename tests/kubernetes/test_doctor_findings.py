@@ -271,6 +271,8 @@ def test_the_account_of_the_deployment_behind_a_service_lacks_its_bindings(ward:
     reader = "kubectl create rolebinding doctor:bare:authentication-reader -n kube-system"
     expect(ward, "rights.configmap", "error", subject, "may not get, list, watch configmaps", reader)
     expect(ward, "rights.namespaces", "unknown", subject, "may not get, list, watch namespaces")
+    webhooks = "may not list, watch mutatingwebhookconfigurations.admissionregistration.k8s.io, validatingwebhook"
+    expect(ward, "rights.webhooks", "unknown", subject, webhooks)
     assert ward.examination.finding("rights.account", subject)["severity"] == "ok"
 
 
@@ -278,7 +280,7 @@ def test_the_bindings_that_it_names_are_those_that_are_missing(ward: Ward, kubec
     """Typed as they stand there; then nothing is wrong with the account that the operator named."""
     named = doctoring.examine(ward.plane.kubeconfig, "--group=clock.example.com", "--service-account=doctor:bare")
     commands = {each["do"] for each in named.wrong() if each["check"].startswith("rights.")}
-    assert len(commands) == 3
+    assert len(commands) == 4
     for each in commands:
         for command in each.split(" && "):
             kubectl_of(*shlex.split(command)[1:])
@@ -293,6 +295,7 @@ def test_the_bindings_that_it_names_are_those_that_are_missing(ward: Ward, kubec
             "rights.subjectaccessreviews",
             "rights.configmap",
             "rights.namespaces",
+            "rights.webhooks",
         ],
         "ok",
     )

@@ -1,7 +1,7 @@
 """``rights.*``: what the server's account may do, and which binding is missing. Pure.
 
 A server asks the cluster who a user is (TokenReview) and what they may do (SubjectAccessReview), reads how to recognize the
-front proxy, and follows namespaces (behaviour A1, A23, B10).
+front proxy, and follows namespaces and configurations of webhooks (behaviour A1, A23, B10).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, RIGHTS, TOKEN_REVIEWS
+from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, RIGHTS, TOKEN_REVIEWS, WEBHOOKS
 from extapi.doctor.facts import Account, AccountFacts, Facts, Reading, Right, member
 from extapi.doctor.finding import Finding, error, ok, unknown
 
@@ -36,6 +36,12 @@ _NAMESPACES = (
     "kubectl create clusterrole {account}:namespaces --verb=get,list,watch --resource=namespaces && "
     "kubectl create clusterrolebinding {account}:namespaces --clusterrole={account}:namespaces --serviceaccount={account}"
 )
+_WEBHOOKS = (
+    "kubectl create clusterrole {account}:webhooks --verb=get,list,watch "
+    "--resource=mutatingwebhookconfigurations.admissionregistration.k8s.io,"
+    "validatingwebhookconfigurations.admissionregistration.k8s.io && "
+    "kubectl create clusterrolebinding {account}:webhooks --clusterrole={account}:webhooks --serviceaccount={account}"
+)
 NEEDS = (
     Need(
         "rights.tokenreviews",
@@ -60,6 +66,12 @@ NEEDS = (
         NAMESPACES,
         "extapi serve cannot tell whether a namespace exists: nothing can be created in namespaces",
         _NAMESPACES,
+    ),
+    Need(
+        "rights.webhooks",
+        WEBHOOKS,
+        "extapi serve cannot tell which webhooks of the cluster are to be asked: it is not ready, and refuses all writes",
+        _WEBHOOKS,
     ),
 )
 
@@ -98,7 +110,7 @@ def _account(each: AccountFacts) -> Finding:
 
 
 def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
-    """``certain``: whether the server is known to be built with extapi; those all need namespaces."""
+    """``certain``: whether the server is known to be built with extapi; those all need namespaces and webhooks."""
     account = each.account
     subject = f"account {account.namespace}:{account.name}"
     for need in NEEDS:
@@ -113,7 +125,7 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
             continue
         saw = f"may not {_told(missing)}"
         do = need.do.format(account=f"{account.namespace}:{account.name}")
-        if need.rights is NAMESPACES and not certain:
+        if need.rights in (NAMESPACES, WEBHOOKS) and not certain:
             yield unknown(need.check, subject, f"{saw}: extapi serve needs it, other servers may not", do=do)
         else:
             yield error(need.check, subject, saw=saw, wrong=need.wrong, do=do)
@@ -145,5 +157,8 @@ def _allowed(reading: Reading) -> bool:
 
 
 def _told(rights: Sequence[Right]) -> str:
-    """Judge the rights of one need."""
-    return f"{', '.join(right.verb for right in rights)} {rights[0].what}"
+    """The rights of one need: their verbs, and on what."""
+    verbs, resources = (
+        dict.fromkeys(each) for each in zip(*((right.verb, right.what) for right in rights), strict=True)
+    )
+    return f"{', '.join(verbs)} {', '.join(resources)}"

@@ -14,6 +14,8 @@ APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 AVAILABLE = {"conditions": [{"type": "Available", "status": "True", "message": "all checks passed"}]}
 PIZZAS = GroupVersions("restaurant.example.com", ["v1beta1", "v1alpha1"])
 
+CONFIGURATIONS = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Recorder]:
@@ -65,7 +67,10 @@ def test_the_rights_are_bound_to_the_account_and_are_the_documented_ones(server:
         ("ClusterRoleBinding", None, "ClusterRole", "extapi-dev:extension-server"),
     }
     rules = [rule for obj in server.objects.values() if obj["kind"] == "ClusterRole" for rule in obj["rules"]]
-    assert rules == [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}]
+    assert rules == [
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["admissionregistration.k8s.io"], "resources": CONFIGURATIONS, "verbs": ["get", "list", "watch"]},
+    ]
 
 
 def test_what_the_api_needs_is_granted_too_and_taken_back_when_it_needs_it_no_more(server: Recorder) -> None:
@@ -73,7 +78,7 @@ def test_what_the_api_needs_is_granted_too_and_taken_back_when_it_needs_it_no_mo
     authorize(server.client(), [PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"])])
     assert {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]} in server.objects[role]["rules"]
     authorize(server.client())
-    assert [rule["resources"] for rule in server.objects[role]["rules"]] == [["namespaces"]]
+    assert [rule["resources"] for rule in server.objects[role]["rules"]] == [["namespaces"], CONFIGURATIONS]
 
 
 def test_an_api_is_available_when_each_version_is_and_answers(server: Recorder) -> None:

@@ -11,6 +11,12 @@ from extapi.manifests.settings import make_settings
 from tests.unit.manifests.apis import library, reviews
 from tests.unit.manifests.rendering import rendered
 
+WEBHOOKS = {
+    "apiGroups": ["admissionregistration.k8s.io"],
+    "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    "verbs": ["get", "list", "watch"],
+}
+
 
 def test_the_rights_of_the_server() -> None:
     """As "Set up an extension API server" has them, and the namespaces for NamespaceLifecycle."""
@@ -25,7 +31,8 @@ def test_the_rights_of_the_server() -> None:
         "name": "extension-apiserver-authentication-reader",
     }
     assert objects["server-role"]["rules"] == [
-        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        WEBHOOKS,
     ]
 
 
@@ -75,6 +82,7 @@ def test_what_the_api_needs_is_a_part_of_the_servers_role() -> None:
     (role,) = [file for file in files if file.name == "server-role.yaml"]
     assert yaml.safe_load(role.text)["rules"] == [
         {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        WEBHOOKS,
         {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["tls"], "verbs": ["get", "create"]},
         {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
     ]

@@ -1,0 +1,433 @@
+"""A cluster's admission webhooks: the same ones, asked by kube-apiserver about a custom resource, and by us about the same kind.
+
+Each conversation is held with both. Statuses, texts, warnings and the reviews that the webhooks get have to be the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.kubernetes import second
+from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
+from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
+from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
+from tests.waiting import until
+from tests.webhooks.admission import ALLOWED, EVERY, REFUSED, WRONG, denies
+from tests.webhooks.server import Webhook, certified, serving
+
+pytestmark = pytest.mark.needs("crd")
+
+REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
+CONFIGURATIONS = {"mutating": "MutatingWebhookConfiguration", "validating": "ValidatingWebhookConfiguration"}
+UID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+PORT = re.compile(r"127\.0\.0\.1:\d+->127\.0\.0\.1:\d+")
+
+Obj = dict[str, Any]
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request; ``{group}`` and ``{name}`` in it are those of the side."""
+
+    method: str
+    path: str
+    body: Any = None
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A conversation, and the webhooks that see it."""
+
+    steps: Sequence[Step]
+    mutating: Sequence[Obj] = ()
+    validating: Sequence[Obj] = ()
+
+
+def hook(path: str, **members: Any) -> Obj:
+    """A webhook; ``rule`` replaces members of its only rule."""
+    rule = {
+        "operations": ["*"],
+        "apiGroups": [OURS, THEIRS],
+        "apiVersions": ["*"],
+        "resources": [PLURAL],
+        **members.pop("rule", {}),
+    }
+    return {
+        "name": f"{path}.webhook.test",
+        "path": path,
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "objectSelector": {"matchExpressions": [{"key": kind, "operator": "DoesNotExist"} for kind in CONFIGURATIONS]},
+        **members,
+    }
+
+
+def cafe(version: str = "v1", *, labels: Any = None, **spec: Any) -> Obj:
+    metadata: Obj = {"name": "{name}"}
+    if labels:
+        metadata["labels"] = labels
+    return {"apiVersion": f"{{group}}/{version}", "kind": "Cafe", "metadata": metadata, "spec": spec}
+
+
+def path(version: str = "v1", rest: str = "", namespace: str = "default") -> str:
+    return f"/apis/{{group}}/{version}/namespaces/{namespace}/{PLURAL}{rest}"
+
+
+def posted(version: str = "v1", query: str = "", **members: Any) -> Step:
+    return Step("POST", path(version, query), cafe(version, **members))
+
+
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+@dataclass
+class Heard:
+    """What came of a conversation on one side."""
+
+    answers: list[Any] = field(default_factory=list)
+    reviews: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class Both:
+    """Both sides, and the webhooks."""
+
+    admin: Caller
+    webhook: Webhook
+    ca: bytes
+    control_plane: ControlPlane
+
+    def configure(self, case: Case) -> None:
+        """Register the webhooks of a case; returns once both sides know them."""
+        number = str(next(_numbers))
+        for kind, hooks in (("mutating", case.mutating), ("validating", case.validating)):
+            marker = hook(
+                f"marker-{kind}", objectSelector={"matchLabels": {kind: number}}, rule={"operations": ["CREATE"]}
+            )
+            made = {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": CONFIGURATIONS[kind],
+                "metadata": {"name": "cafe"},
+                "webhooks": [self._registered(each) for each in (*hooks, marker)],
+            }
+            self.control_plane.client.apply(f"{REGISTRATION}/{kind}webhookconfigurations/cafe", made)
+        for kind in CONFIGURATIONS:
+            for group in (OURS, THEIRS):
+                until(partial(self._knows, group, kind, number))
+        self.webhook.calls.clear()
+
+    def _registered(self, each: Obj) -> Obj:
+        made = {name: value for name, value in each.items() if name != "path"}
+        config = {"url": self.webhook.url(each["path"]), "caBundle": base64.b64encode(self.ca).decode()}
+        return {"clientConfig": config, **made}
+
+    def _knows(self, group: str, kind: str, number: str) -> bool:
+        obj = cafe(labels={kind: number})
+        obj["metadata"]["name"] = "marker"
+        answer = self.ask(group, Step("POST", path(rest="?dryRun=All"), obj), "marker")
+        wanted = f'admission webhook "marker-{kind}.webhook.test" denied the request: here'
+        return bool(answer.json.get("message") == wanted)
+
+    def ask(self, group: str, step: Step, name: str) -> Answer:
+        filled = partial(_filled, group=group, name=name)
+        body = None if step.body is None else filled(json.dumps(step.body)).encode()
+        return self.admin(step.method, filled(step.path), body, content_type=step.content_type)
+
+    def play(self, case: Case, group: str, name: str) -> Heard:
+        heard = Heard()
+        self.webhook.calls.clear()
+        for step in case.steps:
+            answer = self.ask(group, step, name)
+            body = neutral(answer.json, group, name)
+            heard.answers.append(
+                (answer.status, body, answer.headers.get("Warning"), answer.headers.get("Retry-After"))
+            )
+            calls = [(call.target, call.review) for call in self.webhook.calls]
+            self.webhook.calls.clear()
+            heard.reviews.append(sorted((neutral(each, group, name) for each in calls), key=_order))
+        self.admin("DELETE", _filled(path(rest=f"/{name}"), group=group, name=name))
+        return heard
+
+
+def _order(call: Any) -> str:
+    target, review = call
+    return f"{target} {json.dumps(review, sort_keys=True)}"
+
+
+def _filled(text: str, *, group: str, name: str) -> str:
+    return text.replace("{group}", group).replace("{name}", name)
+
+
+def neutral(value: Any, group: str, name: str) -> Any:
+    """What was said, without what differs from one server to another."""
+    text = json.dumps(value).replace(group, "GROUP").replace(name, "NAME")
+    text = PORT.sub("PORTS", UID.sub("UID", TIME.sub("TIME", text)))
+    return _plain(json.loads(text))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _plain(each) for key, each in value.items()}
+    made.pop("managedFields", None)  # the names of their managers and the times of their versions differ
+    if "generateName" in made:
+        made.pop("name", None)
+    if made.get("operation") == "UPDATE" and made.get("object"):
+        # An object that is replaced is shown with the metadata that stays: unsupported.md lists it.
+        kept = {"creationTimestamp", "generation", "uid"}
+        metadata = {key: each for key, each in made["object"]["metadata"].items() if key not in kept}
+        made["object"] = {**made["object"], "metadata": metadata}
+    if "resourceVersion" in made:
+        made["resourceVersion"] = "RV"
+    return made
+
+
+@pytest.fixture(scope="module")
+def both(
+    control_plane: ControlPlane, extension_server: ExtensionServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Both]:
+    directory = tmp_path_factory.mktemp("cafes")
+    client, keys, certificates = control_plane.client, control_plane.certificates, certified()
+    for made in definitions():
+        client.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{made['metadata']['name']}", made)
+    signed = user_certificate(authority(keys, "cluster-ca"), "cafe-admin", "system:masters")
+    admin = Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
+    markers = {f"marker-{kind}": denies(message="here") for kind in CONFIGURATIONS}
+    with (
+        serving({**EVERY, **markers}, certificates.context(directory)) as webhook,
+        second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:"),
+    ):
+        for version in ("v1", "v2"):
+            until(lambda version=version: client.problem(f"/apis/{THEIRS}/{version}/{PLURAL}") is None)  # type: ignore[misc]
+        try:
+            yield Both(admin, webhook, certificates.ca.pem, control_plane)
+        finally:
+            for kind in CONFIGURATIONS:
+                client.delete(f"{REGISTRATION}/{kind}webhookconfigurations/cafe")
+
+
+@pytest.fixture
+def same(both: Both) -> Callable[[Case], Heard]:
+    """Hold a conversation on both sides; fails if they differ. Returns what was heard of ours."""
+
+    def held(case: Case) -> Heard:
+        both.configure(case)
+        name = f"c{next(_numbers)}x"
+        theirs, ours = both.play(case, THEIRS, name), both.play(case, OURS, name)
+        for step, their, our in zip(case.steps, theirs.answers, ours.answers, strict=True):
+            assert our == their, f"{step}\nours:   {our}\ntheirs: {their}"
+        for step, their, our in zip(case.steps, theirs.reviews, ours.reviews, strict=True):
+            assert our == their, f"{step}\nours:   {our}\ntheirs: {their}"
+        return ours
+
+    return held
+
+
+LIFE = [
+    posted(tables=3),
+    Step("PUT", path(rest="/{name}"), cafe(tables=5)),
+    Step("PATCH", path(rest="/{name}?fieldManager=me"), {"spec": {"notes": ["a"]}}, MERGE),
+    Step("PATCH", path("v2", "/{name}/status"), {"status": {"open": True}}, MERGE),
+    Step("PATCH", path(rest="/{name}/scale"), {"spec": {"replicas": 9}}, MERGE),
+    Step("PATCH", path(rest="/{name}?fieldManager=me&force=true"), cafe(tables=2), APPLY),
+    Step("POST", path(rest="?dryRun=All"), {**cafe(), "metadata": {"name": "{name}-dry"}}),
+    Step("DELETE", path(rest="/{name}?propagationPolicy=Background")),
+]
+EVERYTHING = {"resources": [PLURAL, f"{PLURAL}/*"]}
+
+
+@pytest.mark.parametrize("kind", CONFIGURATIONS)
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_reviews_of_a_life(kind: str, version: str, same: Callable[[Case], Heard]) -> None:
+    hooks = [hook("allow", rule=EVERYTHING, admissionReviewVersions=[version])]
+    heard = same(Case(LIFE, **{kind: hooks}))
+    assert [status for status, *_ in heard.answers] == [201, 422, 200, 200, 200, 200, 201, 200]
+    # A PUT without a resourceVersion is refused after its mutating webhooks, and before its validating ones.
+    assert [len(each) for each in heard.reviews] == [1, int(kind == "mutating"), 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("answer", [each for each in (*ALLOWED, *REFUSED, *WRONG) if each != "patch-label-type"])
+@pytest.mark.parametrize("kind", CONFIGURATIONS)
+def test_each_answer(kind: str, answer: str, same: Callable[[Case], Heard]) -> None:
+    heard = same(Case([posted(tables=3)], **{kind: [hook(answer)]}))
+    allowed = answer in ALLOWED and (kind == "mutating" or not answer.startswith(("patch", "count", "label")))
+    lenient = {"patch-nothing", "empty-type"}  # a patch without operations is none
+    if answer not in lenient:
+        assert (heard.answers[0][0] == 201) is allowed
+
+
+def test_a_label_that_is_no_text(both: Both) -> None:
+    """A custom resource loses its labels. A kind with types in Go, as ours are, cannot be decoded."""
+    both.configure(Case([], [hook("patch-label-type")]))
+    step = posted(tables=3)
+    assert both.ask(THEIRS, step, "typeless").status == 201
+    assert both.ask(OURS, step, "typeless").status == 500
+    both.ask(THEIRS, Step("DELETE", path(rest="/{name}")), "typeless")
+
+
+NO_MARKER = [{"key": kind, "operator": "DoesNotExist"} for kind in CONFIGURATIONS]
+
+
+def only(expression: str, **members: Any) -> Obj:
+    """A webhook with a match condition. Those for the markers do not get so far."""
+    return hook("deny", matchConditions=[{"name": "condition", "expression": expression}], **members)
+
+
+CONDITIONS = {
+    "true": "true",
+    "false": "false",
+    "object": "object.spec.tables == 3",
+    "old": "oldObject == null",
+    "request": "request.operation == 'CREATE' && request.resource.resource == 'cafes' && !request.dryRun",
+    "user": "request.userInfo.username == 'cafe-admin' && 'system:masters' in request.userInfo.groups",
+    "names": "request.name == object.metadata.name && request.namespace == 'default'",
+    "kinds": "request.kind.kind == 'Cafe' && request.requestKind.version == 'v1'",
+    "options": "request.options.kind == 'CreateOptions'",
+    "missing": "object.spec.missing == 1",
+    "missing-or": "object.spec.missing == 1 || true",
+    "missing-and-false": "object.spec.missing == 1 && false",
+    "type": "object.spec.tables == 'x'",
+    "authorizer": "authorizer.group('').resource('pods').namespace('default').check('get').allowed()",
+    "authorizer-twice": "authorizer.path('/a').check('get').allowed() && authorizer.path('/b').check('get').allowed()",
+    "request-resource": "authorizer.requestResource.check('delete').allowed()",
+    "account": "authorizer.serviceAccount('default', 'nobody').group('').resource('secrets').check('get').allowed()",
+    "too-many-checks": "[1, 2, 3].all(i, authorizer.path('/a').check('get').allowed())",
+    "dear": "[1, 2, 3, 4, 5, 6, 7, 8, 9].all(a, [1, 2, 3, 4, 5, 6, 7, 8, 9].all(b, [1, 2, 3, 4, 5, 6, 7, 8, 9].all(c, "
+    "[1, 2, 3, 4, 5, 6, 7, 8, 9].all(d, [1, 2, 3, 4, 5, 6, 7, 8, 9].all(e, [1, 2, 3, 4, 5, 6, 7, 8, 9].all(f, a + b + c + d > 0))))))",
+}
+
+
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_match_conditions(name: str, policy: str, same: Callable[[Case], Heard]) -> None:
+    hooks = [only(CONDITIONS[name], failurePolicy=policy)]
+    same(Case([posted(tables=3)], hooks))
+    same(Case([posted(tables=3)], validating=hooks))
+
+
+def test_several_match_conditions(same: Callable[[Case], Heard]) -> None:
+    """One that is false outweighs errors; errors are told together."""
+
+    def conditions(*expressions: str) -> Obj:
+        found = [{"name": f"c{place}", "expression": each} for place, each in enumerate(expressions)]
+        return hook("deny", matchConditions=found)
+
+    missing, other = "object.spec.missing == 1", "object.spec.other == 1"
+    for several in ((missing, "false"), (missing, other), ("true", missing), ("true", "true")):
+        same(Case([posted(tables=3)], [conditions(*several)]))
+
+
+RULES: dict[str, Obj] = {
+    "group": {"apiGroups": ["other.test"]},
+    "any-group": {"apiGroups": ["*"]},
+    "version": {"apiVersions": ["v1"]},
+    "other-version": {"apiVersions": ["v2"]},
+    "unknown-version": {"apiVersions": ["v7"]},
+    "operations": {"operations": ["UPDATE", "DELETE"]},
+    "status": {"resources": [f"{PLURAL}/status"]},
+    "scale": {"resources": [f"{PLURAL}/scale"]},
+    "subresources": {"resources": [f"{PLURAL}/*"]},
+    "any-status": {"resources": ["*/status"]},
+    "namespaced": {"scope": "Namespaced"},
+    "cluster": {"scope": "Cluster"},
+    "any": {"scope": "*"},
+}
+
+
+@pytest.mark.parametrize("policy", ["Exact", "Equivalent"])
+@pytest.mark.parametrize("rule", RULES)
+def test_rules(rule: str, policy: str, same: Callable[[Case], Heard]) -> None:
+    hooks = [hook("allow", rule=RULES[rule], matchPolicy=policy)]
+    same(Case(LIFE, hooks, hooks))
+
+
+def test_selectors(same: Callable[[Case], Heard]) -> None:
+    def selected(**labels: str) -> Obj:
+        return {"objectSelector": {"matchLabels": labels, "matchExpressions": NO_MARKER}}
+
+    steps = [
+        posted(labels={"a": "1"}),
+        Step("PATCH", path(rest="/{name}"), {"metadata": {"labels": {"a": "2"}}}, MERGE),
+        Step("PATCH", path(rest="/{name}"), {"metadata": {"labels": {"b": "2"}}}, MERGE),
+        Step("DELETE", path(rest="/{name}")),
+    ]
+    heard = same(Case(steps, validating=[hook("allow", **selected(a="1"))]))
+    assert [len(each) for each in heard.reviews] == [1, 1, 0, 0]
+    for name, expected in (("default", 1), ("elsewhere", 0)):
+        selector = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+        heard = same(Case([posted()], [hook("allow", **selector)]))
+        assert [len(each) for each in heard.reviews] == [expected]
+
+
+def test_a_webhook_sees_what_the_one_before_it_has_changed(same: Callable[[Case], Heard]) -> None:
+    labelled = {"objectSelector": {"matchLabels": {"patched": "yes"}}}
+    other = {"rule": {"apiVersions": ["v2"]}}
+    hooks = [hook("patch-label"), hook("count", **other), hook("allow", **labelled), hook("patch-tables")]
+    heard = same(Case([posted(tables=3)], hooks, [hook("allow", **labelled)]))
+    assert heard.answers[0][1]["spec"] == {"notes": ["first"], "tables": 7}
+
+
+def test_reinvocation(same: Callable[[Case], Heard]) -> None:
+    again = {"reinvocationPolicy": "IfNeeded"}
+    for hooks in (
+        [hook("count", **again), hook("patch-label")],
+        [hook("label-once", **again), hook("count", **again), hook("patch-tables")],
+        [hook("allow", **again), hook("patch-label", **again)],
+        [hook("count"), hook("label-once", **again)],
+    ):
+        same(Case([posted(tables=3), Step("PATCH", path(rest="/{name}"), {"spec": {"tables": 5}}, MERGE)], hooks))
+
+
+def test_dry_run(same: Callable[[Case], Heard]) -> None:
+    steps = [posted(query="?dryRun=All", tables=3)]
+    for effects in ("None", "NoneOnDryRun"):
+        same(Case(steps, [hook("allow", sideEffects=effects)], [hook("allow", sideEffects=effects)]))
+
+
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize("answer", ["hang", "half", "closed", "code-500", "deny", "other-uid", "patch-missing-path"])
+def test_failures(answer: str, policy: str, same: Callable[[Case], Heard]) -> None:
+    hooks = [hook(answer, failurePolicy=policy, timeoutSeconds=1)]
+    same(Case([posted(tables=3)], hooks))
+    if answer != "patch-missing-path":
+        same(Case([posted(tables=3)], validating=hooks))
+
+
+def test_generated_names(same: Callable[[Case], Heard]) -> None:
+    obj = cafe()
+    obj["metadata"] = {"generateName": "{name}-"}
+    heard = same(Case([Step("POST", path(rest="?dryRun=All"), obj)], [hook("patch-label")]))
+    ((_, review),) = heard.reviews[0]
+    assert "name" not in review["request"]
+    assert review["request"]["object"]["metadata"] == {"generateName": "NAME-", "namespace": "default"}
+
+
+def test_unreachable(both: Both, same: Callable[[Case], Heard]) -> None:
+    same(Case([posted()], [hook("allow", clientConfig={"url": "https://127.0.0.1:1/x"})]))
+    service = {"service": {"namespace": "default", "name": "nowhere", "path": "/x"}}
+    both.configure(Case([], [hook("allow", clientConfig=service)]))
+    for group, why in (
+        (OURS, "dial tcp: lookup nowhere.default.svc: no such host"),  # as a server in a pod: its DNS knows Services
+        (THEIRS, 'service "nowhere" not found'),
+    ):
+        text = both.ask(group, posted(), "unreachable").message
+        assert text == (
+            'Internal error occurred: failed calling webhook "allow.webhook.test": failed to call webhook: '
+            f'Post "https://nowhere.default.svc:443/x?timeout=10s": {why}'
+        )

@@ -11,6 +11,8 @@ from extapi.registry.served import ServedKind
 
 Convert = Callable[[Obj, str], Awaitable[Obj]]
 """As :meth:`extapi.registry.served.ServedKind.convert`."""
+WeakConvert = Callable[[], Convert | None]
+"""Returns it, as long as the store is used."""
 
 
 class RequestPath(NamedTuple):

@@ -28,7 +28,7 @@ from extapi.errors import (
 )
 from extapi.registry.base import Admission, RequestScope
 from extapi.registry.encoded import EncodedObject
-from extapi.registry.reviewed import Convert, ReviewedVersions
+from extapi.registry.reviewed import ReviewedVersions, WeakConvert
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
 
@@ -57,11 +57,7 @@ class Write:
     """
 
     def __init__(
-        self,
-        kind: ServedKind,
-        scope: RequestScope,
-        admit: Admission,
-        convert: Callable[[], Convert | None] | None = None,
+        self, kind: ServedKind, scope: RequestScope, admit: Admission, convert: WeakConvert | None = None
     ) -> None:
         self._kind = kind
         self._scope = scope

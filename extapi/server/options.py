@@ -276,7 +276,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     return options
 
 
-def _disabled_plugins(read: _Reader) -> frozenset[str]:
+def _disabled_plugins(read: FlagReader) -> frozenset[str]:
     """The plugins that are not to be asked (behaviour I3).
 
     Source: ``k8s.io/apiserver/pkg/server/options/admission.go`` Validate.

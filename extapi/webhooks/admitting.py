@@ -17,6 +17,7 @@ from extapi.api.types import Obj
 from extapi.codec.scale import API_VERSION as SCALE_API_VERSION, VERSION as SCALE_VERSION, coerce_scale
 from extapi.errors import ApiError, BadRequest, Forbidden, InternalError, go_quote
 from extapi.registry.base import Admission, RequestScope
+from extapi.registry.reviewed import RequestPath
 from extapi.registry.ruling import RuleRunner
 from extapi.registry.scale import scale_kind
 from extapi.registry.served import ServedKind
@@ -87,7 +88,7 @@ class ReviewedWrite:
         )
         scope = RequestScope(self.version, request.namespace, request.user)
         self.write = (
-            PathWrite(self.kind, scope, admit, (declared.group, declared.kind.plural, request.name))
+            PathWrite(self.kind, scope, admit, RequestPath(declared, declared.kind.storage, request.name))
             if self.subresource == SCALE
             else Write(self.kind, scope, admit)
         )

@@ -30,7 +30,7 @@ _LEAST = 0.001
 """Seconds that a call has at least, so that it fails as one that was made."""
 
 
-class Objects(NamedTuple):
+class ShownObjects(NamedTuple):
     """Both objects of a write in one version."""
 
     obj: Obj | None
@@ -41,11 +41,11 @@ class VersionedObjects(Protocol):
     """Both objects of a write in each version that is asked for."""
 
     @property
-    def latest(self) -> Objects:
+    def latest(self) -> ShownObjects:
         """They, in whatever version they are at hand."""
         ...
 
-    async def at(self, version: str) -> Objects:
+    async def at(self, version: str) -> ShownObjects:
         """They, in the version of the resource."""
         ...
 
@@ -56,7 +56,7 @@ class Invocation(NamedTuple):
     webhook: Webhook
     place: int
     """Its place among all webhooks."""
-    objects: Objects
+    objects: ShownObjects
     members: Obj
     """The members of the request but for its uid and the objects."""
 
@@ -202,7 +202,7 @@ class Asking:
         both = (self._source, self._namespaces.cache)
         return all([each.synced or await synced_in_time(each, self._clock) for each in both])
 
-    async def _fulfilled(self, webhook: Webhook, review: Review, shown: Objects, members: Obj, name: str) -> bool:
+    async def _fulfilled(self, webhook: Webhook, review: Review, shown: ShownObjects, members: Obj, name: str) -> bool:
         """Whether the webhook's match conditions are true.
 
         Raises:
@@ -243,7 +243,7 @@ def _kind(review: Review, version: str) -> KindName:
     return KindName(review.group, version, review.kind.name) if versions is None else versions.kind(version)
 
 
-async def _converted(objects: VersionedObjects, version: str, review: Review) -> Objects:
+async def _converted(objects: VersionedObjects, version: str, review: Review) -> ShownObjects:
     try:
         return await objects.at(version)
     except Unfit as unfit:

@@ -9,7 +9,7 @@ from typing import Final
 
 from extapi.admission.base import Operation, Review
 from extapi.admission.reinvocation import ReinvocationContext
-from extapi.admission.webhooks.asking import Asking, Invocation, Objects, converting
+from extapi.admission.webhooks.asking import Asking, Invocation, ShownObjects, converting
 from extapi.admission.webhooks.patching import operations, patched
 from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj
@@ -148,21 +148,21 @@ class _Current:
         self._obj = obj
         """The object in the version of the request, with all changes that were made in other versions."""
         self._version = ""
-        self._latest = Objects(obj, review.old)
+        self._latest = ShownObjects(obj, review.old)
         self._changed = False
         self._dirty = False
         """Whether ``_latest`` has changes that ``_obj`` has not."""
 
     @property
-    def latest(self) -> Objects:
+    def latest(self) -> ShownObjects:
         """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
         return self._latest
 
-    async def at(self, version: str) -> Objects:
+    async def at(self, version: str) -> ShownObjects:
         """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
         if version != self._version:
             await self._collect()
-            self._latest = Objects(await self._in(self._obj, version), await self._in(self._review.old, version))
+            self._latest = ShownObjects(await self._in(self._obj, version), await self._in(self._review.old, version))
             self._version = version
         return self._latest
 

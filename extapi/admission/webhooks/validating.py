@@ -10,7 +10,7 @@ from typing import Final
 from twisted.internet.defer import Deferred, DeferredList
 
 from extapi.admission.base import Review
-from extapi.admission.webhooks.asking import Asking, Invocation, Objects, converting
+from extapi.admission.webhooks.asking import Asking, Invocation, ShownObjects, converting
 from extapi.api.types import Obj
 from extapi.client.webhookreply import WebhookError
 from extapi.errors import ApiError
@@ -75,17 +75,17 @@ class _Converted:
     """The objects of a write in each version that is asked for, each converted once."""
 
     def __init__(self, review: Review) -> None:
-        self.latest = Objects(review.obj, review.old)
+        self.latest = ShownObjects(review.obj, review.old)
         """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
         self._versions = converting(review)
-        self._made: dict[str, Objects] = {}
+        self._made: dict[str, ShownObjects] = {}
 
-    async def at(self, version: str) -> Objects:
+    async def at(self, version: str) -> ShownObjects:
         """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
         found = self._made.get(version)
         if found is None:
             obj, old = self.latest
-            found = self._made[version] = Objects(await self._in(obj, version), await self._in(old, version))
+            found = self._made[version] = ShownObjects(await self._in(obj, version), await self._in(old, version))
         return found
 
     async def _in(self, obj: Obj | None, version: str) -> Obj | None:

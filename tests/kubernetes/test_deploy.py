@@ -206,6 +206,8 @@ def test_the_server_may_nothing_but_what_it_needs(restaurant: Restaurant) -> Non
         ("tokenreviews.authentication.k8s.io", "[] [] [create]"),
         ("subjectaccessreviews.authorization.k8s.io", "[] [] [create]"),
         ("namespaces", "[] [] [get list watch]"),
+        ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "[] [] [get list watch]"),
+        ("validatingwebhookconfigurations.admissionregistration.k8s.io", "[] [] [get list watch]"),
     }
     assert may(NAMESPACE, "kube-system") - may(NAMESPACE, "default") == {
         ("configmaps", "[] [extension-apiserver-authentication] [get list watch]")

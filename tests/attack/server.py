@@ -11,10 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from extapi.dev import ports
 from tests.attack.cluster import Cluster
 from tests.attack.process import cpu, resident
 from tests.certificates import CLIENT, SERVER, authority
+from tests.lastingport import lasting_port
 from tests.waiting import until
 
 
@@ -42,7 +42,7 @@ class ServerProcess:
             self.contexts[name] = context = ssl.create_default_context(cadata=serving.pem.decode())
             if issued is not None:
                 context.load_cert_chain(*issued.save(directory, name))
-        self.port = ports.choose(0, "--secure-port")
+        self.port = lasting_port()
         self.log = directory / "server.log"
         self._seen = 0
         with self.log.open("wb") as log:

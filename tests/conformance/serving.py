@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from extapi.dev import ports
 from tests.certificates import CLIENT, SERVER, Paths, authority
+from tests.lastingport import lasting_port
 from tests.waiting import until
 
 TOPPINGS = "/apis/restaurant.programming-kubernetes.info/v1alpha1/toppings"
@@ -93,7 +93,7 @@ class Serving:
 
     def spawn(self) -> None:
         """Start a server; returns at once. The port stays the same from one to the next."""
-        self.port = self.port or ports.choose(0, "--secure-port")
+        self.port = self.port or lasting_port()
         flags = (
             "--authentication-skip-lookup",
             f"--requestheader-client-ca-file={self._directory / 'proxy-ca.pem'}",

@@ -16,6 +16,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 
 from extapi import Context, Review
 from extapi.admission.namespaces import NamespaceLifecycle
+from extapi.api.definition import Api
 from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
 from extapi.authentication.bundle import BundleFile
@@ -106,20 +107,11 @@ class ControlPlaneProcess:
         """
         secret = secrets.token_hex(32)
         settings = TrustSettings()
-        settings.use_names(replace(HEADERS, allowed=options.requestheader_allowed_names))
-        self._files = [
-            BundleFile(options.client_ca_file, settings.trust_clients, reactor),
-            BundleFile(options.requestheader_client_ca_file, settings.trust_proxies, reactor),
-        ]
+        self._files = _trusted(options, settings, reactor)
         tls = ServingCertificate(options.tls_cert_file, options.tls_private_key_file)
         name_authorities(tls, settings)
         client_ca = _read(options.client_ca_file).decode(errors="replace")
-        bootstrap = Bootstrap(
-            client_ca=client_ca,
-            proxy_ca=_read(options.requestheader_client_ca_file).decode(errors="replace"),
-            proxy_names=options.requestheader_allowed_names,
-            port=options.secure_port,
-        )
+        bootstrap = _bootstrap(options, client_ca)
         self._started = Started()
         self._namespaces = NamespacesKnown()
         rbac = RBAC()
@@ -150,25 +142,14 @@ class ControlPlaneProcess:
             settings=settings,
             authorizer=authorizer,
             secret=secret,
-            builtin=[
-                self._namespaces,
-                self._definitions,
-                bootstrap,
-                rbac,
-                tokens,
-                self._aggregator,
-                self._started,
-            ],
+            builtin=[self._namespaces, self._definitions, bootstrap, rbac, tokens, self._aggregator, self._started],
             checks=self._checks(bootstrap),
             store_check="etcd",
             front=self._aggregator.front,
             long_running=self._aggregator.long_running,
             pool=reactor.getThreadPool(),
         )
-        server.observers.append(self._aggregator.own_changed)
-        sources = KindSources(api.groups, server.replace, reactor)
-        self._definitions.serve_by(sources.offer)
-        server.metrics.add(lambda: source_families(sources.counts()))
+        self._follow(server, api, reactor)
         self._serving = Serving(
             server,
             reactor,
@@ -178,6 +159,13 @@ class ControlPlaneProcess:
             access_log=access_log,
             limits=Limits(request=options.request_timeout),
         )
+
+    def _follow(self, server: Server, api: Api, reactor: Any) -> None:
+        """Have the aggregator and the definitions follow what the server serves, and metrics tell it."""
+        server.observers.append(self._aggregator.own_changed)
+        sources = KindSources(api.groups, server.replace, reactor)
+        self._definitions.serve_by(sources.offer)
+        server.metrics.add(lambda: source_families(sources.counts()))
 
     def _checks(self, bootstrap: Bootstrap) -> list[NamedCheck]:
         """The health checks, named after kube-apiserver's hooks for the same things."""
@@ -229,6 +217,24 @@ def _tokens(options: ControlPlaneOptions, clock: Any) -> Tokens:
         return Tokens(_read(options.service_account_key_file), options.service_account_issuer, clock)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:  # TypeError: the key is encrypted
         raise FlagError(f"--service-account-key-file: {error}") from error
+
+
+def _trusted(options: ControlPlaneOptions, settings: TrustSettings, reactor: Any) -> list[BundleFile]:
+    """The files with the authorities of clients and of front proxies; ``settings`` follow them."""
+    settings.use_names(replace(HEADERS, allowed=options.requestheader_allowed_names))
+    return [
+        BundleFile(options.client_ca_file, settings.trust_clients, reactor),
+        BundleFile(options.requestheader_client_ca_file, settings.trust_proxies, reactor),
+    ]
+
+
+def _bootstrap(options: ControlPlaneOptions, client_ca: str) -> Bootstrap:
+    return Bootstrap(
+        client_ca=client_ca,
+        proxy_ca=_read(options.requestheader_client_ca_file).decode(errors="replace"),
+        proxy_names=options.requestheader_allowed_names,
+        port=options.secure_port,
+    )
 
 
 def _read(path: Path) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -13,6 +13,7 @@ from extapi.api.definition import Api
 from extapi.loading.module import LoadingError, load_api
 from extapi.server.options import FLAGS, Flag, OptionErrors, ServerOptions, parse_options
 
+T = TypeVar("T")
 _BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
 
 
@@ -37,6 +38,25 @@ def with_flags(flags: Sequence[Flag], command: Any) -> Any:
     return command
 
 
+def load_and_parse(load: Callable[[], Api], parse: Callable[[], T]) -> tuple[Api, T]:
+    """An API and a command's options. If either cannot be had, the problems of both are printed, and the process ends."""
+    problems: list[str] = []
+    api, options = None, None
+    try:
+        api = load()
+    except LoadingError as error:
+        problems += error.problems
+    try:
+        options = parse()
+    except OptionErrors as error:
+        problems += error.problems
+    if api is None or options is None:
+        for problem in problems:
+            click.echo(f"Error: {problem}", err=True)
+        sys.exit(1)
+    return api, options
+
+
 class _Serve(click.Command):
     """Accepts boolean flags as Go does: ``--flag`` or ``--flag=false``. The next word is never their value."""
 
@@ -50,22 +70,10 @@ class _Serve(click.Command):
 @partial(with_flags, FLAGS)
 def serve(target: str, **raw: Any) -> None:
     """Serve the Api named NAME in MODULE, such as extapi.pizza:api, and the kinds of --crd."""
-    problems: list[str] = []
-    api = options = None
     if not target and not any(raw["crd"]):
         raise click.UsageError("name what to serve: MODULE:NAME, or --crd with a file or folder of definitions")
-    try:
-        api = load_api(target) if target else Api()
-    except LoadingError as error:
-        problems += error.problems
-    try:
-        options = parse_options({flag.name: raw[flag.key] for flag in FLAGS})
-    except OptionErrors as error:
-        problems += error.problems
-    if api is None or options is None:
-        for problem in problems:
-            click.echo(f"Error: {problem}", err=True)
-        sys.exit(1)
+    named = {flag.name: raw[flag.key] for flag in FLAGS}
+    api, options = load_and_parse(lambda: load_api(target) if target else Api(), lambda: parse_options(named))
     sys.exit(_run(api, options, target))
 
 

@@ -97,12 +97,7 @@ class ServerProcess:
             describe=describe,
             cluster=self._cluster.for_authors(),
         )
-        sources = KindSources(api.groups, server.replace, reactor)
-        for files in self._files:
-            files.serve_through(sources)
-            server.metrics.add(files.families)
-        server.metrics.add(lambda: source_families(sources.counts()))
-        server.metrics.add(lambda: reload_families(self._reloads()))
+        sources = self._sources(api, reactor)
         self._serving = Serving(
             server,
             reactor,
@@ -121,6 +116,16 @@ class ServerProcess:
             else None
         )
         self._served_file = None if options.served_file is None else ServedFile(options.served_file)
+
+    def _sources(self, api: Api, reactor: Any) -> KindSources:
+        """Where kinds come from, and what metrics say of that."""
+        metrics, sources = self._server.metrics, KindSources(api.groups, self._server.replace, reactor)
+        for files in self._files:
+            files.serve_through(sources)
+            metrics.add(files.families)
+        metrics.add(lambda: source_families(sources.counts()))
+        metrics.add(lambda: reload_families(self._reloads()))
+        return sources
 
     async def run(self) -> int:
         """Serve until stopped; the exit status.

@@ -113,14 +113,7 @@ class Server:
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         health = Health([*self._checks(store_check), *checks], log_health)
-        self._served = CurrentCatalogue(
-            api,
-            backend,
-            self._cacher,
-            clock=reactor,
-            random=self._random,
-            further=("/version", *health.paths(), *METRICS),
-        )
+        self._served = self._catalogue(api, health)
         self.observers = self._served.observers
         """Called after each :meth:`replace`."""
         self.requests = RequestMetrics(lambda: self._served.catalogue.endpoints)
@@ -130,14 +123,7 @@ class Server:
         self.metrics = Metrics(health.results)
         """What ``/metrics`` shows; others may add to it."""
         self.metrics.add(self._families)
-        router = Router(
-            self._served,
-            health=health,
-            metrics=self.metrics,
-            plugins=self._plugins,
-            clock=reactor,
-            rules=RuleRunner(reactor, pool),
-        )
+        router = self._router(health, pool)
         self.handler: Handler = build_chain(
             front(router) if front is not None else router,
             authenticator=authenticator,
@@ -156,6 +142,22 @@ class Server:
         self._controllers = Controllers(api.controllers, self.context)
         self.needs = api.needs
         """The rights that the author's code needs in the cluster."""
+
+    def _router(self, health: Health, pool: Any) -> Router:
+        return Router(
+            self._served,
+            health=health,
+            metrics=self.metrics,
+            plugins=self._plugins,
+            clock=self._reactor,
+            rules=RuleRunner(self._reactor, pool),
+        )
+
+    def _catalogue(self, api: Api, health: Health) -> CurrentCatalogue:
+        further = ("/version", *health.paths(), *METRICS)
+        return CurrentCatalogue(
+            api, self._backend, self._cacher, clock=self._reactor, random=self._random, further=further
+        )
 
     @property
     def groups(self) -> Sequence[Group]:

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from extapi.api.definition import Api
-from extapi.loading.module import LoadingError, load_api
-from extapi.server.command import with_flags
-from extapi.server.options import OptionErrors
+from extapi.loading.module import load_api
+from extapi.server.command import load_and_parse, with_flags
 from extapi.webhooks.options import FLAGS, WebhookOptions, parse_options
 
 
@@ -24,21 +23,8 @@ def webhooks(target: str, **raw: Any) -> None:
     The kinds are CustomResourceDefinitions there ('extapi crd export' prints them). Conversion, defaults, validation and
     admission are the functions that 'extapi serve' runs.
     """
-    problems: list[str] = []
-    api = options = None
-    try:
-        api = load_api(target)
-    except LoadingError as error:
-        problems += error.problems
-    try:
-        options = parse_options({flag.name: raw[flag.key] for flag in FLAGS})
-    except OptionErrors as error:
-        problems += error.problems
-    if api is None or options is None:
-        for problem in problems:
-            click.echo(f"Error: {problem}", err=True)
-        sys.exit(1)
-    sys.exit(_run(api, options))
+    named = {flag.name: raw[flag.key] for flag in FLAGS}
+    sys.exit(_run(*load_and_parse(lambda: load_api(target), lambda: parse_options(named))))
 
 
 def _run(api: Api, options: WebhookOptions) -> int:

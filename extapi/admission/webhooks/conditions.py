@@ -34,7 +34,7 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 _KIND: Final = _object(group=_TEXT, version=_TEXT, kind=_TEXT)
 _RESOURCE: Final = _object(group=_TEXT, version=_TEXT, resource=_TEXT)
-_REQUEST: Final = _object(
+REQUEST: Final = _object(
     kind=_KIND,
     resource=_RESOURCE,
     subResource=_TEXT,
@@ -208,7 +208,7 @@ def _environment() -> Any:
     from extapi.schema.cel.types import AUTHORIZER, DYN, RESOURCE_CHECK  # noqa: PLC0415 - only when needed
     from extapi.schema.structural import from_openapi  # noqa: PLC0415 - only when needed
 
-    request = declare(from_openapi(_REQUEST), name="kubernetes.AdmissionRequest")
+    request = declare(from_openapi(REQUEST), name="kubernetes.AdmissionRequest")
     assert request is not None  # noqa: S101 -- a schema of ours
     return base_environment(STORED).with_variables(
         (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from extapi.admission.webhooks.conditions import REQUEST as DECLARED
 from extapi.schema.cel.declared import declare
 from extapi.schema.cel.environment import Variable, base_environment
 from extapi.schema.cel.library.authorization import AuthorizerValue, DecisionValue, ResourceCheck
@@ -26,24 +27,6 @@ def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-_KIND: Final = _object(group=_STRING, version=_STRING, kind=_STRING)
-_RESOURCE: Final = _object(group=_STRING, version=_STRING, resource=_STRING)
-_REQUEST: Final = _object(
-    kind=_KIND,
-    resource=_RESOURCE,
-    subResource=_STRING,
-    requestKind=_KIND,
-    requestResource=_RESOURCE,
-    requestSubResource=_STRING,
-    name=_STRING,
-    namespace=_STRING,
-    operation=_STRING,
-    userInfo=_object(
-        username=_STRING, uid=_STRING, groups=_STRINGS, extra={"type": "object", "additionalProperties": _STRINGS}
-    ),
-    dryRun={"type": "boolean"},
-    options=_DYN,
-)
 _NAMESPACE: Final = _object(
     metadata=_object(
         name=_STRING,
@@ -166,7 +149,7 @@ class _Permits:
 
 
 def _ours(text: str) -> Answer:
-    request, namespace = (declare(from_openapi(each)) for each in (_REQUEST, _NAMESPACE))
+    request, namespace = (declare(from_openapi(each)) for each in (DECLARED, _NAMESPACE))
     assert request is not None
     assert namespace is not None
     permits = _Permits()

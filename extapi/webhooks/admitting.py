@@ -6,9 +6,11 @@ One kind per :class:`AdmittedKind`. Must not know HTTP. The objects, the chain o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
+
+from twisted.internet.defer import CancelledError
 
 from extapi.admission.audit import add_audit_annotation
 from extapi.admission.base import Operation
@@ -166,6 +168,21 @@ def _check_type(kind: ServedKind, request: AdmissionRequest) -> None:
             f"this path is for {kind.kind.name} of {kind.group} in {versions}, got {go_quote(shortened(what))}; "
             "correct the rules or the path of the webhook configuration"
         )
+
+
+async def verdict_on(
+    kind: AdmittedKind, request: AdmissionRequest, ask: Callable[[ReviewedWrite], Awaitable[AdmissionVerdict]]
+) -> AdmissionVerdict:
+    """The verdict of ``ask`` on one write. Whatever an author's code raises refuses it."""
+    asked = None
+    try:
+        asked = ReviewedWrite(kind, request)
+        return await ask(asked)
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001 - an author's code may raise anything
+        refusal = refusal_of(error)
+        return AdmissionVerdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
 
 
 def refusal_of(error: Exception) -> Mapping[str, Any]:

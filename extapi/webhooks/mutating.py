@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from twisted.internet.defer import CancelledError
-
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.codec.strictjson import encode
 from extapi.registry.fieldmanagers import keep_managed_fields
-from extapi.webhooks.admitting import SCALE, STATUS, AdmittedKind, ReviewedWrite, refusal_of
+from extapi.webhooks.admitting import SCALE, STATUS, AdmittedKind, ReviewedWrite, verdict_on
 from extapi.webhooks.patch import json_patch
 from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict
 
@@ -38,17 +36,12 @@ class MutatingWebhook:
 
     async def verdict(self, request: AdmissionRequest) -> AdmissionVerdict:
         """The verdict on one write."""
-        asked = None
-        try:
-            asked = ReviewedWrite(self._kind, request)
-            if asked.objects.new is None:
-                return await self._deletion(asked)
-            return asked.verdict(patch=await self._patch(asked, asked.objects.new))
-        except CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever an author's code raises refuses the write
-            refusal = refusal_of(error)
-            return AdmissionVerdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
+        return await verdict_on(self._kind, request, self._admitted)
+
+    async def _admitted(self, asked: ReviewedWrite) -> AdmissionVerdict:
+        if asked.objects.new is None:
+            return await self._deletion(asked)
+        return asked.verdict(patch=await self._patch(asked, asked.objects.new))
 
     async def _deletion(self, asked: ReviewedWrite) -> AdmissionVerdict:
         """Ask about a delete. One of a whole collection has no object: the plugins are asked about each object later."""

@@ -6,11 +6,9 @@ because an author's code must never see an object that breaks it, and a definiti
 
 from __future__ import annotations
 
-from twisted.internet.defer import CancelledError
-
 from extapi.api.types import Obj
 from extapi.errors import BadRequest
-from extapi.webhooks.admitting import AdmittedKind, ReviewedWrite, refusal_of
+from extapi.webhooks.admitting import AdmittedKind, ReviewedWrite, verdict_on
 from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict
 
 
@@ -22,21 +20,22 @@ class ValidatingWebhook:
 
     async def verdict(self, request: AdmissionRequest) -> AdmissionVerdict:
         """The verdict on one write."""
-        asked = None
-        try:
-            asked = ReviewedWrite(self._kind, request)
-            new, old = asked.objects
-            if new is not None:
-                before = None if old is None else asked.completed(old)
-                await asked.write.checked(asked.operation, asked.completed(new), before, elsewhere=True)
-            else:
-                await _deletion(asked, old)
-            return asked.verdict()
-        except CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever an author's code raises refuses the write
-            refusal = refusal_of(error)
-            return AdmissionVerdict(refusal=refusal) if asked is None else asked.verdict(refusal=refusal)
+        return await verdict_on(self._kind, request, _validated)
+
+
+async def _validated(asked: ReviewedWrite) -> AdmissionVerdict:
+    """The verdict on a write.
+
+    Raises:
+        ApiError: It is refused.
+    """
+    new, old = asked.objects
+    if new is not None:
+        before = None if old is None else asked.completed(old)
+        await asked.write.checked(asked.operation, asked.completed(new), before, elsewhere=True)
+    else:
+        await _deletion(asked, old)
+    return asked.verdict()
 
 
 async def _deletion(asked: ReviewedWrite, old: Obj | None) -> None:

@@ -105,15 +105,13 @@ class ControlPlaneProcess:
             FlagError: Another file cannot be used.
             UnusableFile: The database cannot be used.
         """
-        secret = secrets.token_hex(32)
-        settings = TrustSettings()
+        secret, settings = secrets.token_hex(32), TrustSettings()
         self._files = _trusted(options, settings, reactor)
         tls = ServingCertificate(options.tls_cert_file, options.tls_private_key_file)
         name_authorities(tls, settings)
         client_ca = _read(options.client_ca_file).decode(errors="replace")
         bootstrap = _bootstrap(options, client_ca)
-        self._started = Started()
-        self._namespaces = NamespacesKnown()
+        self._started, self._namespaces = Started(), NamespacesKnown()
         rbac = RBAC()
         authorizer = UnionAuthorizer([AlwaysAllowGroups(), rbac])
         tokens = _tokens(options, reactor)
@@ -123,15 +121,14 @@ class ControlPlaneProcess:
         backend = open_backend(options.storage, reactor)
         self._definitions = CustomResources(Webhooks(by_objects(self._aggregator.service), reactor))
         built_in: set[tuple[str, str]] = set()
+        emptier = Emptier(self._aggregator.direct, backend, reactor, built_in)
         api = control_plane_api(
             authorizer=authorizer,
             roles=rbac,
             tokens=tokens,
             clock=reactor,
             root_ca=client_ca,
-            controllers=[
-                DefinitionController(self._definitions, Emptier(self._aggregator.direct, backend, reactor, built_in))
-            ],
+            controllers=[DefinitionController(self._definitions, emptier)],
         )
         built_in.update((group.name, kind.plural) for group in api.groups for kind in group.kinds)
         server = Server(

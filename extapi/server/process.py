@@ -110,11 +110,9 @@ class ServerProcess:
             describe=describe,
             started=self._started,
         )
-        self._reloader = (
-            Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
-            if options.reload and target
-            else None
-        )
+        self._reloader: Reloader | None = None
+        if options.reload and target:
+            self._reloader = Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
         self._served_file = None if options.served_file is None else ServedFile(options.served_file)
 
     def _sources(self, api: Api, reactor: Any) -> KindSources:

@@ -107,8 +107,7 @@ class Server:
         self._backend = backend = ProbedBackend(backend, reactor)
         self._reactor = reactor
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
-        self._cacher = Cacher(backend, reactor)
-        self._compactor = Compactor(backend, reactor)
+        self._cacher, self._compactor = Cacher(backend, reactor), Compactor(backend, reactor)
         self._plugins = Plugins(api.admission, builtin)
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)
@@ -123,9 +122,8 @@ class Server:
         self.metrics = Metrics(health.results)
         """What ``/metrics`` shows; others may add to it."""
         self.metrics.add(self._families)
-        router = self._router(health, pool)
         self.handler: Handler = build_chain(
-            front(router) if front is not None else router,
+            self._router(health, pool, front),
             authenticator=authenticator,
             settings=settings,
             authorizer=authorizer,
@@ -143,8 +141,8 @@ class Server:
         self.needs = api.needs
         """The rights that the author's code needs in the cluster."""
 
-    def _router(self, health: Health, pool: Any) -> Router:
-        return Router(
+    def _router(self, health: Health, pool: Any, front: Callable[[Handler], Handler] | None) -> Handler:
+        router = Router(
             self._served,
             health=health,
             metrics=self.metrics,
@@ -152,6 +150,7 @@ class Server:
             clock=self._reactor,
             rules=RuleRunner(self._reactor, pool),
         )
+        return router if front is None else front(router)
 
     def _catalogue(self, api: Api, health: Health) -> CurrentCatalogue:
         further = ("/version", *health.paths(), *METRICS)

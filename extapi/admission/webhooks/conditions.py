@@ -203,10 +203,10 @@ class MatchConditions:
 @cache
 def _environment() -> Any:
     """What conditions may use. Imported when the first one is compiled, for most servers have none."""
-    from extapi.schema.cel.declared import declare  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.environment import STORED, Variable, base_environment  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.types import AUTHORIZER, DYN, RESOURCE_CHECK  # noqa: PLC0415 - only when needed
-    from extapi.schema.structural import from_openapi  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.declared import declare  # noqa: PLC0415 - CEL is for webhooks with conditions
+    from extapi.schema.cel.environment import STORED, Variable, base_environment  # noqa: PLC0415 - CEL is for webhooks with conditions
+    from extapi.schema.cel.types import AUTHORIZER, DYN, RESOURCE_CHECK  # noqa: PLC0415 - CEL is for webhooks with conditions
+    from extapi.schema.structural import from_openapi  # noqa: PLC0415 - CEL is for webhooks with conditions
 
     request = declare(from_openapi(REQUEST), name="kubernetes.AdmissionRequest")
     assert request is not None  # noqa: S101 -- a schema of ours
@@ -224,9 +224,9 @@ def _environment() -> Any:
 
 def _compiled(text: str) -> tuple[Any, str]:
     """An expression, or why it is none."""
-    from extapi.schema.cel.compilation import compile_expression  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.errors import CompileError, InstantiationError  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.types import BOOL, format_type  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.compilation import compile_expression  # noqa: PLC0415 - CEL is for webhooks with conditions
+    from extapi.schema.cel.errors import CompileError, InstantiationError  # noqa: PLC0415 - CEL is for webhooks with conditions
+    from extapi.schema.cel.types import BOOL, format_type  # noqa: PLC0415 - CEL is for webhooks with conditions
 
     try:
         expression = compile_expression(text, _environment())
@@ -241,7 +241,7 @@ def _compiled(text: str) -> tuple[Any, str]:
 
 def _values(given: Input, checks: Checks) -> tuple[Any, ...]:
     """The values of the variables, in their order. A webhook's conditions do not see the namespace."""
-    from extapi.schema.cel.library.authorization import (  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.library.authorization import (  # noqa: PLC0415 - CEL is for webhooks with conditions
         AuthorizerValue,
         ResourceCheck,
     )

@@ -115,13 +115,17 @@ def test_groups_are_described_alike(read: Callable[..., tuple[Any, Any]], path: 
     ours, theirs = read(f"/{path}")
     assert ours == theirs
     ours, theirs = ({group["name"]: group for group in found["groups"]} for found in read("/apis"))
-    assert ours == {name: theirs.get(name) for name in ours}
+    built_in = [each.split("/")[1] for each in documents.GROUP_VERSIONS[1:]]  # those of definitions come and go
+    assert [ours[name] for name in built_in] == [theirs[name] for name in built_in]
+    assert {name for name in ours if name.endswith(".k8s.io")} <= theirs.keys()
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis"])
 def test_all_resources_are_described_alike(read: Callable[..., tuple[Any, Any]], path: str) -> None:
     ours, theirs = (documents.aggregated(document) for document in read(path, documents.AGGREGATED))
     for name, told in ours.items():
+        if ".defs.test/" in name:  # of other conversations, whose definitions come and go
+            continue
         known = theirs.get(name)
         assert told == ({key: known.get(key) for key in told} if isinstance(told, dict) and known else known), name
 

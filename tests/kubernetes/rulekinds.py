@@ -1,6 +1,6 @@
 """Kinds with rules, for ``extapi serve tests.kubernetes.rulekinds:api``, and the same as custom resources.
 
-The first four have the patterns of immutability that Kubernetes' documentation shows; a CronTab has its examples of rules,
+The first four have the patterns of immutability that Kubernetes' documentation shows; a Timetable has its examples of rules,
 and a Banquet is a pizza.
 """
 
@@ -86,7 +86,7 @@ class Named(Struct):
     "!has(self.primary) || !has(self.envars) || self.envars.filter(e, e.name == self.primary).size() == 1",
     message="primary is not there",
 )
-class CronTabSpec(Struct):
+class TimetableSpec(Struct):
     """Fields for the examples."""
 
     minReplicas: int  # noqa: N815 - as in JSON
@@ -112,10 +112,10 @@ class CronTabSpec(Struct):
 
 
 @Rule("!has(self.spec.prefix) || self.metadata.name.startsWith(self.spec.prefix)")
-class CronTab(Object):
+class Timetable(Object):
     """Rules about several fields."""
 
-    spec: CronTabSpec
+    spec: TimetableSpec
 
 
 class Banquet(Pizza):
@@ -127,7 +127,7 @@ TYPES: tuple[type[Object], ...] = (
     ImmutableSinceCreation,
     AppendOnlyList,
     MapAppendOnlyKeys,
-    CronTab,
+    Timetable,
     Banquet,
 )
 KINDS = [Kind(each.__name__, storage="v1", versions={"v1": Version(each)}, status=False) for each in TYPES]

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from twisted.logger import Logger
+
 from extapi.admission.chain import AdmissionChain
 from extapi.clock import Clock
 from extapi.codec.contenttype import media_type
@@ -27,6 +29,8 @@ from extapi.webhooks.mutating import MutatingWebhook
 from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict, answered, read_admission
 from extapi.webhooks.reviews.reading import BadReview
 from extapi.webhooks.validating import ValidatingWebhook
+
+_log = Logger()
 
 VERSIONS: Final = ("v1", "v1beta1")
 """Those of reviews."""
@@ -108,6 +112,8 @@ class ReviewPaths:
         try:
             answer = await self._bounds.run(request, endpoint.limit, endpoint.answer)
         except BadReview as error:
+            # kube-apiserver tells its users and its log no more than that the webhook refused.
+            _log.warn("{path} got no review that it can answer: {why}", path=request.info.path, why=str(error))
             return http_error(400, str(error))
         except ApiError as error:
             headers = [("Retry-After", str(error.retry_after))] if error.retry_after else []

@@ -37,7 +37,6 @@ class ReviewDecoder:
     """
 
     def __init__(self, struct: type[T]) -> None:
-        self._struct = struct
         self._decode = msgspec.json.Decoder(struct, float_hook=read_float).decode
 
     def decode(self, body: bytes) -> Any:
@@ -60,8 +59,8 @@ class ReviewDecoder:
         except ValueError as error:
             raise BadReview(f"the body is no JSON: {shortened(str(error))}") from None
         try:
-            return msgspec.convert(value, self._struct)
-        except (msgspec.ValidationError, RecursionError) as error:
+            return self._decode(strictjson.encode(value))  # bytes again: objects in it stay bytes (msgspec.Raw)
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise BadReview(f"the body is no review: {shortened(str(error))}") from None
 
 

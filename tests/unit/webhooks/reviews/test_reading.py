@@ -11,6 +11,7 @@ from extapi.webhooks.reviews.reading import BadReview, ReviewDecoder, check_type
 class _Thing(msgspec.Struct):
     size: int = 0
     name: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
 
 
 read = ReviewDecoder(_Thing).decode
@@ -45,6 +46,20 @@ def test_what_is_no_review(body: bytes, text: str) -> None:
 
 def test_bytes_that_are_no_text_are_repaired_as_kube_apiserver_does() -> None:
     assert read(b'{"name": "\xff", "size": 2}') == _Thing(2, "\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("body", "obj"),
+    [
+        (b'{"size": 2, "object": {"id": "1795659130840824311"}}', {"id": "1795659130840824311"}),
+        (b'{"size": 2, "object": {"id": 1795659130840824311}}', {"id": 1795659130840824311}),
+        (b'{"size": 2, "object": {"id": 17956591308408243110}}', {"id": 17956591308408243110.0}),
+        (b'{"size": 2, "object": {"text": "\xff"}}', {"text": "\ufffd"}),
+    ],
+)
+def test_an_object_stays_bytes_whatever_is_in_it(body: bytes, obj: object) -> None:
+    found = read(body)
+    assert (found.size, read_object(bytes(found.object))) == (2, obj)
 
 
 def test_types() -> None:

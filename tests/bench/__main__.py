@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --cel | --crd | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --cel | --crd | --ways | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -57,6 +57,12 @@ def main() -> None:
 
             _head()
             crd.main(say, Path(directory), quick=quick)
+            return
+        if "--ways" in sys.argv[1:]:
+            from tests.bench import twoways  # noqa: PLC0415 - it needs the real control plane
+
+            _head()
+            twoways.main(say, Path(directory), quick=quick)
             return
         if "--pythons" in sys.argv[1:]:
             paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]

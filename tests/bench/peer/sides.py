@@ -74,11 +74,11 @@ class Side:
 
     def cpu(self) -> dict[str, float]:
         """Microseconds of CPU that each process has used."""
-        return {name: _cpu(pid) for name, pid in self.processes.items()}
+        return {name: cpu_of(pid) for name, pid in self.processes.items()}
 
     def remember_idle(self) -> None:
         """Read the memory now."""
-        self.idle = {name: _resident(pid) for name, pid in self.processes.items()}
+        self.idle = {name: resident(pid) for name, pid in self.processes.items()}
 
 
 class Sides:
@@ -201,11 +201,13 @@ class Sides:
         return {name: processes.start(name, command, directory=directory).process.pid}
 
 
-def _cpu(pid: int) -> float:
+def cpu_of(pid: int) -> float:
+    """Microseconds of CPU that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICK
 
 
-def _resident(pid: int) -> float:
+def resident(pid: int) -> float:
+    """Megabytes of a process in memory."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

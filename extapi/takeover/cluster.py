@@ -15,7 +15,7 @@ from extapi.client.credentials import CredentialsError, in_cluster
 from extapi.client.kube import Client, Obj, ResourceName, items_of
 from extapi.client.transport import TransportError
 from extapi.clock import Clock, sleep
-from extapi.errors import ApiError, InternalError, NotFound, ServerTimeout, ServiceUnavailable, Timeout, TooManyRequests
+from extapi.errors import InternalError, NotFound, ServerTimeout, ServiceUnavailable, Timeout, TooManyRequests
 from extapi.takeover.failure import TakeoverFailure
 
 DEFINITIONS = ResourceName("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -162,8 +162,3 @@ def connect(reactor: Any, kubeconfig: Path | None, context: str) -> tuple[Cluste
     except CredentialsError as error:
         raise TakeoverFailure(str(error)) from error
     return Cluster(Client(transport, timeout=TIMEOUT, user_agent="extapi-takeover"), reactor), transport.close
-
-
-def told(error: Exception) -> str:
-    """One line that says what kube-apiserver refused, for a failure's text."""
-    return f"{error.code} {error.message}" if isinstance(error, ApiError) else str(error)

@@ -13,9 +13,9 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 
+from extapi.console.display import bar, say
 from extapi.storage.sqlite import SqliteBackend
 from extapi.takeover.cluster import Cluster
-from extapi.takeover.display import bar, say
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.following import DefinitionFollower
 from extapi.takeover.moved import MovedKind

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 from extapi.client.kube import JSON_PATCH, Obj
 from extapi.client.transport import TransportError
+from extapi.console.failure import told
 from extapi.errors import ApiError, Conflict, Invalid
-from extapi.takeover.cluster import DEFINITIONS, Cluster, told
+from extapi.takeover.cluster import DEFINITIONS, Cluster
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.moved import MovedKind, read_definition
 

@@ -50,7 +50,7 @@ def export(**options: Any) -> None:
     Can be interrupted and run again. Objects that the definition still has from before keep their uid; new ones get another.
     Exit status: 0 done, 1 a step could not be done, 130 after Ctrl-C.
     """
-    from extapi.takeover.running import run  # noqa: PLC0415 - --help should answer at once
+    from extapi.console.running import run  # noqa: PLC0415 - --help should answer at once
 
     sys.exit(run(lambda reactor: _export(reactor, options)))
 
@@ -82,7 +82,7 @@ async def _export(reactor: Any, options: Mapping[str, Any]) -> int:
 
 async def _back(reactor: Any, cluster: Cluster, kinds: Sequence[MovedKind], path: Path, backend: Backend) -> int:
     """Steps 2 and 3; the exit status."""
-    from extapi.takeover.display import bar, say  # noqa: PLC0415 - see above
+    from extapi.console.display import bar, say  # noqa: PLC0415 - see above
     from extapi.takeover.freeze import Freeze  # noqa: PLC0415
     from extapi.takeover.restoring import Restoration  # noqa: PLC0415
     from extapi.takeover.switch import Switch  # noqa: PLC0415
@@ -114,7 +114,7 @@ async def _back(reactor: Any, cluster: Cluster, kinds: Sequence[MovedKind], path
 
 def _tell(kind: MovedKind, outcome: Outcome, differing: Sequence[str]) -> None:
     """What became of the objects of a kind; those that differ afterwards count as failures."""
-    from extapi.takeover.display import say  # noqa: PLC0415 - see above
+    from extapi.console.display import say  # noqa: PLC0415 - see above
 
     named = {failure.partition(":")[0] for failure in outcome.failures}
     outcome.failures += [f"{title}: differs from the store" for title in differing if title not in named]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from extapi.console.failure import CommandFailure
 
-class TakeoverFailure(Exception):
+
+class TakeoverFailure(CommandFailure):
     """A step cannot be done. The text says what is wrong and what to do."""

@@ -13,9 +13,9 @@ from twisted.internet.defer import Deferred
 from extapi.client.kube import Obj, ReceivedEvent, items_of
 from extapi.client.watching import one_watch
 from extapi.clock import sleep
+from extapi.console.display import Report
 from extapi.errors import Expired, Gone
 from extapi.takeover.cluster import PASSING, Cluster
-from extapi.takeover.display import Report
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.replica import Replica, together
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from extapi.client.kube import Obj, ResourceName, items_of
 from extapi.clock import sleep
+from extapi.console.failure import told
 from extapi.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
-from extapi.takeover.cluster import BINDINGS, PASSING, POLICIES, Cluster, told
+from extapi.takeover.cluster import BINDINGS, PASSING, POLICIES, Cluster
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.moved import MovedKind
 

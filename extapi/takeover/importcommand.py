@@ -83,7 +83,7 @@ def import_(**options: Any) -> None:
         raise click.UsageError("--once, --switch and --abort exclude each other")
     if options["switch"] and bool(options["apiservice"]) == bool(options["service"]):
         raise click.UsageError("--switch needs either --apiservice FILE or --service NAMESPACE/NAME")
-    from extapi.takeover.running import run  # noqa: PLC0415 - --help should answer at once
+    from extapi.console.running import run  # noqa: PLC0415 - --help should answer at once
 
     sys.exit(run(lambda reactor: _import(reactor, options)))
 
@@ -118,8 +118,8 @@ async def _copy(reactor: Any, cluster: Cluster, switch: Switch, *, once: bool) -
     """
     from twisted.internet.defer import CancelledError  # noqa: PLC0415 - see above
 
+    from extapi.console.display import say  # noqa: PLC0415
     from extapi.takeover.copying import Copies  # noqa: PLC0415
-    from extapi.takeover.display import say  # noqa: PLC0415
     from extapi.takeover.failure import TakeoverFailure  # noqa: PLC0415
 
     if moved := await switch.moved():
@@ -149,8 +149,8 @@ async def _switch(reactor: Any, cluster: Cluster, switch: Switch, options: Mappi
     Raises:
         TakeoverFailure: A step failed.
     """
+    from extapi.console.display import say  # noqa: PLC0415
     from extapi.takeover.copying import Copies  # noqa: PLC0415 - see above
-    from extapi.takeover.display import say  # noqa: PLC0415
     from extapi.takeover.failure import TakeoverFailure  # noqa: PLC0415
     from extapi.takeover.routing import of_flags, read_file  # noqa: PLC0415
 

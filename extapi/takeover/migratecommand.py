@@ -46,7 +46,7 @@ def migrate(resources: Sequence[str], **options: Any) -> None:
         resource, _, group = each.partition(".")
         if not resource or not group:
             raise click.UsageError(f"{each!r} is not of the form RESOURCE.GROUP, such as crontabs.stable.example.com")
-    from extapi.takeover.running import run  # noqa: PLC0415 - --help should answer at once
+    from extapi.console.running import run  # noqa: PLC0415 - --help should answer at once
 
     sys.exit(run(lambda reactor: _migrate(reactor, resources, options)))
 
@@ -72,7 +72,7 @@ async def _one(cluster: Cluster, resource: str, group: str, *, server: str, rate
     Raises:
         TakeoverFailure: It cannot be migrated; the text says why.
     """
-    from extapi.takeover.display import bar, say  # noqa: PLC0415 - see above
+    from extapi.console.display import bar, say  # noqa: PLC0415 - see above
     from extapi.takeover.migration import Migration, MigrationPosition  # noqa: PLC0415
     from extapi.takeover.positions import load, save  # noqa: PLC0415
     from extapi.takeover.pruning import prune, serving_definition, storage_version  # noqa: PLC0415
@@ -115,8 +115,8 @@ async def served(cluster: Cluster, group: str, resource: str) -> ResourceName:
         TakeoverFailure: The cluster does not serve it, or not so that objects can be written.
     """
     from extapi.client.kube import ResourceName  # noqa: PLC0415 - see above
+    from extapi.console.failure import told  # noqa: PLC0415
     from extapi.errors import ApiError  # noqa: PLC0415
-    from extapi.takeover.cluster import told  # noqa: PLC0415
     from extapi.takeover.failure import TakeoverFailure  # noqa: PLC0415
 
     try:

@@ -16,9 +16,10 @@ import msgspec
 from extapi.client.kube import Client, Obj, ResourceName, items_of
 from extapi.client.ratelimit import TokenBucket
 from extapi.clock import Clock, sleep
+from extapi.console.display import Report
+from extapi.console.failure import told
 from extapi.errors import ApiError, Conflict, Expired, Gone, NotFound
-from extapi.takeover.cluster import PASSING, told
-from extapi.takeover.display import Report
+from extapi.takeover.cluster import PASSING
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.replica import together
 

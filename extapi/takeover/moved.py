@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from extapi.api.declaration import DeclarationError
 from extapi.client.kube import Obj, ResourceName
 from extapi.codec.strictjson import decode_stored
+from extapi.console.failure import told
 from extapi.crd.definition import Definition
 from extapi.crd.kinds import kind_of
 from extapi.errors import ApiError
 from extapi.registry.served import ServedKind
-from extapi.takeover.cluster import DEFINITIONS, Cluster, told
+from extapi.takeover.cluster import DEFINITIONS, Cluster
 from extapi.takeover.failure import TakeoverFailure
 
 DROPPED = ("resourceVersion", "selfLink")

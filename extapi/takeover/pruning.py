@@ -6,8 +6,9 @@ kube-apiserver adds to that list and never takes anything off it (behaviour J3);
 from __future__ import annotations
 
 from extapi.client.kube import Obj
+from extapi.console.failure import told
 from extapi.errors import ApiError, Conflict
-from extapi.takeover.cluster import APISERVICES, DEFINITIONS, Cluster, told
+from extapi.takeover.cluster import APISERVICES, DEFINITIONS, Cluster
 from extapi.takeover.failure import TakeoverFailure
 
 _ATTEMPTS = 5

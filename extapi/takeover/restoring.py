@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from extapi.client.kube import Obj, ResourceName, items_of
+from extapi.console.display import Report
+from extapi.console.failure import told
 from extapi.errors import ApiError, NotFound
 from extapi.storage.base import Backend
-from extapi.takeover.cluster import Cluster, told
-from extapi.takeover.display import Report
+from extapi.takeover.cluster import Cluster
 from extapi.takeover.freeze import EXPORTER
 from extapi.takeover.moved import MovedKind
 from extapi.takeover.replica import together

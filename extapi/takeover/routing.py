@@ -17,8 +17,9 @@ from typing import Any
 import yaml
 
 from extapi.client.kube import Obj
+from extapi.console.failure import told
 from extapi.errors import AlreadyExists, ApiError, Conflict, NotFound
-from extapi.takeover.cluster import APISERVICES, Cluster, told
+from extapi.takeover.cluster import APISERVICES, Cluster
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.freeze import MANAGER
 

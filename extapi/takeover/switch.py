@@ -18,11 +18,12 @@ from typing import Any
 
 from extapi.client.kube import Obj, ResourceName
 from extapi.clock import sleep
+from extapi.console.display import say
+from extapi.console.failure import told
 from extapi.errors import ApiError
 from extapi.takeover import shell
-from extapi.takeover.cluster import PASSING, Cluster, told
+from extapi.takeover.cluster import PASSING, Cluster
 from extapi.takeover.copying import Copies
-from extapi.takeover.display import say
 from extapi.takeover.draining import change, drain, restore
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.freeze import Freeze

@@ -8,8 +8,9 @@ import pytest
 from twisted.internet.task import Clock
 
 from extapi.client.transport import ClientRequest, TransportError
+from extapi.console.failure import told
 from extapi.errors import NotFound
-from extapi.takeover.cluster import DEFINITIONS, connect, kubeconfig_path, told
+from extapi.takeover.cluster import DEFINITIONS, connect, kubeconfig_path
 from extapi.takeover.failure import TakeoverFailure
 from tests.unit.client.kubernetes import Answer, Kubernetes
 from tests.unit.takeover.tables import cluster, now, status, table

@@ -10,15 +10,14 @@ import click
 from twisted.internet.defer import CancelledError, Deferred
 
 from extapi.client.transport import TransportError
+from extapi.console.failure import CommandFailure, told
 from extapi.errors import ApiError
 from extapi.storage.base import Unavailable
 from extapi.storage.file import UnusableFile
-from extapi.takeover.cluster import told
-from extapi.takeover.failure import TakeoverFailure
 
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses: a step could not be done; Ctrl-C (128 plus the number of SIGINT, as in shells)."""
-_EXPECTED = (TakeoverFailure, ApiError, TransportError, Unavailable, UnusableFile)
+_EXPECTED = (CommandFailure, ApiError, TransportError, Unavailable, UnusableFile)
 
 
 def run(main: Callable[[Any], Coroutine[Any, Any, int]]) -> int:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from extapi.takeover.display import bar, say
+from extapi.console.display import bar, say
 
 
 def test_nothing_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,7 @@ COMMANDS = {
     "manifests": "extapi.manifests.command:manifests",
     "migrate": "extapi.takeover.migratecommand:migrate",
     "serve": "extapi.server.command:serve",
+    "storage": "extapi.storetool.command:storage",
     "webhooks": "extapi.webhooks.command:webhooks",
 }
 

@@ -42,6 +42,7 @@ from extapi.server.servedmetrics import build_families, catalogue_families, room
 from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
 from extapi.storage.compaction import Compactor
+from extapi.storage.filling import check_filled
 from extapi.storage.probe import ProbedBackend
 from extapi.watch.cacher import Cacher
 
@@ -172,8 +173,10 @@ class Server:
 
         Raises:
             UnknownStoredVersion: The store has objects in a version that the API does not know.
+            UnusableFile: The store is being filled from elsewhere.
             Exception: What the store or a plugin raises.
         """
+        await check_filled(self._backend)
         await self._served.start()
         self._compactor.start()
         # A feed may need what its author's object gets when it starts, and other plugins may wait for informers of its kind.

@@ -166,22 +166,8 @@ class StoreFile:
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
-        try:
-            application, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
-                raise
-            raise UnusableFile(f"{self.path}: this is not an SQLite file; name another one") from error
-        if application == version == tables == 0:
-            return
-        if application != APPLICATION:
-            raise UnusableFile(f"{self.path}: this is another application's SQLite file; name another one")
-        if version > VERSION:
-            raise UnusableFile(
-                f"{self.path}: written by a newer extapi (format {version}, this one reads {VERSION}); "
-                "upgrade extapi, or name another file"
-            )
+        if not is_empty(connection, self.path):
+            check_readable(connection, self.path)
 
     @property
     def log_path(self) -> str:
@@ -222,3 +208,34 @@ class StoreFile:
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     (value,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(value)
+
+
+def is_empty(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether nobody has written anything to a file.
+
+    Raises:
+        UnusableFile: It is no SQLite file.
+    """
+    try:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return bool(_pragma(connection, "application_id") == _pragma(connection, "user_version") == tables == 0)
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+            raise
+        raise UnusableFile(f"{path}: this is not an SQLite file; name another one") from error
+
+
+def check_readable(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that a file is a store that this version of extapi reads.
+
+    Raises:
+        UnusableFile: It is not.
+    """
+    if _pragma(connection, "application_id") != APPLICATION:
+        raise UnusableFile(f"{path}: this is another application's SQLite file; name another one")
+    version = _pragma(connection, "user_version")
+    if version > VERSION:
+        raise UnusableFile(
+            f"{path}: written by a newer extapi (format {version}, this one reads {VERSION}); "
+            "upgrade extapi, or name another file"
+        )

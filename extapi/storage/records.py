@@ -101,7 +101,7 @@ class Writer:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.revision, self.compacted = self._state()
+        self.revision, self.compacted = read_state(self._connection)
         """The last revision that was assigned, committed or not, and the revision of the compaction in force."""
         self.changes: list[LogEvent] = []
         """The commits of the open transaction."""
@@ -110,16 +110,6 @@ class Writer:
         self.written = 0
         """The bytes of all values that were appended, committed or not."""
         self._stale = False
-
-    def _state(self) -> tuple[int, int]:
-        (last,) = self._connection.execute("SELECT coalesce(max(revision), 0) FROM log").fetchone()
-        compacted = self._mark("compacted")
-        # The newest row may have been a delete that is compacted, so the log alone is not enough.
-        return max(last, compacted), compacted
-
-    def _mark(self, name: str) -> int:
-        (revision,) = self._connection.execute("SELECT revision FROM mark WHERE name = ?", (name,)).fetchone()
-        return int(revision)
 
     def _set_mark(self, name: str, revision: int) -> None:
         self._connection.execute("UPDATE mark SET revision = ? WHERE name = ?", (revision, name))
@@ -130,7 +120,7 @@ class Writer:
         self._undo()
         self._connection.execute("BEGIN IMMEDIATE")
         if self._stale:
-            self.revision, self.compacted = self._state()
+            self.revision, self.compacted = read_state(self._connection)
             self._stale = False
 
     def commit(self) -> None:
@@ -209,7 +199,7 @@ class Writer:
         Returns:
             1 if there may be more such rows, else 0.
         """
-        cleaned = self._mark("cleaned")
+        cleaned = _mark(self._connection, "cleaned")
         rows = self._connection.execute(
             "SELECT log.revision, log.previous, log.dead, coalesce(length(old.value), 0) "
             "FROM log LEFT JOIN log AS old ON old.revision = log.previous "
@@ -246,3 +236,16 @@ class Writer:
             self._connection.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall()
             self.dirty = True
         return int(free > SPARE_PAGES + VACUUM_PAGES)
+
+
+def read_state(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The last revision, and the oldest that can be read: that of the compaction in force."""
+    (last,) = connection.execute("SELECT coalesce(max(revision), 0) FROM log").fetchone()
+    compacted = _mark(connection, "compacted")
+    # The newest row may have been a delete that is compacted, so the log alone is not enough.
+    return max(last, compacted), compacted
+
+
+def _mark(connection: sqlite3.Connection, name: str) -> int:
+    (revision,) = connection.execute("SELECT revision FROM mark WHERE name = ?", (name,)).fetchone()
+    return int(revision)

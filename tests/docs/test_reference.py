@@ -15,6 +15,7 @@ from extapi.crd.command import check, export as export_definitions
 from extapi.manifests.command import manifests
 from extapi.schema.formats import FORMATS
 from extapi.schema.structural import KEYWORDS
+from extapi.storetool.command import storage
 from extapi.takeover.exportcommand import export
 from extapi.takeover.importcommand import import_
 from extapi.takeover.migratecommand import migrate
@@ -58,6 +59,13 @@ def test_the_options_of_crd(heading: str, command: click.Command) -> None:
 )
 def test_the_options_of_a_takeover(heading: str, command: click.Command) -> None:
     assert tables.rows_of(REFERENCE / "flags.md", heading) == tables.command_options(command)
+
+
+def test_the_commands_and_options_of_storage() -> None:
+    commands = tables.rows_of(REFERENCE / "flags.md", "extapi storage")
+    options = tables.rows_of(REFERENCE / "flags.md", "Options of extapi storage")
+    assert [re.findall(r"extapi storage (\w+)", row)[0] for row in commands] == list(storage.commands)
+    assert set(options) == {row for command in storage.commands.values() for row in tables.command_options(command)}
 
 
 def test_the_markers() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -94,24 +93,6 @@ def test_the_rights_in_serve_are_those_that_dev_gives() -> None:
         for kind, role, rules in given
     ]
     assert told == [each for each in shorter if each[0] not in {"Namespace", "ServiceAccount"}]
-
-
-def test_a_backup_of_a_running_store_is_complete(tmp_path: Path) -> None:
-    from extapi.privatereactor import drive, private_reactor  # noqa: PLC0415
-    from extapi.storage.sqlite import SqliteBackend  # noqa: PLC0415
-
-    write_files(ROOT / "docs/howto/storage.md", tmp_path)
-    with private_reactor() as reactor:
-        live = SqliteBackend(reactor, tmp_path / "data.sqlite")
-        revision = drive(reactor, live.commit(b"/a", b"1", expected=0))
-        subprocess.run([sys.executable, "backup.py", "data.sqlite", "copy.sqlite"], cwd=tmp_path, check=True)
-        drive(reactor, live.commit(b"/a", b"2", expected=revision))
-        copy = SqliteBackend(reactor, tmp_path / "copy.sqlite")
-        entry = drive(reactor, copy.get(b"/a"))
-        assert entry is not None
-        assert (entry.revision, entry.value) == (revision, b"1")
-        drive(reactor, copy.close())
-        drive(reactor, live.close())
 
 
 def test_nothing_of_the_machine_it_was_written_on() -> None:

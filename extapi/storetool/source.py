@@ -1,0 +1,119 @@
+"""What is read from: a store, or a backup of one, at one revision."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final, Protocol
+
+from extapi.console.failure import CommandFailure
+from extapi.storage import filling, probe
+from extapi.storage.base import KeyValue
+from extapi.storage.snapshot import FileSnapshot
+from extapi.storage.url import parse_url
+from extapi.storetool.backupfile import BackupReader
+
+PAGE: Final = 500
+OWN: Final = frozenset({filling.KEY, probe.KEY})
+"""Keys that belong to one store, and not to what it holds."""
+
+
+class Source(Protocol):
+    """What is read from."""
+
+    @property
+    def name(self) -> str:
+        """What an operator calls it."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """The revision that is read."""
+        ...
+
+    def entries(self) -> AsyncIterator[KeyValue]:
+        """All keys in their order, without those of :data:`OWN`."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will be read."""
+        ...
+
+
+class StoreSource:
+    """An SQLite store; also one that a server has open.
+
+    Args:
+        url: Its URL.
+
+    Raises:
+        CommandFailure: The URL names no store that outlives its process, or it is being filled itself.
+        UnusableFile: There is no store in the file.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.name = url
+        self._snapshot = FileSnapshot(store_path(url))
+        self.revision = self._snapshot.revision
+        mark = self._snapshot.get(filling.KEY)
+        if mark is not None:
+            self.close()
+            source = mark.value.decode(errors="replace")
+            raise CommandFailure(
+                f"{url} has only a part of what it is being filled with from {source}; finish that first"
+            )
+
+    async def entries(self) -> AsyncIterator[KeyValue]:
+        """See :meth:`Source.entries`."""
+        after, more = b"", True
+        while more:
+            page = self._snapshot.page(b"", after, PAGE)
+            for entry in page.entries:
+                if entry.key not in OWN:
+                    yield entry
+            more = page.more
+            after = page.entries[-1].key if page.entries else after
+
+    def close(self) -> None:
+        """See :meth:`Source.close`."""
+        self._snapshot.close()
+
+
+class BackupSource:
+    """A backup.
+
+    Args:
+        path: Its file.
+
+    Raises:
+        CommandFailure: It is no backup, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._reader = BackupReader(path)
+        header = self._reader.header
+        self.name = f"{path}, a backup of {header.source} at {header.time}"
+        self.revision = header.revision
+
+    async def entries(self) -> AsyncIterator[KeyValue]:
+        """See :meth:`Source.entries`."""
+        for entry in self._reader:
+            yield entry
+
+    def close(self) -> None:
+        """See :meth:`Source.close`."""
+
+
+def store_path(url: str) -> Path:
+    """The file of a store.
+
+    Raises:
+        CommandFailure: The URL names none that outlives its process.
+    """
+    try:
+        path = parse_url(url)
+    except ValueError as error:
+        raise CommandFailure(str(error)) from error
+    if not path:
+        raise CommandFailure("memory: ends with its process; name the sqlite:///PATH of the server's --storage")
+    return Path(path)

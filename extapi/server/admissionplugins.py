@@ -10,10 +10,10 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels, NamespaceLifecycle
 from extapi.admission.webhooks import mutating, validating
 from extapi.admission.webhooks.asking import Asking
-from extapi.admission.webhooks.conditions import Evaluator
 from extapi.admission.webhooks.source import WebhookCallers, WebhookSource
 from extapi.authorization.authorizer import Authorizer
 from extapi.client.informer import Informer

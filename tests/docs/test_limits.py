@@ -9,7 +9,7 @@ import pytest
 
 from extapi import fielderrors
 from extapi.admission import audit
-from extapi.admission.webhooks import conditions
+from extapi.admission.expressions import conditions
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview

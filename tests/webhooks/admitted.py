@@ -11,9 +11,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from extapi import CLUSTER, Api, Group, Kind, Version
+from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels
 from extapi.admission.webhooks.asking import Asking
-from extapi.admission.webhooks.conditions import Evaluator
 from extapi.admission.webhooks.mutating import MutatingWebhooks
 from extapi.admission.webhooks.source import WebhookCallers, WebhookSource
 from extapi.admission.webhooks.validating import ValidatingWebhooks

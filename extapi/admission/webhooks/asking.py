@@ -11,11 +11,13 @@ from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from extapi.admission.base import Review
+from extapi.admission.expressions.conditions import MatchError
+from extapi.admission.expressions.environment import Input
+from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.matching.index import Match
 from extapi.admission.matching.rules import Subject, is_exempt
 from extapi.admission.namespaces import NamespaceLabels, synced_in_time
 from extapi.admission.versions import KindName, ResourceVersions
-from extapi.admission.webhooks.conditions import Evaluator, Input, MatchError
 from extapi.admission.webhooks.configuration import Webhook
 from extapi.admission.webhooks.denial import denied
 from extapi.admission.webhooks.reviews import Answer, answer, request, request_members, review_version

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from extapi.admission.expressions.conditions import MatchConditions
 from extapi.admission.matching.rules import RuleWithOperations
 from extapi.admission.matching.selectors import Selector
-from extapi.admission.webhooks.conditions import MatchConditions
 from extapi.api.types import Obj
 
 DEFAULT_SECONDS: Final = 10

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from extapi.schema.cel.declarations import Overload, by_function
@@ -160,20 +161,29 @@ class Environment:
         language: Functions, macros, and the names of types.
         types: The types that can be named.
         variables: The variables, in the order in which their values are passed.
+        objects: By type name, the fields of objects whose values are no JSON of a schema: dicts with values of CEL.
     """
 
-    __slots__ = ("_structs", "language", "types", "variables")
+    __slots__ = ("_structs", "language", "objects", "types", "variables")
 
-    def __init__(self, language: Language, variables: Iterable[Variable] = ()) -> None:
+    def __init__(
+        self,
+        language: Language,
+        variables: Iterable[Variable] = (),
+        objects: Mapping[str, Mapping[str, Type]] = MappingProxyType({}),
+    ) -> None:
         self.language = language
         self.variables = tuple(variables)
+        self.objects = objects
         schemas = any(each.declared is not None for each in self.variables)
         self.types = {**language.types, **_SCHEMA_TYPES} if schemas else language.types
         self._structs: dict[str, Declared] | None = None
 
-    def with_variables(self, variables: Iterable[Variable]) -> Environment:
-        """This environment with these variables."""
-        return Environment(self.language, variables)
+    def with_variables(
+        self, variables: Iterable[Variable], objects: Mapping[str, Mapping[str, Type]] = MappingProxyType({})
+    ) -> Environment:
+        """This environment with these variables, and these types of objects."""
+        return Environment(self.language, variables, objects)
 
     @property
     def root_name(self) -> str:

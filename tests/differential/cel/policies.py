@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from extapi.admission.webhooks.conditions import REQUEST as DECLARED
+from extapi.admission.expressions.environment import REQUEST as DECLARED
 from extapi.schema.cel.declared import declare
 from extapi.schema.cel.environment import Variable, base_environment
 from extapi.schema.cel.library.authorization import AuthorizerValue, DecisionValue, ResourceCheck

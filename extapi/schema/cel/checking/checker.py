@@ -180,6 +180,12 @@ class _Checker:
         return (optional_of(found) if optional else found), declared
 
     def _field_of(self, node: Node, operand: Node, type_: Type, field: str) -> tuple[Type, Declared | None]:
+        members = self._environment.objects.get(type_.name)
+        if members is not None:
+            member = members.get(field)
+            if member is None:
+                self._report(node, f"undefined field '{field}'")
+            return member or ERROR, None
         declared = operand.declared
         if declared is None or declared.type != type_:
             declared = self._environment.struct(type_.name)

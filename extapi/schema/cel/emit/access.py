@@ -110,7 +110,7 @@ def _field(emitter: Emission, node: Node, operand: Node, field: str, *, optional
 
 def _key(emitter: Emission, operand: Node, type_: Type, field: str) -> tuple[str, Declared | None]:
     """How a field is named in the value, and its schema, if the value is JSON of one."""
-    if type_.kind != "struct":
+    if type_.kind != "struct" or type_.name in emitter.environment.objects:
         return field, None
     declared = operand.declared
     known = declared if declared is not None and declared.type == type_ else emitter.environment.struct(type_.name)
@@ -216,10 +216,10 @@ def presence(emitter: Emission, node: Select) -> str:
         out.charge(-1 if is_choice(operand) else 0)
         return f"{name}.present"
     out.charge(0 if is_choice(operand) else 1)
-    if type_.kind == "struct":
+    if type_.kind == "struct" and type_.name not in emitter.environment.objects:
         name, _ = _key(emitter, operand, type_, field)
         return f"({value}.get({out.constant(name)}) is not None)"
     key = out.constant(field)
-    if type_.kind == "map":
+    if type_.kind in {"map", "struct"}:
         return f"({key} in {value})"
     return f"has_step({value}, {key})"

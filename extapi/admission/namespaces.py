@@ -111,7 +111,7 @@ class NamespaceLifecycle:
 
 
 class NamespaceLabels:
-    """The labels of the namespace of a request, for selectors on them.
+    """The namespace of a request, and its labels, for selectors on them.
 
     Args:
         cache: Follows the namespaces.
@@ -143,8 +143,17 @@ class NamespaceLabels:
             name = review.namespace or review.name
         else:
             name = review.namespace
+        return labels_of(await self.namespace(name))
+
+    async def namespace(self, name: str) -> Obj:
+        """A namespace, from the cache or its store.
+
+        Raises:
+            NotFound: It does not exist.
+            InternalError: It could not be read.
+        """
         found = self.cache.get("", name)
-        return labels_of(await read_namespace(name, self._live) if found is None else found)
+        return await read_namespace(name, self._live) if found is None else found
 
 
 async def read_namespace(name: str, live: Callable[[str], Awaitable[Obj | None]]) -> Obj:

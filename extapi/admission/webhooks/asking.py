@@ -15,12 +15,12 @@ from extapi.admission.expressions.conditions import MatchError
 from extapi.admission.expressions.environment import Input
 from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.matching.index import Match
-from extapi.admission.matching.rules import Subject, is_exempt
+from extapi.admission.matching.rules import is_exempt
 from extapi.admission.namespaces import NamespaceLabels, synced_in_time
-from extapi.admission.versions import KindName, ResourceVersions
+from extapi.admission.shown import ShownObjects, kind_name, request_members, subject
 from extapi.admission.webhooks.configuration import Webhook
 from extapi.admission.webhooks.denial import denied
-from extapi.admission.webhooks.reviews import Answer, answer, request, request_members, review_version
+from extapi.admission.webhooks.reviews import Answer, answer, request, review_version
 from extapi.admission.webhooks.source import WebhookSource
 from extapi.api.types import Obj
 from extapi.client.webhookreply import WebhookError, body_of
@@ -30,13 +30,6 @@ from extapi.errors import ApiError, BadRequest, Forbidden, InternalError, Timeou
 
 _LEAST = 0.001
 """Seconds that a call has at least, so that it fails as one that was made."""
-
-
-class ShownObjects(NamedTuple):
-    """Both objects of a write in one version."""
-
-    obj: Obj | None
-    old: Obj | None
 
 
 class VersionedObjects(Protocol):
@@ -134,7 +127,7 @@ class Asking:
             raise wrong
         shown = await _converted(objects, match.version, review)
         members = request_members(
-            review, _kind(review, match.version), _kind(review, review.path_version), match.version, name
+            review, kind_name(review, match.version), kind_name(review, review.path_version), match.version, name
         )
         if webhook.conditions and not await self._fulfilled(webhook, review, shown, members, name):
             return None
@@ -219,30 +212,6 @@ class Asking:
             if not name:  # apierrors.NewForbidden shows no empty name
                 found.message = found.message.replace(' "" is forbidden', " is forbidden", 1)
             raise found from None
-
-
-def subject(review: Review) -> Subject:
-    """What a write acts on, for rules."""
-    versions = review.versions
-    return Subject(
-        review.operation,
-        review.group,
-        review.path_version,
-        review.resource,
-        review.subresource,
-        bool(review.namespace),
-        () if versions is None else versions().served,
-    )
-
-
-def converting(review: Review) -> ResourceVersions | None:
-    """What converts the objects of a write; None: nothing does."""
-    return None if review.versions is None else review.versions()
-
-
-def _kind(review: Review, version: str) -> KindName:
-    versions = converting(review)
-    return KindName(review.group, version, review.kind.name) if versions is None else versions.kind(version)
 
 
 async def _converted(objects: VersionedObjects, version: str, review: Review) -> ShownObjects:

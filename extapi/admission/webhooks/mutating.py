@@ -9,7 +9,8 @@ from typing import Final
 
 from extapi.admission.base import Operation, Review
 from extapi.admission.reinvocation import ReinvocationContext
-from extapi.admission.webhooks.asking import Asking, Invocation, ShownObjects, converting
+from extapi.admission.shown import ShownObjects, converting
+from extapi.admission.webhooks.asking import Asking, Invocation
 from extapi.admission.webhooks.patching import operations, patched
 from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj

@@ -14,8 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-from extapi.admission.base import Review
-from extapi.admission.versions import KindName
 from extapi.api.types import Obj
 from extapi.client.webhookreply import WebhookError, shortened
 from extapi.client.webhookreview import SUPPORTED, Member, ReviewFormat
@@ -109,38 +107,6 @@ def review_version(versions: Sequence[str]) -> str:
             "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
         )
     return found
-
-
-def request_members(review: Review, kind: KindName, request_kind: KindName, version: str, name: str) -> Obj:
-    """The members of an AdmissionRequest but for its uid and its objects, in Go's order.
-
-    Args:
-        review: The write.
-        kind: The kind in which the webhook gets the object.
-        request_kind: The kind in which the client sent it.
-        version: The version of the resource that matches the webhook's rules.
-        name: The name of the object; empty if it has none yet.
-    """
-    members: Obj = {
-        "kind": kind._asdict(),
-        "resource": {"group": review.group, "version": version, "resource": review.resource},
-        "subResource": review.subresource,
-        "requestKind": request_kind._asdict(),
-        "requestResource": {"group": review.group, "version": review.path_version, "resource": review.resource},
-        "requestSubResource": review.subresource,
-        "name": name,
-        "namespace": review.namespace,
-        "operation": str(review.operation),
-    }
-    made = {key: value for key, value in members.items() if value != ""}
-    user = review.user
-    info: Obj = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    info["extra"] = {key: list(values) for key, values in user.extra.items()}
-    made["userInfo"] = {key: value for key, value in info.items() if value}
-    made["dryRun"] = review.dry_run
-    # The parameters of a connection are its own: Kubernetes' subresources have them as an object, ours do not.
-    made["options"] = None if review.operation == "CONNECT" else dict(review.options)
-    return made
 
 
 def request(version: str, uid: str, members: Obj, obj: Obj | None, old: Obj | None) -> bytes:

@@ -10,8 +10,8 @@ from typing import Final
 from twisted.internet.defer import Deferred, DeferredList
 
 from extapi.admission.base import Review
-from extapi.admission.webhooks.asking import Asking, Invocation, ShownObjects, converting
-from extapi.api.types import Obj
+from extapi.admission.shown import ConvertedObjects
+from extapi.admission.webhooks.asking import Asking, Invocation
 from extapi.client.webhookreply import WebhookError
 from extapi.errors import ApiError
 
@@ -40,7 +40,7 @@ class ValidatingWebhooks:
         matches = await self._asking.matches(review)
         if not matches:
             return
-        objects = _Converted(review)
+        objects = ConvertedObjects(review)
         found = [await self._asking.invocation(match, review, objects, review.name) for match in matches]
         invocations = [each for each in found if each is not None]
         if not invocations:
@@ -69,24 +69,3 @@ class ValidatingWebhooks:
                 errors.append(refused)
         except ApiError as error:
             errors.append(error)
-
-
-class _Converted:
-    """The objects of a write in each version that is asked for, each converted once."""
-
-    def __init__(self, review: Review) -> None:
-        self.latest = ShownObjects(review.obj, review.old)
-        """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
-        self._versions = converting(review)
-        self._made: dict[str, ShownObjects] = {}
-
-    async def at(self, version: str) -> ShownObjects:
-        """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
-        found = self._made.get(version)
-        if found is None:
-            obj, old = self.latest
-            found = self._made[version] = ShownObjects(await self._in(obj, version), await self._in(old, version))
-        return found
-
-    async def _in(self, obj: Obj | None, version: str) -> Obj | None:
-        return obj if obj is None or self._versions is None else await self._versions.convert(obj, version)

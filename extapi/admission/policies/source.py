@@ -1,0 +1,126 @@
+"""The policies of one kind that a cluster has, as they are now, with their bindings.
+
+Source: ``k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, TypeVar
+
+from extapi.admission.matching.index import RuleIndex
+from extapi.admission.policies.definition import Binding, Definition, Hook, hooks
+from extapi.admission.policies.params import Params
+from extapi.api.types import Obj
+from extapi.client.informer import Informer
+from extapi.client.kube import Client, ResourceName
+from extapi.clock import Clock
+
+GROUP: Final = "admissionregistration.k8s.io"
+
+E = TypeVar("E")
+
+
+def policy_resource(kind: str) -> ResourceName:
+    """The resource of a kind of policies."""
+    return ResourceName(GROUP, "v1", f"{kind.lower().removesuffix('y')}ies")
+
+
+def binding_resource(kind: str) -> ResourceName:
+    """The resource of the bindings of a kind of policies."""
+    return ResourceName(GROUP, "v1", f"{kind.lower()}bindings")
+
+
+class PolicySource(Generic[E]):
+    """Follows policies and bindings. Call :meth:`start`, and :meth:`stop` at the end.
+
+    Args:
+        kind: ``ValidatingAdmissionPolicy`` or ``MutatingAdmissionPolicy``.
+        client: Reads them.
+        params: Follows the params of those that are bound. May be shared with the source of another kind.
+        compile_: Makes what evaluates a policy of its name and spec. It is called when the first write matches.
+        clock: The reactor's clock.
+        jitter: Returns random numbers in [0, 1).
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        client: Client,
+        params: Params,
+        compile_: Callable[[str, Mapping[str, Any]], E],
+        *,
+        clock: Clock,
+        jitter: Callable[[], float],
+    ) -> None:
+        self.kind = kind
+        self.params = params
+        self._compile = compile_
+        self._clock = clock
+        self._policies = Informer(
+            client, policy_resource(kind), clock=clock, jitter=jitter, on_change=self._changed, optional=True
+        )
+        self._bindings = Informer(
+            client, binding_resource(kind), clock=clock, jitter=jitter, on_change=self._changed, optional=True
+        )
+        self._known: dict[str, Definition[E]] = {}
+        self.made: RuleIndex[Hook[E]] | None = None
+        """The index of the policies that are bound; None: :attr:`index` makes it again."""
+        self.idle = False
+        """Whether it is known that there are none."""
+        self._due: Any = None
+        """The call that will make the index, if no write does so before."""
+
+    def start(self) -> None:
+        """Start to follow them."""
+        self._policies.start()
+        self._bindings.start()
+
+    def stop(self) -> None:
+        """Stop for good."""
+        self._policies.stop()
+        self._bindings.stop()
+        if self._due is not None and self._due.active():
+            self._due.cancel()
+
+    @property
+    def synced(self) -> bool:
+        """Whether policies and bindings are known."""
+        return self._policies.synced and self._bindings.synced
+
+    async def wait_synced(self) -> None:
+        """Wait until they are; may be cancelled."""
+        await self._policies.wait_synced()
+        await self._bindings.wait_synced()
+
+    @property
+    def index(self) -> RuleIndex[Hook[E]] | None:
+        """The policies that are bound, by name; None: they are not known yet."""
+        found = self.made
+        return self._made() if found is None and self.synced else found
+
+    def _changed(self, _: str, __: Obj) -> None:
+        self.made, self.idle = None, False
+        if self._due is None:  # params are followed from now on, not from the first write on
+            self._due = self._clock.callLater(0, self._refresh)
+
+    def _refresh(self) -> None:
+        self._due = None
+        if self.made is None and self.synced:
+            self._made()
+
+    def _made(self) -> RuleIndex[Hook[E]]:
+        known: dict[str, Definition[E]] = {}
+        for policy in self._policies.items():
+            name = str(policy["metadata"]["name"])
+            before = self._known.get(name)
+            known[name] = (
+                before if before is not None and before.source is policy else Definition(policy, self._compile)
+            )
+        self._known = known
+        found = hooks(known.values(), map(Binding, self._bindings.items()))
+        index = self.made = RuleIndex(found)
+        self.idle = not found
+        kinds = {each.definition.param_kind for each in found}
+        self.params.use(self.kind, {kind for kind in kinds if kind is not None})
+        return index

@@ -129,13 +129,18 @@ def _rights(needs: Sequence[PolicyRule] = ()) -> Iterator[tuple[str, dict[str, A
     # NamespaceLifecycle: nothing is created in a namespace that is missing or going away.
     name = "extapi-dev:extension-server"
     rule = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}
-    # Whoever is responsible for the cluster may have webhooks asked about all writes.
-    webhooks = {
+    # Whoever is responsible for the cluster may have webhooks asked about all writes, or policies.
+    admission = {
         "apiGroups": ["admissionregistration.k8s.io"],
-        "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+        "resources": [
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+        ],
         "verbs": ["get", "list", "watch"],
     }
-    rules = [rule, webhooks, *(each.to_dict() for each in needs)]
+    rules = [rule, admission, *(each.to_dict() for each in needs)]
     role = {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": _metadata(name), "rules": rules}
     yield f"{_RBAC_PATH}/clusterroles/{name}", role
     yield f"{_RBAC_PATH}/clusterrolebindings/{name}", _binding("ClusterRoleBinding", name, None, "ClusterRole", name)

@@ -28,7 +28,12 @@ WEBHOOKS = tuple(
     for resource in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
     for verb in ("list", "watch")
 )
-RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES, *WEBHOOKS)
+POLICIES = tuple(
+    Right(verb, "admissionregistration.k8s.io", resource)
+    for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+    for verb in ("list", "watch")
+)
+RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES, *WEBHOOKS, *POLICIES)
 """The rights that every server needs."""
 
 

@@ -42,12 +42,17 @@ def authentication_reader(settings: ManifestSettings) -> Obj:
 def server_role(settings: ManifestSettings, api: Api) -> Obj:
     """What else the server reads, and what the author's code does in the cluster (``Api(needs=[...])``)."""
     namespaces = {"apiGroups": ("",), "resources": ("namespaces",), "verbs": READ}
-    webhooks = {
+    admission = {
         "apiGroups": ("admissionregistration.k8s.io",),
-        "resources": ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+        "resources": (
+            "mutatingwebhookconfigurations",
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+        ),
         "verbs": READ,
     }
-    return _role(settings, "server", [namespaces, webhooks, *(rule.to_dict() for rule in api.needs)])
+    return _role(settings, "server", [namespaces, admission, *(rule.to_dict() for rule in api.needs)])
 
 
 def server_role_binding(settings: ManifestSettings) -> Obj:

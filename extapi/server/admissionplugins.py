@@ -5,13 +5,20 @@ Source: ``k8s.io/apiserver/pkg/server/plugins.go``, ``pkg/server/options/admissi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set as AbstractSet
 from functools import partial
 from random import Random
 from typing import Any
 
 from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels, NamespaceLifecycle
+from extapi.admission.policies import validating as policies
+from extapi.admission.policies.checks import Labels, PolicyChecks
+from extapi.admission.policies.matching import PolicyMatcher
+from extapi.admission.policies.params import Params
+from extapi.admission.policies.source import PolicySource
+from extapi.admission.policies.validating import ValidatingPolicies
+from extapi.admission.policies.validations import Validations
 from extapi.admission.webhooks import mutating, validating
 from extapi.admission.webhooks.asking import Asking
 from extapi.admission.webhooks.source import WebhookCallers, WebhookSource
@@ -19,6 +26,7 @@ from extapi.authorization.authorizer import Authorizer
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
 from extapi.client.services import Resolve, by_dns
+from extapi.server.exposition import Family
 from extapi.server.health import NamedCheck
 
 NAMESPACES = ResourceName("", "v1", "namespaces")
@@ -49,7 +57,9 @@ class BuiltinAdmission:
     ) -> None:
         self._namespaces = Informer(client, NAMESPACES, clock=reactor, jitter=random.random)
         self._callers = WebhookCallers(resolve, reactor)
-        self._sources: list[WebhookSource] = []
+        self._sources: list[WebhookSource | PolicySource[Any]] = []
+        self._params = Params(client, clock=reactor, jitter=random.random)
+        self._checks = PolicyChecks()
         live = partial(client.get, NAMESPACES)
         labels = NamespaceLabels(self._namespaces, live)
         evaluator = Evaluator(authorizer, reactor, reactor.getThreadPool())
@@ -59,9 +69,23 @@ class BuiltinAdmission:
             self._sources.append(source)
             return Asking(source, labels, evaluator, reactor)
 
+        def validating_policies() -> ValidatingPolicies:
+            source = PolicySource(
+                policies.NAME,
+                client,
+                self._params,
+                lambda _, spec: Validations(spec),
+                clock=reactor,
+                jitter=random.random,
+            )
+            self._sources.append(source)
+            matcher = PolicyMatcher(source, labels, reactor)
+            return ValidatingPolicies(matcher, self._params, evaluator, reactor, self._checks)
+
         made: dict[str, Callable[[], Any]] = {
             "NamespaceLifecycle": lambda: NamespaceLifecycle(cache=self._namespaces, live=live, clock=reactor),
             mutating.NAME: lambda: mutating.MutatingWebhooks(asking("MutatingWebhookConfiguration")),
+            policies.NAME: validating_policies,
             validating.NAME: lambda: validating.ValidatingWebhooks(asking("ValidatingWebhookConfiguration")),
         }
         self.plugins = [make() for name, make in made.items() if name not in disabled]
@@ -78,7 +102,12 @@ class BuiltinAdmission:
         self._namespaces.stop()
         for source in self._sources:
             source.stop()
+        self._params.stop()
         self._callers.close()
+
+    def families(self) -> Iterable[Family]:
+        """What is measured (:meth:`extapi.server.metrics.Metrics.add`)."""
+        return [check_family(self._checks.counts)]
 
     def check(self) -> NamedCheck:
         """Whether all is known of the cluster that admission needs."""
@@ -92,4 +121,16 @@ class BuiltinAdmission:
             yield "namespaces have not been listed yet"
         for source in self._sources:
             if not source.synced:
-                yield f"{source.kind}s have not been listed yet"
+                yield f"{source.shown} have not been listed yet"
+
+
+def check_family(counts: Mapping[Labels, int]) -> Family:
+    """The decisions of policies, as kube-apiserver counts them."""
+    return Family(
+        "apiserver_validating_admission_policy_check_total",
+        "counter",
+        "Validation admission policy check total, labeled by policy and further identified by binding and enforcement action "
+        "taken.",
+        ("policy", "policy_binding", "error_type", "enforcement_action"),
+        list(counts.items()),
+    )

@@ -13,7 +13,12 @@ from typing import Any
 from extapi.api.duration import parse_seconds
 from extapi.storage.url import parse_url
 
-ADMISSION_PLUGINS = ("NamespaceLifecycle", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+ADMISSION_PLUGINS = (
+    "NamespaceLifecycle",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+)
 """The admission plugins, in the order in which they are asked."""
 
 
@@ -65,8 +70,8 @@ FLAGS: Sequence[Flag] = (
     Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * matches anything.", multiple=True),
     Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long to cache a SubjectAccessReview that allows the request."),
     Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long to cache any other SubjectAccessReview."),
-    Flag("enable-admission-plugins", "", "Admission plugins that are asked besides the default ones, which are all of NamespaceLifecycle, MutatingAdmissionWebhook and ValidatingAdmissionWebhook.", multiple=True),
-    Flag("disable-admission-plugins", "", "Admission plugins that are not asked. Without MutatingAdmissionWebhook and ValidatingAdmissionWebhook the cluster's webhooks do not see what is written here.", multiple=True),
+    Flag("enable-admission-plugins", "", "Admission plugins that are asked besides the default ones, which are all of NamespaceLifecycle, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and ValidatingAdmissionWebhook.", multiple=True),
+    Flag("disable-admission-plugins", "", "Admission plugins that are not asked. Without those of webhooks and policies, the cluster's webhooks do not see what is written here, and its policies do not hold for it.", multiple=True),
     Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes or a certificate expires."),
     Flag("max-requests-inflight", "400", "How many reads may run at a time; 0: no limit."),
     Flag("max-mutating-requests-inflight", "200", "How many writes may run at a time; 0: no limit."),
@@ -148,7 +153,12 @@ class ServerOptions:
             )
         for name in ADMISSION_PLUGINS[1:]:
             if name in self.disabled_plugins:
-                yield f"--disable-admission-plugins: {name} is not asked: the cluster's webhooks do not see writes here"
+                lost = (
+                    "the cluster's policies do not hold for writes here"
+                    if name.endswith("Policy")
+                    else "the cluster's webhooks do not see writes here"
+                )
+                yield f"--disable-admission-plugins: {name} is not asked: {lost}"
         if self.development:
             yield "--development: clients are told errors, files and lines of the code that serves them"
         if self.audit_log_path:

@@ -121,6 +121,7 @@ class ServerProcess:
         for files in self._files:
             files.serve_through(sources)
             metrics.add(files.families)
+        metrics.add(self._admission.families)
         metrics.add(lambda: source_families(sources.counts()))
         metrics.add(lambda: reload_families(self._reloads()))
         return sources

@@ -33,11 +33,18 @@ _WEBHOOKS = (
     ",validatingwebhookconfigurations.admissionregistration.k8s.io && "
     "kubectl create clusterrolebinding extension-server:webhooks --clusterrole=extension-server:webhooks {who}"
 )
+_POLICIES = (
+    "kubectl create clusterrole extension-server:policies --verb=get,list,watch"
+    " --resource=validatingadmissionpolicies.admissionregistration.k8s.io"
+    ",validatingadmissionpolicybindings.admissionregistration.k8s.io && "
+    "kubectl create clusterrolebinding extension-server:policies --clusterrole=extension-server:policies {who}"
+)
 _FIXES = {
     "/apis/authentication.k8s.io/v1/tokenreviews": _DELEGATOR,
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": _DELEGATOR,
     "/api/v1/namespaces/kube-system/configmaps": _READER,
     "/api/v1/namespaces": _NAMESPACES,
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic": _POLICIES,
     "/apis/admissionregistration.k8s.io/v1/": _WEBHOOKS,
 }
 """What gives a right, by the beginning of the path, longer ones first: all requests that the server itself makes."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +17,7 @@ import pytest
 
 from tests.kubernetes import second
 from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
+from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, filled as filled_in, neutral, path, posted
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.waiting import until
@@ -28,22 +28,9 @@ pytestmark = pytest.mark.needs("crd")
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS = {"mutating": "MutatingWebhookConfiguration", "validating": "ValidatingWebhookConfiguration"}
-UID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-PORT = re.compile(r"127\.0\.0\.1:\d+->127\.0\.0\.1:\d+")
 
 Obj = dict[str, Any]
 _numbers = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One request; ``{group}`` and ``{name}`` in it are those of the side."""
-
-    method: str
-    path: str
-    body: Any = None
-    content_type: str = "application/json"
 
 
 @dataclass(frozen=True)
@@ -73,25 +60,6 @@ def hook(path: str, **members: Any) -> Obj:
         "objectSelector": {"matchExpressions": [{"key": kind, "operator": "DoesNotExist"} for kind in CONFIGURATIONS]},
         **members,
     }
-
-
-def cafe(version: str = "v1", *, labels: Any = None, **spec: Any) -> Obj:
-    metadata: Obj = {"name": "{name}"}
-    if labels:
-        metadata["labels"] = labels
-    return {"apiVersion": f"{{group}}/{version}", "kind": "Cafe", "metadata": metadata, "spec": spec}
-
-
-def path(version: str = "v1", rest: str = "", namespace: str = "default") -> str:
-    return f"/apis/{{group}}/{version}/namespaces/{namespace}/{PLURAL}{rest}"
-
-
-def posted(version: str = "v1", query: str = "", **members: Any) -> Step:
-    return Step("POST", path(version, query), cafe(version, **members))
-
-
-MERGE = "application/merge-patch+json"
-APPLY = "application/apply-patch+yaml"
 
 
 @dataclass
@@ -143,7 +111,7 @@ class Both:
         return bool(answer.json.get("message") == wanted)
 
     def ask(self, group: str, step: Step, name: str) -> Answer:
-        filled = partial(_filled, group=group, name=name)
+        filled = partial(filled_in, group=group, name=name)
         body = None if step.body is None else filled(json.dumps(step.body)).encode()
         return self.admin(step.method, filled(step.path), body, content_type=step.content_type)
 
@@ -159,43 +127,13 @@ class Both:
             calls = [(call.target, call.review) for call in self.webhook.calls]
             self.webhook.calls.clear()
             heard.reviews.append(sorted((neutral(each, group, name) for each in calls), key=_order))
-        self.admin("DELETE", _filled(path(rest=f"/{name}"), group=group, name=name))
+        self.admin("DELETE", filled_in(path(rest=f"/{name}"), group=group, name=name))
         return heard
 
 
 def _order(call: Any) -> str:
     target, review = call
     return f"{target} {json.dumps(review, sort_keys=True)}"
-
-
-def _filled(text: str, *, group: str, name: str) -> str:
-    return text.replace("{group}", group).replace("{name}", name)
-
-
-def neutral(value: Any, group: str, name: str) -> Any:
-    """What was said, without what differs from one server to another."""
-    text = json.dumps(value).replace(group, "GROUP").replace(name, "NAME")
-    text = PORT.sub("PORTS", UID.sub("UID", TIME.sub("TIME", text)))
-    return _plain(json.loads(text))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    made = {key: _plain(each) for key, each in value.items()}
-    made.pop("managedFields", None)  # the names of their managers and the times of their versions differ
-    if "generateName" in made:
-        made.pop("name", None)
-    if made.get("operation") == "UPDATE" and made.get("object"):
-        # An object that is replaced is shown with the metadata that stays: unsupported.md lists it.
-        kept = {"creationTimestamp", "generation", "uid"}
-        metadata = {key: each for key, each in made["object"]["metadata"].items() if key not in kept}
-        made["object"] = {**made["object"], "metadata": metadata}
-    if "resourceVersion" in made:
-        made["resourceVersion"] = "RV"
-    return made
 
 
 @pytest.fixture(scope="module")

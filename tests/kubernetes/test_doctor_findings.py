@@ -273,6 +273,10 @@ def test_the_account_of_the_deployment_behind_a_service_lacks_its_bindings(ward:
     expect(ward, "rights.namespaces", "unknown", subject, "may not get, list, watch namespaces")
     webhooks = "may not list, watch mutatingwebhookconfigurations.admissionregistration.k8s.io, validatingwebhook"
     expect(ward, "rights.webhooks", "unknown", subject, webhooks)
+    policies = (
+        "may not list, watch validatingadmissionpolicies.admissionregistration.k8s.io, validatingadmissionpolicyb"
+    )
+    expect(ward, "rights.policies", "unknown", subject, policies)
     assert ward.examination.finding("rights.account", subject)["severity"] == "ok"
 
 
@@ -280,7 +284,7 @@ def test_the_bindings_that_it_names_are_those_that_are_missing(ward: Ward, kubec
     """Typed as they stand there; then nothing is wrong with the account that the operator named."""
     named = doctoring.examine(ward.plane.kubeconfig, "--group=clock.example.com", "--service-account=doctor:bare")
     commands = {each["do"] for each in named.wrong() if each["check"].startswith("rights.")}
-    assert len(commands) == 4
+    assert len(commands) == 5
     for each in commands:
         for command in each.split(" && "):
             kubectl_of(*shlex.split(command)[1:])
@@ -296,6 +300,7 @@ def test_the_bindings_that_it_names_are_those_that_are_missing(ward: Ward, kubec
             "rights.configmap",
             "rights.namespaces",
             "rights.webhooks",
+            "rights.policies",
         ],
         "ok",
     )

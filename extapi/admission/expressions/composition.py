@@ -90,16 +90,14 @@ class Composition:
         self._params = params
         self._base = base
         self._texts = [(str(each.get("name") or ""), str(each.get("expression") or "")) for each in variables]
-        self._variables: dict[str, Compiled] | None = None
-        self._types: dict[str, Any] = {}
+        self._made: tuple[Mapping[str, Compiled], Mapping[str, Any]] | None = None
+        """The variables and their types."""
         self._environments: dict[bool, Any] = {}
 
     @property
     def variables(self) -> Mapping[str, Compiled]:
         """The compiled variables by name."""
-        if self._variables is None:
-            self._compile_variables()
-        return self._variables or {}
+        return self._compiled()[0]
 
     def compile(self, text: str, returns: Sequence[Any], *, authorizer: bool = True) -> Compiled:
         """Compile an expression.
@@ -109,25 +107,26 @@ class Composition:
             returns: See :func:`compiled`.
             authorizer: Whether it may use ``authorizer``.
         """
-        if self._variables is None:
-            self._compile_variables()
         within = self._environments.get(authorizer)
         if within is None:
-            within = self._environments[authorizer] = self._environment(authorizer=authorizer)
+            within = self._environments[authorizer] = self._environment(self._compiled()[1], authorizer=authorizer)
         return compiled(text, within, returns)
 
-    def _environment(self, *, authorizer: bool) -> Any:
+    def _environment(self, types: Mapping[str, Any], *, authorizer: bool) -> Any:
         declarations = Declarations(params=self._params, authorizer=authorizer, variables=True)
-        return environment(declarations, self._types, None if self._base is None else self._base())
+        return environment(declarations, types, None if self._base is None else self._base())
 
-    def _compile_variables(self) -> None:
-        from extapi.schema.cel.types import DYN  # noqa: PLC0415 - only when needed
+    def _compiled(self) -> tuple[Mapping[str, Compiled], Mapping[str, Any]]:
+        if self._made is None:  # two threads may both do it, and find the same
+            from extapi.schema.cel.types import DYN  # noqa: PLC0415 - only when needed
 
-        made: dict[str, Compiled] = {}
-        for name, text in self._texts:
-            found = made[name] = compiled(text, self._environment(authorizer=True), ())
-            self._types[name] = DYN if found.expression is None else field_type(found.expression.type)
-        self._variables = made
+            variables: dict[str, Compiled] = {}
+            types: dict[str, Any] = {}
+            for name, text in self._texts:
+                found = variables[name] = compiled(text, self._environment(types, authorizer=True), ())
+                types[name] = DYN if found.expression is None else field_type(found.expression.type)
+            self._made = variables, types
+        return self._made
 
 
 def field_type(type_: Any) -> Any:

@@ -54,6 +54,8 @@ class PolicySource(Generic[E]):
         jitter: Callable[[], float],
     ) -> None:
         self.kind = kind
+        self.shown = f"{kind.removesuffix('y')}ies and their bindings"
+        """What it follows, for messages."""
         self.params = params
         self._compile = compile_
         self._clock = clock

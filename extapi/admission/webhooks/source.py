@@ -37,6 +37,8 @@ class WebhookSource:
         self, kind: str, client: Client, callers: WebhookCallers, *, clock: Clock, jitter: Callable[[], float]
     ) -> None:
         self.kind = kind
+        self.shown = f"{kind}s"
+        """The plural of the kind, for messages."""
         self.callers = callers
         self._clock = clock
         self._informer = Informer(

@@ -1,7 +1,7 @@
 """``rights.*``: what the server's account may do, and which binding is missing. Pure.
 
 A server asks the cluster who a user is (TokenReview) and what they may do (SubjectAccessReview), reads how to recognize the
-front proxy, and follows namespaces and configurations of webhooks (behaviour A1, A23, B10).
+front proxy, and follows namespaces, configurations of webhooks and admission policies (behaviour A1, A23, B10).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, RIGHTS, TOKEN_REVIEWS, WEBHOOKS
+from extapi.doctor.accounts import ACCESS_REVIEWS, CONFIG_MAP, NAMESPACES, POLICIES, RIGHTS, TOKEN_REVIEWS, WEBHOOKS
 from extapi.doctor.facts import Account, AccountFacts, Facts, Reading, Right, member
 from extapi.doctor.finding import Finding, error, ok, unknown
 
@@ -42,6 +42,12 @@ _WEBHOOKS = (
     "validatingwebhookconfigurations.admissionregistration.k8s.io && "
     "kubectl create clusterrolebinding {account}:webhooks --clusterrole={account}:webhooks --serviceaccount={account}"
 )
+_POLICIES = (
+    "kubectl create clusterrole {account}:policies --verb=get,list,watch "
+    "--resource=validatingadmissionpolicies.admissionregistration.k8s.io,"
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io && "
+    "kubectl create clusterrolebinding {account}:policies --clusterrole={account}:policies --serviceaccount={account}"
+)
 NEEDS = (
     Need(
         "rights.tokenreviews",
@@ -72,6 +78,12 @@ NEEDS = (
         WEBHOOKS,
         "extapi serve cannot tell which webhooks of the cluster are to be asked: it is not ready, and refuses all writes",
         _WEBHOOKS,
+    ),
+    Need(
+        "rights.policies",
+        POLICIES,
+        "extapi serve cannot tell which admission policies of the cluster hold: it is not ready, and refuses all writes",
+        _POLICIES,
     ),
 )
 
@@ -110,7 +122,7 @@ def _account(each: AccountFacts) -> Finding:
 
 
 def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
-    """``certain``: whether the server is known to be built with extapi; those all need namespaces and webhooks."""
+    """``certain``: whether the server is known to be built with extapi; those all need namespaces, webhooks and policies."""
     account = each.account
     subject = f"account {account.namespace}:{account.name}"
     for need in NEEDS:
@@ -125,7 +137,7 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
             continue
         saw = f"may not {_told(missing)}"
         do = need.do.format(account=f"{account.namespace}:{account.name}")
-        if need.rights in (NAMESPACES, WEBHOOKS) and not certain:
+        if need.rights in (NAMESPACES, WEBHOOKS, POLICIES) and not certain:
             yield unknown(need.check, subject, f"{saw}: extapi serve needs it, other servers may not", do=do)
         else:
             yield error(need.check, subject, saw=saw, wrong=need.wrong, do=do)

@@ -14,7 +14,12 @@ APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 AVAILABLE = {"conditions": [{"type": "Available", "status": "True", "message": "all checks passed"}]}
 PIZZAS = GroupVersions("restaurant.example.com", ["v1beta1", "v1alpha1"])
 
-CONFIGURATIONS = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]
+CONFIGURATIONS = [
+    "mutatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "validatingwebhookconfigurations",
+]
 
 
 @pytest.fixture

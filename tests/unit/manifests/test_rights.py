@@ -13,7 +13,12 @@ from tests.unit.manifests.rendering import rendered
 
 WEBHOOKS = {
     "apiGroups": ["admissionregistration.k8s.io"],
-    "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    "resources": [
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ],
     "verbs": ["get", "list", "watch"],
 }
 

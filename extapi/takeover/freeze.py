@@ -1,7 +1,8 @@
 """A freeze of all writes of a kind: a ValidatingAdmissionPolicy with its binding, and the proof that kube-apiserver obeys it.
 
 kube-apiserver asks policies about its own resources, custom ones included, and not about requests that it proxies to
-extension servers. So a freeze is about the definition's objects alone. Must not know what happens meanwhile.
+extension servers. ``extapi serve`` asks the cluster's policies as well, but for freezes, which it knows by label and name. So
+a freeze is about the definition's objects alone. Must not know what happens meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from extapi.admission.policies.definition import FREEZER
 from extapi.client.kube import Obj, ResourceName, items_of
 from extapi.clock import sleep
 from extapi.console.failure import told
@@ -18,11 +20,11 @@ from extapi.takeover.cluster import BINDINGS, PASSING, POLICIES, Cluster
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.moved import MovedKind
 
-MANAGER = "extapi-takeover"
+MANAGER = FREEZER
 """The label app.kubernetes.io/managed-by of what is made, and the field manager of the writes."""
 EXPORTER = "extapi-export"
 """The field manager of the only writes that a freeze for an export lets through."""
-PREFIX = "extapi-takeover."
+PREFIX = f"{FREEZER}."
 PROOFS = 3
 """How many refusals in a row prove a freeze: more than one kube-apiserver may answer."""
 PAUSE = 0.1

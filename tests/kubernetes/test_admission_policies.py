@@ -65,6 +65,7 @@ def life(name: str) -> list[Step]:
 
 
 CASES: dict[str, Case] = {}
+_WARNS: Final[Obj] = {"validationActions": ["Warn"]}
 
 
 def case(name: str, spec: Obj, *bindings: Obj, steps: list[Step] | None = None, **members: Any) -> None:
@@ -72,8 +73,9 @@ def case(name: str, spec: Obj, *bindings: Obj, steps: list[Step] | None = None, 
     CASES[name] = Case(spec, bindings or ({},), life(name) if steps is None else steps, **members)
 
 
-for _place, _texts in enumerate(itertools.batched(EXPRESSIONS.values(), 6)):
-    case(f"expressions-{_place}", {"validations": [rule(each) for each in _texts]}, {"validationActions": ["Warn"]})
+_ALL = [rule(each) for each in EXPRESSIONS.values()]
+for _place in range(0, len(_ALL), 6):
+    case(f"expressions-{_place}", {"validations": _ALL[_place : _place + 6]}, _WARNS)
 for _name in ("missing", "cost-of-call", "type", "overload", "false"):
     case(f"ignored-{_name}", simple(EXPRESSIONS[_name], failurePolicy="Ignore"))
 for _name, (_text, _pairs) in VARIABLES.items():
@@ -154,7 +156,6 @@ _SAYS: Final[Obj] = {
         )
     ]
 }
-_WARNS: Final[Obj] = {"validationActions": ["Warn"]}
 RULES: Final[dict[str, Obj]] = {
     "all": {},
     "any-group": {"apiGroups": ["*"]},

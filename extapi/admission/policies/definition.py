@@ -6,11 +6,14 @@ Source: ``k8s.io/apiserver/pkg/admission/plugin/policy/generic`` accessor.go, po
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from extapi.admission.matching.rules import RuleWithOperations
 from extapi.admission.policies.resources import MatchResources
 from extapi.api.types import Obj
+
+FREEZER: Final = "extapi-takeover"
+"""What makes freezes (``extapi import --switch``): the label app.kubernetes.io/managed-by, and how their names begin."""
 
 E = TypeVar("E")
 
@@ -98,6 +101,14 @@ class Binding:
         resources = self.spec.get("matchResources")
         self.resources = None if resources is None else MatchResources(resources)
         self.param_ref: Mapping[str, Any] | None = self.spec.get("paramRef")
+
+
+def is_freeze(policy: Obj) -> bool:
+    """Whether a policy freezes the writes of a definition while its objects move here, where they may be written already."""
+    metadata = policy["metadata"]
+    labels = metadata.get("labels") or {}
+    managed = labels.get("app.kubernetes.io/managed-by") == FREEZER
+    return managed and str(metadata["name"]).startswith(f"{FREEZER}.")
 
 
 class Hook(Generic[E]):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
 from extapi.admission.matching.index import RuleIndex
-from extapi.admission.policies.definition import Binding, Definition, Hook, hooks
+from extapi.admission.policies.definition import Binding, Definition, Hook, hooks, is_freeze
 from extapi.admission.policies.params import Params
 from extapi.api.types import Obj
 from extapi.client.informer import Informer
@@ -114,6 +114,8 @@ class PolicySource(Generic[E]):
     def _made(self) -> RuleIndex[Hook[E]]:
         known: dict[str, Definition[E]] = {}
         for policy in self._policies.items():
+            if is_freeze(policy):
+                continue
             name = str(policy["metadata"]["name"])
             before = self._known.get(name)
             known[name] = (

@@ -10,36 +10,20 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from extapi.issuing import Signed
 from tests.kubernetes import second
 from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
-from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, filled, neutral, path
+from tests.kubernetes.cafe_steps import Step, cafe, filled, neutral, path
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
-from tests.kubernetes.policies import (
-    CHECK,
-    CONDITIONS,
-    CONFIG_MAP,
-    DEAR,
-    EXPRESSIONS,
-    LABEL,
-    LARGE,
-    LIMIT,
-    LIMIT_GROUP,
-    MESSAGES,
-    NOWHERE,
-    VARIABLES,
-    Case,
-    conditions,
-    merged,
-    posted,
-    rule,
-    simple,
-    variables,
-)
+from tests.kubernetes.policies import CONFIG_MAP, LABEL, LIMIT, LIMIT_GROUP, Case, posted, rule, simple
+from tests.kubernetes.policycases import CASES, LIMITS, PARAMS, STEADY, config_map
+from tests.kubernetes.scraping import describe, described, families, known, values
 from tests.waiting import until
 
 pytestmark = pytest.mark.needs("crd")
@@ -48,252 +32,12 @@ REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
 POLICIES, BINDINGS = (f"{REGISTRATION}/validatingadmission{each}" for each in ("policies", "policybindings"))
 RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 MARKER: Final = "zz-marker"
-NEVER: Final = "object.metadata.name == ''"
 
 Obj = dict[str, Any]
 _numbers = itertools.count(1)
 
 
-STEADY: Final = path(rest="/steady")
-"""An object that no policy is about until a change, which is a dry run, gives it a label."""
-
-
-def life(name: str) -> list[Step]:
-    """An object that is made, and another one that changes."""
-    change = {"metadata": {"labels": {LABEL: name}}, "spec": {"tables": 5}}
-    return [posted(name, tables=4, notes=["a"]), Step("PATCH", f"{STEADY}?dryRun=All", change, MERGE)]
-
-
-CASES: dict[str, Case] = {}
-_WARNS: Final[Obj] = {"validationActions": ["Warn"]}
-
-
-def case(name: str, spec: Obj, *bindings: Obj, steps: list[Step] | None = None, **members: Any) -> None:
-    """Add a case."""
-    CASES[name] = Case(spec, bindings or ({},), life(name) if steps is None else steps, **members)
-
-
-_ALL = [rule(each) for each in EXPRESSIONS.values()]
-for _place in range(0, len(_ALL), 6):
-    case(f"expressions-{_place}", {"validations": _ALL[_place : _place + 6]}, _WARNS)
-for _name in ("missing", "cost-of-call", "type", "overload", "false"):
-    case(f"ignored-{_name}", simple(EXPRESSIONS[_name], failurePolicy="Ignore"))
-for _name, (_text, _pairs) in VARIABLES.items():
-    case(f"variable-{_name}", simple(_text, variables=variables(*_pairs)))
-_AMONG = variables(("text", "string(object.spec.tables)"), ("may", CHECK))
-for _name, _members in MESSAGES.items():
-    case(f"message-{_name}", {"validations": [rule("false", **_members)], "variables": _AMONG})
-case("message-dear-but-true", {"validations": [rule("true", messageExpression=f"string({LARGE})")] * 13})
-for _name, _texts in CONDITIONS.items():
-    for _policy in ("Fail", "Ignore"):
-        case(
-            f"conditions-{_policy.lower()}-{_name}",
-            simple("false", failurePolicy=_policy, matchConditions=conditions(*_texts)),
-        )
-_THREE: Obj = {
-    "validations": [
-        rule("object.spec.tables > 100", message="first"),
-        rule("object.spec.missing == 1"),
-        rule("true"),
-        rule("object.spec.tables < 1", messageExpression="'third of ' + request.name", reason="Forbidden"),
-    ]
-}
-for _name, _actions in {
-    "deny": ["Deny"],
-    "warn": ["Warn"],
-    "audit": ["Audit"],
-    "warn-audit": ["Warn", "Audit"],
-    "audit-deny": ["Audit", "Deny"],
-}.items():
-    case(f"actions-{_name}", _THREE, {"validationActions": _actions})
-case("actions-ignored", {**_THREE, "failurePolicy": "Ignore"}, {"validationActions": ["Warn"]})
-case("bindings", _THREE, {"validationActions": ["Warn"]}, {"validationActions": ["Audit"]}, {})
-case("bindings-first-passes", _THREE, {"matchResources": {"objectSelector": {"matchLabels": {"no": "no"}}}}, {})
-case("budget", {"validations": [rule(LARGE)] * 13})
-case("budget-ignored", {"validations": [rule("false"), *[rule(LARGE)] * 13], "failurePolicy": "Ignore"})
-case("budget-variables", {"validations": [rule("variables.large")] * 13, "variables": variables(("large", LARGE))})
-_NOTED = {"validations": [rule("true")], "variables": variables(("may", CHECK))}
-for _name, _text in {
-    "text": "'tables: ' + string(object.spec.tables)",
-    "null": "null",
-    "error": "string(object.spec.missing)",
-    "authorizer": "string(variables.may)",
-    "dear": f"string({DEAR})",
-}.items():
-    case(f"noted-{_name}", {**_NOTED, "auditAnnotations": [{"key": "note", "valueExpression": _text}]})
-case(
-    "noted-ignored",
-    {
-        **_NOTED,
-        "auditAnnotations": [{"key": "note", "valueExpression": "string(object.spec.missing)"}],
-        "failurePolicy": "Ignore",
-    },
-)
-
-
-def whole(name: str) -> list[Step]:
-    """All that can be done to an object that has the label from the beginning."""
-    return [
-        posted(name, tables=3),
-        merged(spec={"notes": ["a"]}),
-        merged("/status", "v2", status={"open": True}),
-        merged("/scale", spec={"replicas": 9}),
-        Step("PATCH", path(rest="/{name}?fieldManager=me&force=true"), cafe(labels={LABEL: name}, tables=2), APPLY),
-        posted(name, "v2", "?dryRun=All"),
-        Step("DELETE", path(rest="/{name}")),
-    ]
-
-
-_SAYS: Final[Obj] = {
-    "validations": [
-        rule(
-            "false",
-            messageExpression="request.operation + ' ' + request.kind.version + ' ' + request.kind.kind + ' ' + request.resource.version"
-            " + ' ' + request.requestKind.version + ' ' + request.requestResource.version + ' ' +"
-            " (has(request.subResource) ? request.subResource : '-') + ' ' + request.name + ' ' +"
-            " (object == null ? 'none' : object.apiVersion) + ' ' + (oldObject == null ? 'none' : oldObject.apiVersion)"
-            " + ' ' + string(request.dryRun)",
-        )
-    ]
-}
-RULES: Final[dict[str, Obj]] = {
-    "all": {},
-    "any-group": {"apiGroups": ["*"]},
-    "version": {"apiVersions": ["v1"]},
-    "other-version": {"apiVersions": ["v2"]},
-    "unknown-version": {"apiVersions": ["v7"]},
-    "operations": {"operations": ["UPDATE", "DELETE"]},
-    "connect": {"operations": ["CONNECT"]},
-    "status": {"resources": [f"{PLURAL}/status"]},
-    "scale": {"resources": [f"{PLURAL}/scale"]},
-    "subresources": {"resources": [f"{PLURAL}/*"]},
-    "both": {"resources": [PLURAL, f"{PLURAL}/*"]},
-    "cluster": {"scope": "Cluster"},
-    "other-name": {"resourceNames": ["someone"]},
-}
-for _name, _rule in RULES.items():
-    for _policy in ("Exact", "Equivalent") if "version" in _name or _name == "both" else ("Equivalent",):
-        _of = f"rules-{_policy.lower()}-{_name}"
-        case(_of, _SAYS, _WARNS, steps=whole(_of), rule=_rule, constraints={"matchPolicy": _policy})
-for _name, _constraints in {
-    "excluded": {
-        "excludeResourceRules": [
-            {"operations": ["UPDATE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
-        ]
-    },
-    "excluded-version": {
-        "excludeResourceRules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["v2"], "resources": ["*"]}]
-    },
-    "excluded-exactly": {
-        "matchPolicy": "Exact",
-        "excludeResourceRules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["v2"], "resources": ["*"]}],
-    },
-    "namespace": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}},
-    "other-namespace": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "elsewhere"}}},
-}.items():
-    case(f"match-{_name}", _SAYS, _WARNS, steps=whole(f"match-{_name}"), constraints=_constraints)
-    if "matchPolicy" not in _constraints:
-        _of = f"match-binding-{_name}"
-        case(_of, _SAYS, {**_WARNS, "matchResources": _constraints}, steps=whole(_of))
-_NARROW = {"resourceRules": [{"operations": ["UPDATE"], "apiGroups": ["*"], "apiVersions": ["v2"], "resources": ["*"]}]}
-case("match-binding-rules", _SAYS, {**_WARNS, "matchResources": _NARROW}, steps=whole("match-binding-rules"))
-
-LIMITED: Final = "object.spec.tables <= int(params.data.most)"
-_PARAMS: Final[Obj] = {
-    "paramKind": CONFIG_MAP,
-    "validations": [
-        rule(LIMITED, messageExpression="params.kind + ' ' + params.metadata.name + ' ' + params.data.most")
-    ],
-}
-REFERENCES: Final[dict[str, Obj]] = {
-    "name": {"name": "policy-three"},
-    "name-passes": {"name": "policy-nine"},
-    "namespace": {"name": "policy-three", "namespace": "kube-system"},
-    "missing": {"name": "policy-nobody"},
-    "selector": {"selector": {"matchLabels": {"policy-params": "yes"}}},
-    "selector-one": {"selector": {"matchLabels": {"policy-params": "yes", "which": "three"}}},
-    "selector-none": {"selector": {"matchLabels": {"policy-params": "no"}}},
-    "selector-expression": {"selector": {"matchExpressions": [{"key": "which", "operator": "In", "values": ["nine"]}]}},
-}
-for _name, _reference in REFERENCES.items():
-    for _action in ("Deny", "Allow"):
-        _ref = {"paramRef": {"parameterNotFoundAction": _action, **_reference}}
-        case(f"params-{_action.lower()}-{_name}", _PARAMS, _ref)
-case(
-    "params-missing-ignored",
-    {**_PARAMS, "failurePolicy": "Ignore"},
-    {"paramRef": {"name": "policy-nobody", "parameterNotFoundAction": "Deny"}},
-)
-case("params-without-reference", {"paramKind": CONFIG_MAP, "validations": [rule("params != null")]})
-case("params-not-used", {"validations": [rule("true")]}, {"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}})
-_LIMITED = {"paramKind": LIMIT, "validations": [rule("object.spec.tables <= params.most")]}
-case("params-cluster", _LIMITED, {"paramRef": {"name": "two", "parameterNotFoundAction": "Deny"}})
-case(
-    "params-cluster-in-namespace",
-    _LIMITED,
-    {"paramRef": {"name": "two", "namespace": "default", "parameterNotFoundAction": "Deny"}},
-)
-_UNKNOWN = {"paramKind": NOWHERE, "validations": [rule("false")]}
-case("params-unknown", _UNKNOWN, {"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}})
-case(
-    "params-unknown-ignored",
-    {**_UNKNOWN, "failurePolicy": "Ignore"},
-    {"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}},
-)
-case(
-    "params-unknown-elsewhere",
-    _UNKNOWN,
-    {"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}},
-    rule={"resources": ["others"]},
-)
-case(
-    "params-conditions",
-    {**_PARAMS, "matchConditions": conditions("params.metadata.name == 'policy-three'")},
-    {"paramRef": {"selector": {"matchLabels": {"policy-params": "yes"}}, "parameterNotFoundAction": "Deny"}},
-)
-case(
-    "params-in-variables",
-    {
-        **_PARAMS,
-        "variables": variables(("most", "int(params.data.most)")),
-        "validations": [rule("object.spec.tables <= variables.most")],
-    },
-    {"paramRef": {"name": "policy-three", "parameterNotFoundAction": "Deny"}},
-)
-
-
-def config_map(name: str, most: str, namespace: str = "default", **labels: str) -> Obj:
-    """Params."""
-    return {
-        **CONFIG_MAP,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "data": {"most": most},
-    }
-
-
-PARAMS: Final = [
-    config_map("policy-three", "3", **{"policy-params": "yes", "which": "three"}),
-    config_map("policy-nine", "9", **{"policy-params": "yes", "which": "nine"}),
-    config_map("policy-three", "2", "kube-system"),
-]
-LIMITS: Final[Obj] = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"limits.{LIMIT_GROUP}"},
-    "spec": {
-        "group": LIMIT_GROUP,
-        "scope": "Cluster",
-        "names": {"kind": "Limit", "plural": "limits"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"most": {"type": "integer"}}}},
-            }
-        ],
-    },
-}
+FAILURE: Final = "validation.policy.admission.k8s.io/validation_failure"
 READER: Final = "policy-params-reader"
 
 
@@ -303,6 +47,9 @@ class Both:
 
     admin: Caller
     control_plane: ControlPlane
+    server: second.SecondServer
+    signed: Signed
+    directory: Path
 
     def __post_init__(self) -> None:
         self._connection = self.admin.connect()
@@ -383,13 +130,13 @@ def both(
     for each in PARAMS:
         metadata = each["metadata"]
         client.apply(f"/api/v1/namespaces/{metadata['namespace']}/configmaps/{metadata['name']}", each)
-    with second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:"):
+    with second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:") as server:
         until(lambda: client.problem(f"/apis/{LIMIT_GROUP}/v1/limits") is None)
         for version in ("v1", "v2"):
             until(lambda version=version: client.problem(f"/apis/{THEIRS}/{version}/{PLURAL}") is None)  # type: ignore[misc]
         limit = {**LIMIT, "metadata": {"name": "two"}, "most": 2}
         client.apply(f"/apis/{LIMIT_GROUP}/v1/limits/two", limit)
-        sides = Both(admin, control_plane)
+        sides = Both(admin, control_plane, server, signed, directory)
         try:
             for name, registered in CASES.items():
                 sides.register(name, registered)
@@ -446,3 +193,69 @@ def same(both: Both) -> Callable[[list[Step]], list[Any]]:
 @pytest.mark.parametrize("name", CASES)
 def test_each_policy(name: str, same: Callable[[list[Step]], list[Any]]) -> None:
     same(list(CASES[name].steps))
+
+
+def test_params_that_come_and_go(both: Both, same: Callable[[list[Step]], list[Any]]) -> None:
+    """A write waits for nothing but the news."""
+    spec = {"paramKind": CONFIG_MAP, "validations": [rule("object.spec.tables <= int(params.data.most)")]}
+    binding = {"paramRef": {"name": "policy-coming", "parameterNotFoundAction": "Deny"}}
+    client, where = both.control_plane.client, "/api/v1/namespaces/default/configmaps/policy-coming"
+    steps = [posted("coming", tables=4)]
+    both.register("coming", Case(spec, [binding]))
+    both.marked()
+
+    def settles(status: int, text: str) -> None:
+        def known() -> bool:
+            answers = [
+                both.ask(group, posted("coming", query="?dryRun=All", tables=4), "c") for group in (OURS, THEIRS)
+            ]
+            return all(answer.status == status and text in str(answer.json) for answer in answers)
+
+        until(known)
+        assert same(steps)[0][0] == status
+
+    settles(422, "no params found for policy binding with `Deny` parameterNotFoundAction")
+    client.apply(where, config_map("policy-coming", "3"))
+    settles(422, "failed expression: object.spec.tables <= int(params.data.most)")
+    client.apply(where, config_map("policy-coming", "4"))
+    settles(201, "")
+    client.delete(where)
+    settles(422, "no params found")
+
+
+def test_a_policy_that_changes_and_goes(both: Both, same: Callable[[list[Step]], list[Any]]) -> None:
+    steps = [posted("changing", tables=4)]
+    made = Case(simple("object.spec.tables < 4"))
+    both.register("changing", made)
+    both.marked()
+    assert same(steps)[0][0] == 422
+    changed = Case(simple("object.spec.tables < 5"))
+    both.control_plane.client.apply(f"{POLICIES}/changing", changed.policy("changing"))
+    both.marked()
+    assert same(steps)[0][0] == 201
+    both.control_plane.client.apply(f"{POLICIES}/changing", made.policy("changing"))
+    both.marked()
+    assert same(steps)[0][0] == 422
+    both.send("DELETE", f"{BINDINGS}/changing-0")
+    both.marked()
+    assert same(steps)[0][0] == 201
+
+
+def test_what_the_server_tells_of_policies(both: Both) -> None:
+    """Audit annotations are in the log line of the request, and decisions are counted."""
+    both.ask(OURS, posted("actions-audit", query="?dryRun=All", tables=4), "told")
+    annotated = [json.loads(each) for each in both.server.log.read_text().splitlines() if FAILURE in each]
+    (failure,) = json.loads(annotated[-1]["annotations"][FAILURE])
+    assert failure == {
+        "message": "first",
+        "policy": "actions-audit",
+        "binding": "actions-audit-0",
+        "expressionIndex": 0,
+        "validationActions": ["Audit"],
+    }
+    context = tls_of(both.control_plane.certificates.certificate("serving-ca"), both.signed, both.directory)
+    counted = families(Caller(both.server.port, context)("GET", "/metrics").body.decode())
+    checks = counted["apiserver_validating_admission_policy_check_total"]
+    assert describe(checks) == described(known()["apiserver_validating_admission_policy_check_total"])
+    labels = {"policy_binding": "actions-audit-0", "error_type": "invalid_error", "enforcement_action": "audit"}
+    assert values(checks, policy="actions-audit", **labels) > 0

@@ -21,6 +21,7 @@ from extapi.schema.cel.library import (
     comprehensions,
     formats,
     ip,
+    jsonpatch,
     kubernetes_lists,
     lists,
     optionals,
@@ -32,6 +33,8 @@ from extapi.schema.cel.library import (
     strings,
     urls,
 )
+from extapi.schema.cel.messages import MESSAGES, message_type
+from extapi.schema.cel.patchtypes import patch_fields, patch_type
 from extapi.schema.cel.syntax.macros import Macros
 from extapi.schema.cel.types import (
     BOOL,
@@ -162,17 +165,21 @@ class Environment:
         types: The types that can be named.
         variables: The variables, in the order in which their values are passed.
         objects: By type name, the fields of objects whose values are no JSON of a schema: dicts with values of CEL.
+        makes_patches: Whether ``Object`` and ``JSONPatch`` are types, as in expressions of mutations.
     """
 
-    __slots__ = ("_structs", "language", "objects", "types", "variables")
+    __slots__ = ("_structs", "language", "makes_patches", "objects", "types", "variables")
 
     def __init__(
         self,
         language: Language,
         variables: Iterable[Variable] = (),
         objects: Mapping[str, Mapping[str, Type]] = MappingProxyType({}),
+        *,
+        makes_patches: bool = False,
     ) -> None:
         self.language = language
+        self.makes_patches = makes_patches
         self.variables = tuple(variables)
         self.objects = objects
         schemas = any(each.declared is not None for each in self.variables)
@@ -183,7 +190,35 @@ class Environment:
         self, variables: Iterable[Variable], objects: Mapping[str, Mapping[str, Type]] = MappingProxyType({})
     ) -> Environment:
         """This environment with these variables, and these types of objects."""
-        return Environment(self.language, variables, objects)
+        return Environment(self.language, variables, objects, makes_patches=self.makes_patches)
+
+    def with_patches(self) -> Environment:
+        """This environment with what expressions of mutations have, too.
+
+        Source: ``k8s.io/apiserver/pkg/admission/plugin/cel`` hasPatchTypes.
+        """
+        functions = {**self.language.functions, **by_function(jsonpatch.JSON_PATCH)}
+        language = self.language._replace(functions=functions)
+        return Environment(language, self.variables, self.objects, makes_patches=True)
+
+    def type_named(self, name: str) -> Type | None:
+        """The type of the name of a type."""
+        found = patch_type(name) if self.makes_patches else None
+        return self.types.get(name) or MESSAGES.get(name) if found is None else type_of(found)
+
+    def members(self, name: str) -> Mapping[str, Type] | None:
+        """The fields of objects of a type whose values are no JSON of a schema; None for all other types."""
+        found = self.objects.get(name)
+        return patch_fields(name) if found is None and self.makes_patches else found
+
+    def can_be_made(self, name: str) -> bool:
+        """Whether an expression can make an object of the type with that name."""
+        return name in MESSAGES or (self.makes_patches and patch_type(name) is not None)
+
+    def field_to_fill(self, name: str, field: str) -> Type | None:
+        """The type of a field of what is being made; None if it has no such field."""
+        made = patch_fields(name) if self.makes_patches else None
+        return message_type(name, field) if made is None else made.get(field)
 
     @property
     def root_name(self) -> str:

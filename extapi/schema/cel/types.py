@@ -108,6 +108,10 @@ NAMES: Final[Mapping[str, Type]] = {
 """How the types without parameters are written in :mod:`extapi.schema.cel.declarations`."""
 
 
+_NAMED: Final = frozenset({"opaque", "parameter", "struct", "unspecified"})
+"""Kinds whose types are told by their names; one that is not specified has none."""
+
+
 def format_type(type_: Type) -> str:
     """The type as errors print it: ``list(string)``, ``map(string, int)``, ``optional_type(int)``.
 
@@ -118,7 +122,7 @@ def format_type(type_: Type) -> str:
         return "!error!"
     if name == "wrapper":
         return f"wrapper({kind})"
-    shown = name if kind in {"opaque", "struct", "parameter"} or name == "any" else kind
+    shown = name if kind in _NAMED or name == "any" else kind
     return f"{shown}({', '.join(map(format_type, parameters))})" if parameters else shown
 
 

@@ -17,7 +17,7 @@ from extapi.schema.cel.declarations import Overload
 from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import Issue
-from extapi.schema.cel.messages import ENUM_VALUES, MESSAGES, message_type
+from extapi.schema.cel.messages import ENUM_VALUES
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -127,7 +127,7 @@ class _Checker:
         if found is not None:
             self.found.used.add(name)
             return (*found, True)
-        named = self._environment.types.get(name) or MESSAGES.get(name)
+        named = self._environment.type_named(name)
         if named is None and name in ENUM_VALUES:
             named = INT
         return None if named is None else (named, None, False)
@@ -180,7 +180,7 @@ class _Checker:
         return (optional_of(found) if optional else found), declared
 
     def _field_of(self, node: Node, operand: Node, type_: Type, field: str) -> tuple[Type, Declared | None]:
-        members = self._environment.objects.get(type_.name)
+        members = self._environment.members(type_.name)
         if members is not None:
             member = members.get(field)
             if member is None:
@@ -309,13 +309,15 @@ class _Checker:
         named = found[0]
         if named.kind != "type":
             self._report(node, f"'{named.name}' is not a type")
-        elif node.name.removeprefix(".") not in MESSAGES:
+        elif not self._environment.can_be_made(node.name.removeprefix(".")):
             self._report(node, f"'{named.parameters[0].name}' is not a message type")
         else:
             node.type = named.parameters[0]
         for field, value, optional, offset in node.fields:
             self.check(value)
-            wanted = message_type(node.name.removeprefix("."), field) if node.type != ERROR else ERROR
+            wanted = (
+                ERROR if node.type == ERROR else self._environment.field_to_fill(node.name.removeprefix("."), field)
+            )
             if wanted is None:
                 self.found.issues.append(Issue(offset, f"undefined field '{field}'"))
                 wanted = ERROR

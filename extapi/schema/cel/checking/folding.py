@@ -16,6 +16,7 @@ from extapi.schema.cel.evaluation.prices import CONSTANT_PATTERNS, constant_patt
 from extapi.schema.cel.evaluation.qualification import KEYS
 from extapi.schema.cel.library.patterns import searcher
 from extapi.schema.cel.messages import ENUM_VALUES, NOT_VALUES
+from extapi.schema.cel.patchtypes import patch_type
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -197,6 +198,6 @@ def _named(node: Node, name: str) -> Node:
         return _literal(node, ENUM_VALUES[name])
     if node.type.kind != "type":
         return node
-    if name in NOT_VALUES:
+    if name in NOT_VALUES or (node.type.parameters and patch_type(node.type.parameters[0].name) is not None):
         raise FoldingError(f"reference to undefined type: {name}")
     return _literal(node, TypeValue(name))

@@ -7,9 +7,11 @@ from typing import Final
 from extapi.schema.cel.emit import access, operators, plaincalls
 from extapi.schema.cel.emit.emission import Emission, kind
 from extapi.schema.cel.emit.writer import NotWrittenError
-from extapi.schema.cel.estimate import LIST_COST, MAP_COST
+from extapi.schema.cel.estimate import LIST_COST, MAP_COST, STRUCT_COST
 from extapi.schema.cel.library.patterns import searcher
-from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node
+from extapi.schema.cel.messages import MESSAGES
+from extapi.schema.cel.patchtypes import maker
+from extapi.schema.cel.syntax.nodes import Call, ListLiteral, Literal, MapLiteral, Node, StructLiteral
 
 _STRINGS: Final = {"starts_with_string": "startswith", "ends_with_string": "endswith"}
 
@@ -143,3 +145,13 @@ def map_literal(emitter: Emission, node: MapLiteral) -> str:
         pairs.append(f"{key_text}: {_member(emitter, value)}")
     out.charge(MAP_COST)
     return f"{{{', '.join(pairs)}}}"
+
+
+def struct_literal(emitter: Emission, node: StructLiteral) -> str:
+    """``Object.spec{a: b}``, and ``JSONPatch{op: "add"}``."""
+    out = emitter.out
+    if node.name.removeprefix(".") in MESSAGES or any(optional for _, _, optional, _ in node.fields):
+        raise NotWrittenError
+    members = [f"{out.constant(name)}: {_member(emitter, value)}" for name, value, _, _ in node.fields]
+    out.charge(STRUCT_COST)
+    return f"{out.constant(maker(node.type))}({{{', '.join(members)}}})"

@@ -49,9 +49,6 @@ class Emitter(Emission):
     def _literal(self, node: Literal) -> str:
         return self.literal(node.value)
 
-    def _struct(self, _: StructLiteral) -> str:
-        raise NotWrittenError
-
     by_node: ClassVar[dict[type[Node], Any]] = {
         Call: calls.call,
         Comprehension: loops.comprehension,
@@ -60,7 +57,7 @@ class Emitter(Emission):
         Literal: _literal,
         MapLiteral: calls.map_literal,
         Select: access.select,
-        StructLiteral: _struct,
+        StructLiteral: calls.struct_literal,
     }
     """How each kind of node is done."""
 

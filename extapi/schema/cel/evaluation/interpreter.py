@@ -30,7 +30,8 @@ from extapi.schema.cel.evaluation.prices import (
 from extapi.schema.cel.evaluation.qualification import find
 from extapi.schema.cel.evaluation.reading import Typed, equal_read, materialized, read_or_error, sized
 from extapi.schema.cel.evaluation.resolver import NO_OVERLOAD, LazyValue, Resolver
-from extapi.schema.cel.messages import make_message
+from extapi.schema.cel.messages import MESSAGES, make_message
+from extapi.schema.cel.patchtypes import maker
 from extapi.schema.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -276,7 +277,8 @@ class Interpreter(Resolver):
                 value = value.value
             fields[name] = materialized(value)
         try:
-            made = make_message(node.name.removeprefix("."), fields)
+            name = node.name.removeprefix(".")
+            made = make_message(name, fields) if name in MESSAGES else maker(node.type)(fields)
         except EvaluationError as error:
             made = error
         return self._constructed(STRUCT_COST, made)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.evaluation.reading import Typed, read
+from extapi.schema.cel.values.made import UNSET, MadeObject, MadeOperation
 from extapi.schema.cel.values.showing import LONGEST, show
 from extapi.schema.cel.values.values import UInt, type_name
 
@@ -75,7 +76,35 @@ def qualify(value: Any, key: Any) -> Any:
     if isinstance(value, list):
         position = index_of(key)
         return value[position] if 0 <= position < len(value) else ABSENT
+    if isinstance(value, MadeOperation):
+        return _of_operation(value, key)
     return ABSENT
+
+
+def _of_operation(value: MadeOperation, key: Any) -> Any:
+    """Source: ``k8s.io/apiserver/pkg/cel/mutation`` JSONPatchVal."""
+    match key:
+        case "op":
+            return value.op or ABSENT
+        case "path":
+            return value.path or ABSENT
+        case "from":
+            return value.source or ABSENT
+        case "value":
+            return ABSENT if value.value is UNSET else value.value
+    raise EvaluationError(f"unsupported indexer: {show(key)}")
+
+
+def unset(value: Any, key: Any) -> Any:
+    """What a field is of an operation of a JSON patch that has been made without it; ABSENT of all else."""
+    if isinstance(value, MadeOperation):
+        return None if key == "value" else ""
+    return ABSENT
+
+
+def fields_of(value: Any) -> Any:
+    """An object that an expression has made, as a map: only who knows that it is one finds something in it."""
+    return dict(value.fields) if isinstance(value, MadeObject) else value
 
 
 def _qualify_typed(value: Typed, key: Any) -> Any:

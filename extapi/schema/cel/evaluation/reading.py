@@ -17,6 +17,7 @@ from extapi.schema.cel.escaping import escape
 from extapi.schema.cel.types import DYN, Type, list_of, map_of
 from extapi.schema.cel.values.durations import parse_loose_duration
 from extapi.schema.cel.values.equality import NO_SUCH_OVERLOAD, equal
+from extapi.schema.cel.values.made import MadeObject
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.time import parse_date, parse_date_time, parse_timestamp
 from extapi.schema.cel.values.values import MapList, OptionalValue, SchemaList, SchemaMap, SetList, some, type_name
@@ -203,6 +204,8 @@ def without_schema(value: Any) -> Any:
         value = value.value
     if type(value) is Typed:
         return value.raw
+    if type(value) is MadeObject:
+        return dict(value.fields)
     foreign = _FOREIGN.get(type_name(value))
     if foreign is not None:
         return EvaluationError(f"unsupported conversion to ref.Val: ({foreign}){show(value)}")

@@ -12,9 +12,10 @@ from extapi.schema.cel.declared import Declared
 from extapi.schema.cel.environment import Environment
 from extapi.schema.cel.errors import CostLimitExceededError, EvaluationError
 from extapi.schema.cel.evaluation.attributes import CHOICE, INDEXING, OPTIONAL_STEPS, is_attribute, is_choice, path_to
-from extapi.schema.cel.evaluation.qualification import ABSENT, KEYS, missing, qualify
+from extapi.schema.cel.evaluation.qualification import ABSENT, KEYS, fields_of, missing, qualify, unset
 from extapi.schema.cel.evaluation.reading import Typed, read_or_error, without_schema
 from extapi.schema.cel.syntax.nodes import Call, Ident, Literal, Node, Select
+from extapi.schema.cel.values.made import MadeObject
 from extapi.schema.cel.values.showing import go_type
 from extapi.schema.cel.values.values import NONE, OptionalValue, some
 from extapi.schema.structural import MISSING
@@ -115,7 +116,7 @@ class Resolver:
 
     def _presence(self, node: Select) -> Any:
         """``has(operand.field)``: the variable's own unit is taken back."""
-        value = self._resolve(node.operand, [_Presence(node.field)])
+        value = self._resolve(node.operand, [_Presence(node.field, of_struct=node.operand.type.kind == "struct")])
         if is_choice(node.operand):
             self.cost -= 1
         if type(value) is OptionalValue:
@@ -133,7 +134,7 @@ class Resolver:
         """The value of an attribute, qualified by what follows it. Qualifiers cost a unit each, the attribute nothing."""
         while True:
             if isinstance(node, Select) and not node.test_only and not node.qualified:
-                qualifiers.append(_Qualifier(node.field))
+                qualifiers.append(_Qualifier(node.field, of_struct=node.operand.type.kind == "struct"))
                 node = node.operand
             elif isinstance(node, Call) and node.function in INDEXING:
                 index = node.args[1]
@@ -185,7 +186,10 @@ class Resolver:
             value = without_schema(value.value)
             if isinstance(value, EvaluationError) and qualifiers:
                 return value
+        made = False
         for qualifier in reversed(qualifiers):
+            if qualifier.of_struct and type(value) is MadeObject:
+                value, made = _Fields(value.fields), True
             optional = optional or qualifier.optional
             key = qualifier.key if qualifier.node is None else self._index(qualifier.node)
             if isinstance(key, EvaluationError):
@@ -215,8 +219,10 @@ class Resolver:
                 if isinstance(found, EvaluationError):
                     return found
                 if found is ABSENT:
-                    return missing(value, key)
-            value = found
+                    found = None if type(value) is _Fields else unset(value, key)
+                    if found is ABSENT:
+                        return missing(value, key)
+            value = fields_of(found) if made else found
         return some(value) if optional else value
 
     def _index(self, node: Node) -> Any:
@@ -230,16 +236,26 @@ class Resolver:
 class _Qualifier:
     """A field, key or index that is asked for: ``key``, or what ``node`` evaluates to."""
 
-    __slots__ = ("key", "node", "optional")
+    __slots__ = ("key", "node", "of_struct", "optional")
 
-    def __init__(self, key: Any = None, *, optional: bool = False, node: Node | None = None) -> None:
+    def __init__(
+        self, key: Any = None, *, optional: bool = False, node: Node | None = None, of_struct: bool = False
+    ) -> None:
         self.key = key
+        self.of_struct = of_struct
+        """Whether it is known to be a field of an object."""
         self.optional = optional
         self.node = node
 
 
 class _Presence(_Qualifier):
     """A field whose presence is asked for."""
+
+    __slots__ = ()
+
+
+class _Fields(dict[str, Any]):
+    """The fields of an object that an expression has made. Those that it does not have are null."""
 
     __slots__ = ()
 

@@ -11,6 +11,7 @@ from extapi.schema.cel.declarations import Overload, overload
 from extapi.schema.cel.errors import EvaluationError
 from extapi.schema.cel.library.standard_operators import elsewhere
 from extapi.schema.cel.values.arithmetic import TIMESTAMP_MIN
+from extapi.schema.cel.values.made import MadeObject
 from extapi.schema.cel.values.showing import show
 from extapi.schema.cel.values.values import NONE, OptionalValue, Timestamp, some
 
@@ -29,6 +30,8 @@ def is_zero(value: Any) -> bool:
         return bool(value == TIMESTAMP_MIN)
     if isinstance(value, (str, bytes, int, float, list, dict)) or value is None:
         return bool(not value)
+    if isinstance(value, MadeObject):
+        return not value.fields
     # Types, optional values and Kubernetes' own values have no zero value.
     return False
 

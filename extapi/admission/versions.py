@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from extapi.api.types import Obj
+from extapi.managedfields.atom import Atom
 
 
 class KindName(NamedTuple):
@@ -36,8 +37,12 @@ class ResourceVersions(Protocol):
         """
         ...
 
-    def complete(self, obj: Obj, version: str) -> None:
-        """Coerce metadata, prune and default, in place, what somebody has made in a version.
+    def atom(self, version: str) -> Atom:
+        """The type along which bodies in a version are merged."""
+        ...
+
+    def complete(self, obj: Obj, version: str, whose: str = "an admission webhook") -> None:
+        """Coerce metadata, prune and default, in place, what ``whose`` has made in a version.
 
         Raises:
             Invalid: It is of another kind or version.

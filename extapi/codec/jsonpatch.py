@@ -16,7 +16,7 @@ from extapi.api.strconv import parse_int
 from extapi.codec import strictjson
 from extapi.errors import go_quote
 
-__all__ = ["PatchFailedError", "PatchedDocument"]
+__all__ = ["PatchFailedError", "PatchedDocument", "TestFailedError"]
 
 MAX_COPIED = 3 * 1024 * 1024
 """Bytes that the ``copy`` operations of a patch may add in total."""
@@ -32,6 +32,12 @@ class PatchFailedError(Exception):
 
     A client that sends the patch gets a general text; that of a webhook's patch is told.
     """
+
+
+class TestFailedError(PatchFailedError):
+    """The value that an operation tests is another one."""
+
+    __test__ = False  # no test of pytest's
 
 
 class _MissingPathError(PatchFailedError):
@@ -93,7 +99,7 @@ class PatchedDocument:
         with _worded("test", f"is missing path: {path}", f"error in test for path: '{path}'"):
             found = self.root if path == "" else self._get(path)
         if not json_equal(found, operation.get("value")):
-            raise PatchFailedError(f"testing value {path} failed: test failed")
+            raise TestFailedError(f"testing value {path} failed: test failed")
 
     def check_depth(self) -> None:
         """Refuse a document that is nested too deeply; moves and copies can produce one.

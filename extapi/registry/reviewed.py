@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from extapi.admission.versions import KindName
 from extapi.api.types import Obj
+from extapi.managedfields.atom import Atom
 from extapi.registry.served import ServedKind
 
 Convert = Callable[[Obj, str], Awaitable[Obj]]
@@ -59,9 +60,13 @@ class ReviewedVersions:
             return obj
         return await self._convert(obj, wanted)
 
-    def complete(self, obj: Obj, version: str) -> None:
+    def atom(self, version: str) -> Atom:
         """See :class:`extapi.admission.versions.ResourceVersions`."""
-        self._kind.check(obj, "an admission webhook")
+        return self._kind.atoms[self._kind.versions[self._body(version)].api_version]
+
+    def complete(self, obj: Obj, version: str, whose: str = "an admission webhook") -> None:
+        """See :class:`extapi.admission.versions.ResourceVersions`."""
+        self._kind.check(obj, whose)
         body = self._body(version)
         self._kind.check_type(obj, body, str((obj.get("metadata") or {}).get("name") or ""))
         self._kind.coerce_and_default(obj, body)

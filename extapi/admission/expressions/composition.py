@@ -92,24 +92,27 @@ class Composition:
         self._texts = [(str(each.get("name") or ""), str(each.get("expression") or "")) for each in variables]
         self._made: tuple[Mapping[str, Compiled], Mapping[str, Any]] | None = None
         """The variables and their types."""
-        self._environments: dict[bool, Any] = {}
+        self._environments: dict[tuple[bool, bool], Any] = {}
 
     @property
     def variables(self) -> Mapping[str, Compiled]:
         """The compiled variables by name."""
         return self._compiled()[0]
 
-    def compile(self, text: str, returns: Sequence[Any], *, authorizer: bool = True) -> Compiled:
+    def compile(self, text: str, returns: Sequence[Any], *, authorizer: bool = True, patches: bool = False) -> Compiled:
         """Compile an expression.
 
         Args:
             text: The expression.
             returns: See :func:`compiled`.
             authorizer: Whether it may use ``authorizer``.
+            patches: Whether it may make objects and operations of a JSON patch.
         """
-        within = self._environments.get(authorizer)
+        key = (authorizer, patches)
+        within = self._environments.get(key)
         if within is None:
-            within = self._environments[authorizer] = self._environment(self._compiled()[1], authorizer=authorizer)
+            within = self._environment(self._compiled()[1], authorizer=authorizer)
+            within = self._environments[key] = within.with_patches() if patches else within
         return compiled(text, within, returns)
 
     def _environment(self, types: Mapping[str, Any], *, authorizer: bool) -> Any:

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from extapi.admission.base import Operation, Review
+from extapi.admission.base import Review
+from extapi.admission.current import CurrentObjects
 from extapi.admission.reinvocation import ReinvocationContext
-from extapi.admission.shown import ShownObjects, converting
 from extapi.admission.webhooks.asking import Asking, Invocation
 from extapi.admission.webhooks.patching import operations, patched
 from extapi.api.jsonvalue import json_equal
-from extapi.api.types import Obj
 from extapi.client.webhookreply import WebhookError
 from extapi.codec import strictjson
-from extapi.errors import BadRequest, InternalError, go_quote
+from extapi.errors import InternalError, go_quote
 
 NAME: Final = "MutatingAdmissionWebhook"
 _MUTATION: Final = "mutation.webhook.admission.k8s.io/"
-_LATER: Final = ("creationTimestamp", "generation", "uid")
-"""Metadata of a new object that kube-apiserver sets after these webhooks."""
 
 
 class MutatingWebhooks:
@@ -50,7 +47,7 @@ class MutatingWebhooks:
         calls: _Calls = context.values.setdefault(NAME, _Calls())
         if context.again and context.outputs.get(NAME) != review.obj:
             calls.require()
-        current = _Current(review)
+        current = CurrentObjects(review, "an admission webhook")
         name = "" if current.unnamed else review.name
         for match in matches:
             invocation = await self._asking.invocation(match, review, current, name)
@@ -61,7 +58,7 @@ class MutatingWebhooks:
         await current.finish()
 
     async def _called(
-        self, invocation: Invocation, review: Review, current: _Current, calls: _Calls, *, again: bool
+        self, invocation: Invocation, review: Review, current: CurrentObjects, calls: _Calls, *, again: bool
     ) -> bool:
         """Whether a webhook that is called changes the object.
 
@@ -84,7 +81,7 @@ class MutatingWebhooks:
             calls.invoked.add(webhook.uid)
         return changed
 
-    async def _changed(self, invocation: Invocation, review: Review, current: _Current) -> bool:
+    async def _changed(self, invocation: Invocation, review: Review, current: CurrentObjects) -> bool:
         """Whether a webhook changes the object.
 
         Raises:
@@ -125,76 +122,3 @@ class _Calls:
         """The object has changed: whoever has seen it has to see it again."""
         self.due |= self.invoked
         self.invoked = set()
-
-
-class _Current:
-    """The objects of a write as the webhooks have changed them so far, in the version of the last one.
-
-    kube-apiserver's first webhooks see a new object before it has a uid, or a name that is generated; so do these.
-    """
-
-    def __init__(self, review: Review) -> None:
-        self._review = review
-        self._versions = converting(review)
-        self._kept: Obj = {}
-        """The metadata that is not shown."""
-        creating = review.operation == Operation.CREATE
-        self.unnamed = creating and review.name_is_generated
-        obj = review.obj
-        if creating and obj is not None:
-            hidden = (*_LATER, "name") if self.unnamed else _LATER
-            metadata = obj.get("metadata") or {}
-            self._kept = {name: metadata[name] for name in hidden if name in metadata}
-            obj = {**obj, "metadata": {name: value for name, value in metadata.items() if name not in self._kept}}
-        self._obj = obj
-        """The object in the version of the request, with all changes that were made in other versions."""
-        self._version = ""
-        self._latest = ShownObjects(obj, review.old)
-        self._changed = False
-        self._dirty = False
-        """Whether ``_latest`` has changes that ``_obj`` has not."""
-
-    @property
-    def latest(self) -> ShownObjects:
-        """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
-        return self._latest
-
-    async def at(self, version: str) -> ShownObjects:
-        """See :class:`extapi.admission.webhooks.asking.VersionedObjects`."""
-        if version != self._version:
-            await self._collect()
-            self._latest = ShownObjects(await self._in(self._obj, version), await self._in(self._review.old, version))
-            self._version = version
-        return self._latest
-
-    def replace(self, obj: Obj) -> None:
-        """Go on with a changed object, in the version of the last webhook.
-
-        Raises:
-            Invalid: It is of another kind or version.
-            InternalError: It has no metadata.
-        """
-        if self._versions is not None:
-            try:
-                self._versions.complete(obj, self._version)
-            except BadRequest as error:
-                raise InternalError.because(error.message) from None
-        self._latest = self._latest._replace(obj=obj)
-        self._dirty = self._changed = True
-
-    async def finish(self) -> None:
-        """Give the changed object to the review."""
-        if not self._changed:
-            return
-        await self._collect()
-        if self._obj is not None:
-            self._review.object = {**self._obj, "metadata": {**self._kept, **self._obj["metadata"]}}
-
-    async def _collect(self) -> None:
-        """Bring ``_obj`` up to date."""
-        if self._dirty:
-            self._obj = await self._in(self._latest.obj, self._review.path_version)
-            self._dirty = False
-
-    async def _in(self, obj: Obj | None, version: str) -> Obj | None:
-        return obj if obj is None or self._versions is None else await self._versions.convert(obj, version)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from extapi.admission.decoding import patched_object
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
-from extapi.client.webhookreply import WebhookError, shortened
-from extapi.client.webhookreview import ENVELOPE
+from extapi.client.webhookreply import WebhookError
 from extapi.codec import strictjson
-from extapi.codec.body import UntypedError, json_type, type_of
+from extapi.codec.body import json_type
 from extapi.codec.jsonpatch import PatchedDocument, PatchFailedError
 from extapi.codec.patches import MAX_OPERATIONS
 from extapi.errors import InternalError
@@ -58,13 +58,4 @@ def patched(obj: Obj, patch: list[dict[str, Any]]) -> Obj:
         document.check_depth()
     except (PatchFailedError, RecursionError) as error:
         raise InternalError.because(str(error)) from None
-    root: Any = document.root
-    if not isinstance(root, dict):
-        why = f"json: cannot unmarshal {json_type(root)} into Go value of type {ENVELOPE}"
-        raise InternalError.because(f"couldn't get version/kind; json parse error: {why}")
-    try:
-        type_of(root, lambda: strictjson.encode(root))
-    except UntypedError as error:
-        raise InternalError.because(shortened(str(error))) from None
-    made: Obj = root
-    return made
+    return patched_object(document.root)

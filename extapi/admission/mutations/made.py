@@ -1,0 +1,215 @@
+"""From values of CEL to JSON: of whole objects, and of values in a JSON patch.
+
+A value that an expression repeats costs the expression nothing, so what is made is bounded here.
+
+Source: ``k8s.io/apiserver/pkg/cel/mutation/dynamic`` ObjectVal, ``cel-go/common/types`` ConvertToNative,
+``google.golang.org/protobuf/types/known/structpb``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any, Final
+
+from extapi.admission.expressions.evaluating import ExpressionError
+from extapi.api.types import Obj
+from extapi.codec import strictjson
+from extapi.errors import go_quote
+from extapi.schema.cel.values.conversions import duration_to_string, timestamp_to_string
+from extapi.schema.cel.values.made import MadeObject
+from extapi.schema.cel.values.showing import go_type, show
+from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, UInt, type_name
+
+MAX_MADE: Final = 3 * 1024 * 1024
+"""Bytes, about, that one mutation may make: no larger object can be stored."""
+_SAFE: Final = 2**53 - 1
+_LEAST_EXPONENT: Final = 1e21
+"""From here on Go writes a number with an exponent, so that it is no integer to those who read it."""
+_INT64: Final = 2**63
+
+
+class MutationError(ExpressionError):
+    """A mutation that fails. The text is kube-apiserver's."""
+
+
+class _UnmarshalableError(Exception):
+    """There is no JSON for a value."""
+
+
+class Room:
+    """How much may still be made. One belongs to all values of one mutation."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MAX_MADE
+
+    def take(self, size: int) -> None:
+        """Take that many bytes.
+
+        Raises:
+            MutationError: There are not as many.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise MutationError(f"the expression makes more than {MAX_MADE} bytes")
+
+
+def check_type_names(made: MadeObject) -> None:
+    """Check that the name of each object's type is the path of fields that leads to it.
+
+    Raises:
+        MutationError: It is not.
+    """
+    problems = list(_misnamed(made, made.cel_type.name, Room(), 0))
+    if problems:
+        raise MutationError("type mismatch: " + "\n".join(problems))
+
+
+def _misnamed(value: Any, path: str, room: Room, depth: int) -> Iterator[str]:
+    _check_depth(depth)
+    room.take(2)
+    if isinstance(value, MadeObject):
+        name = value.cel_type.name
+        if name != path:
+            expected = f"expected {go_quote(path)}, which matches field name path from root Object type"
+            yield f"unexpected type name {go_quote(name)}, {expected}"
+        for field, each in value.fields.items():
+            yield from _misnamed(each, f"{path}.{field}", room, depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            if not isinstance(each, str):
+                yield from _misnamed(each, path, room, depth + 1)
+    elif isinstance(value, dict):
+        for each in value.values():
+            if not isinstance(each, str):
+                yield from _misnamed(each, path, room, depth + 1)
+
+
+def _check_depth(depth: int) -> None:
+    if depth > strictjson.MAX_DEPTH:
+        raise MutationError(f"the expression makes an object that is nested deeper than {strictjson.MAX_DEPTH} levels")
+
+
+def object_of(made: MadeObject, room: Room) -> Obj:
+    """The JSON of an object.
+
+    Raises:
+        MutationError: It has none, or is too large.
+    """
+    try:
+        return _object(made, room, 0)
+    except _UnmarshalableError as error:
+        raise MutationError(str(error)) from None
+
+
+def _object(made: MadeObject, room: Room, depth: int) -> Obj:
+    _check_depth(depth)
+    result: Obj = {}
+    for name, value in made.fields.items():
+        room.take(len(name) + 4)
+        result[name] = _native(value, room, depth + 1)
+    return result
+
+
+def _native(value: Any, room: Room, depth: int) -> Any:
+    """A value as it is in an object."""
+    kind = type(value)
+    if kind is str:
+        room.take(len(value) + 3)
+        return value
+    room.take(6)
+    if kind is bool:
+        return value
+    if kind is int or kind is UInt:
+        return int(value)
+    if kind is float:
+        return _number(value)
+    if kind is MadeObject:
+        return _object(value, room, depth)
+    _check_depth(depth)
+    if isinstance(value, list):
+        return [None if each is None else _native(each, room, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return {
+            _key(key, room): None if each is None else _native(each, room, depth + 1) for key, each in value.items()
+        }
+    if kind is OptionalValue:
+        return _native(value.value, room, depth + 1) if value.present else None
+    raise _UnmarshalableError(f"a value of type {type_name(value)} is no value of a field")
+
+
+def _key(key: Any, room: Room) -> str:
+    if not isinstance(key, str):
+        raise _UnmarshalableError(f"map key {go_quote(show(key))} is of type {go_type(key)}, not string")
+    room.take(len(key) + 4)
+    return key
+
+
+def _number(value: float) -> int | float:
+    """A double as those see it who read it as JSON: without a fraction it is an integer."""
+    if value.is_integer() and abs(value) < _LEAST_EXPONENT and -_INT64 <= value < _INT64:
+        return int(value)
+    return value
+
+
+def value_of(value: Any, room: Room) -> Any:
+    """The JSON of a value in a JSON patch.
+
+    Raises:
+        MutationError: It has none, or is too large.
+    """
+    try:
+        return _json(value, room, 0)
+    except _UnmarshalableError as error:
+        text = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+        raise MutationError(f"{text}: {error}") from None
+
+
+def _json(value: Any, room: Room, depth: int) -> Any:
+    kind = type(value)
+    if kind is str:
+        room.take(len(value) + 3)
+        return value
+    room.take(6)
+    if value is None or kind is bool:
+        return value
+    if kind is int or kind is UInt:
+        return int(value) if -_SAFE <= value <= _SAFE else str(int(value))
+    if kind is float:
+        if value - value != 0:  # infinite, or no number
+            raise _UnmarshalableError("proto: google.protobuf.Value cannot have Infinity or NaN")
+        return _number(value)
+    if kind is bytes:
+        room.take(len(value) * 2)
+        return base64.b64encode(value).decode()
+    if kind is Duration:
+        return duration_to_string(value)
+    if kind is Timestamp:
+        return timestamp_to_string(value)
+    _check_depth(depth)
+    if kind is MadeObject:
+        return _rounded(_object(value, room, depth))
+    if isinstance(value, list):
+        return [_json(each, room, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return {_key(key, room): _json(each, room, depth + 1) for key, each in value.items()}
+    if kind is OptionalValue:
+        if not value.present:
+            raise _UnmarshalableError("optional.none() dereference")
+        return _json(value.value, room, depth + 1)
+    raise _UnmarshalableError(
+        f"type conversion error from '{type_name(value).rpartition('.')[2]}' to '*structpb.Value'"
+    )
+
+
+def _rounded(value: Any) -> Any:
+    """An object whose numbers have been doubles."""
+    if type(value) is int:
+        return _number(float(value)) if abs(value) > _SAFE else value
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return value

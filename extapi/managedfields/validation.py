@@ -108,18 +108,20 @@ def _misfit(value: Any, scalar: str) -> str:
     if scalar == "boolean":
         return "" if isinstance(value, bool) else f"expected boolean, got {_described(value)}"
     if scalar == UNTYPED:
-        return f"expected any scalar, got {_described(value)}" if isinstance(value, dict | list) else ""
+        return "" if isinstance(value, str | int | float) else f"expected any scalar, got {_described(value)}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         return ""
     return f"expected numeric (int or float), got {_described(value)}"
 
 
 def _described(value: Any) -> str:
-    """The JSON type of a value: the original prints Go's, with the fields of its own structs."""
+    """The JSON type of a value, or what it is if it is no JSON: the original prints Go's, with the fields of its own structs."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, str):
         return "string"
     if isinstance(value, dict):
         return "map"
-    return "list" if isinstance(value, list) else "number"
+    if isinstance(value, list):
+        return "list"
+    return "number" if isinstance(value, int | float) else str(value)

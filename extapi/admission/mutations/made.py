@@ -9,7 +9,7 @@ Source: ``k8s.io/apiserver/pkg/cel/mutation/dynamic`` ObjectVal, ``cel-go/common
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from extapi.admission.expressions.evaluating import ExpressionError
@@ -19,14 +19,25 @@ from extapi.errors import go_quote
 from extapi.schema.cel.values.conversions import duration_to_string, timestamp_to_string
 from extapi.schema.cel.values.made import MadeObject
 from extapi.schema.cel.values.showing import go_type, show
-from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, UInt, type_name
+from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, TypeValue, UInt, type_name
 
 MAX_MADE: Final = 3 * 1024 * 1024
 """Bytes, about, that one mutation may make: no larger object can be stored."""
 _SAFE: Final = 2**53 - 1
-_LEAST_EXPONENT: Final = 1e21
-"""From here on Go writes a number with an exponent, so that it is no integer to those who read it."""
 _INT64: Final = 2**63
+_GO_TYPES: Final[Mapping[type, str]] = {
+    bytes: "[]uint8",
+    type(None): "structpb.NullValue",
+    Duration: "time.Duration",
+    Timestamp: "time.Time",
+    UInt: "uint64",
+}
+_KEYS: Final[Mapping[type, str]] = {
+    bool: "type conversion error from bool to 'string'",
+    int: "unsupported type conversion from 'int' to string",
+    UInt: "unsupported type conversion from 'uint' to string",
+}
+"""Why keys are no names."""
 
 
 class MutationError(ExpressionError):
@@ -35,6 +46,24 @@ class MutationError(ExpressionError):
 
 class _UnmarshalableError(Exception):
     """There is no JSON for a value."""
+
+
+class Foreign:
+    """A value of a field that is no JSON: no type of a field fits it.
+
+    Attributes:
+        go_type: Its type in Go.
+        value: The value.
+    """
+
+    __slots__ = ("go_type", "value")
+
+    def __init__(self, go_type: str, value: Any = None) -> None:
+        self.go_type = go_type
+        self.value = value
+
+    def __str__(self) -> str:
+        return self.go_type
 
 
 class Room:
@@ -93,15 +122,15 @@ def _check_depth(depth: int) -> None:
 
 
 def object_of(made: MadeObject, room: Room) -> Obj:
-    """The JSON of an object.
+    """An object as it is merged: JSON but for what is :class:`Foreign`.
 
     Raises:
-        MutationError: It has none, or is too large.
+        MutationError: It is too large, or none.
     """
     try:
         return _object(made, room, 0)
-    except _UnmarshalableError as error:
-        raise MutationError(str(error)) from None
+    except _UnmarshalableError:
+        raise MutationError("invalid return type: *dynamic.ObjectVal") from None
 
 
 def _object(made: MadeObject, room: Room, depth: int) -> Obj:
@@ -109,25 +138,28 @@ def _object(made: MadeObject, room: Room, depth: int) -> Obj:
     result: Obj = {}
     for name, value in made.fields.items():
         room.take(len(name) + 4)
+        if isinstance(value, dict) and (wrong := _wrong_key(value)):
+            raise _UnmarshalableError(f"fail to convert field {go_quote(name)}: {wrong}")
         result[name] = _native(value, room, depth + 1)
     return result
 
 
 def _native(value: Any, room: Room, depth: int) -> Any:
-    """A value as it is in an object."""
+    """A value of a field."""
     kind = type(value)
     if kind is str:
         room.take(len(value) + 3)
         return value
     room.take(6)
-    if kind is bool:
+    if kind is bool or kind is int:
         return value
-    if kind is int or kind is UInt:
-        return int(value)
     if kind is float:
         return _number(value)
     if kind is MadeObject:
-        return _object(value, room, depth)
+        try:
+            return _object(value, room, depth)
+        except _UnmarshalableError:
+            return Foreign("*types.Err")
     _check_depth(depth)
     if isinstance(value, list):
         return [None if each is None else _native(each, room, depth + 1) for each in value]
@@ -137,19 +169,36 @@ def _native(value: Any, room: Room, depth: int) -> Any:
         }
     if kind is OptionalValue:
         return _native(value.value, room, depth + 1) if value.present else None
-    raise _UnmarshalableError(f"a value of type {type_name(value)} is no value of a field")
+    if kind is TypeValue:
+        return value.name
+    return Foreign(_GO_TYPES.get(kind) or go_type(value), value)
+
+
+def _wrong_key(value: dict[Any, Any]) -> str:
+    """Why a map cannot be a field; empty if it can."""
+    for key in value:
+        if not isinstance(key, str):
+            return f"map key {_go_character(key)} is of type {go_type(key)}, not string"
+    return ""
+
+
+def _go_character(key: Any) -> str:
+    """A key as Go quotes it."""
+    if type(key) is int and 0x20 < key < 0x7F:
+        return f"'{chr(key)}'"
+    return f"'\\x{key:02x}'" if type(key) is int and 0 <= key < 0x100 else show(key)
 
 
 def _key(key: Any, room: Room) -> str:
     if not isinstance(key, str):
-        raise _UnmarshalableError(f"map key {go_quote(show(key))} is of type {go_type(key)}, not string")
+        raise _UnmarshalableError(_KEYS.get(type(key), "unsupported type conversion to string"))
     room.take(len(key) + 4)
     return key
 
 
 def _number(value: float) -> int | float:
     """A double as those see it who read it as JSON: without a fraction it is an integer."""
-    if value.is_integer() and abs(value) < _LEAST_EXPONENT and -_INT64 <= value < _INT64:
+    if value.is_integer() and -_INT64 <= value < _INT64:
         return int(value)
     return value
 
@@ -178,9 +227,7 @@ def _json(value: Any, room: Room, depth: int) -> Any:
     if kind is int or kind is UInt:
         return int(value) if -_SAFE <= value <= _SAFE else str(int(value))
     if kind is float:
-        if value - value != 0:  # infinite, or no number
-            raise _UnmarshalableError("proto: google.protobuf.Value cannot have Infinity or NaN")
-        return _number(value)
+        return _number(_finite(value, "Value"))
     if kind is bytes:
         room.take(len(value) * 2)
         return base64.b64encode(value).decode()
@@ -190,7 +237,7 @@ def _json(value: Any, room: Room, depth: int) -> Any:
         return timestamp_to_string(value)
     _check_depth(depth)
     if kind is MadeObject:
-        return _rounded(_object(value, room, depth))
+        return _rounded(_object(value, room, depth), room)
     if isinstance(value, list):
         return [_json(each, room, depth + 1) for each in value]
     if isinstance(value, dict):
@@ -199,17 +246,36 @@ def _json(value: Any, room: Room, depth: int) -> Any:
         if not value.present:
             raise _UnmarshalableError("optional.none() dereference")
         return _json(value.value, room, depth + 1)
-    raise _UnmarshalableError(
-        f"type conversion error from '{type_name(value).rpartition('.')[2]}' to '*structpb.Value'"
-    )
+    if kind is TypeValue:
+        raise _UnmarshalableError("type conversion not supported for 'type'")
+    name = type_name(value).rpartition(".")[2]
+    raise _UnmarshalableError(f"type conversion error from '{name}' to '*structpb.Value'")
 
 
-def _rounded(value: Any) -> Any:
+def _finite(value: float, message: str) -> float:
+    if value - value == 0:
+        return value
+    shown = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"  # noqa: PLR0124 - no number is not itself
+    why = f"proto: google.protobuf.Value.number_value: invalid {shown} value"
+    raise _UnmarshalableError(f"json: error calling MarshalJSON for type *structpb.{message}: {why}")
+
+
+def _rounded(value: Any, room: Room) -> Any:
     """An object whose numbers have been doubles."""
-    if type(value) is int:
+    kind = type(value)
+    if kind is int:
         return _number(float(value)) if abs(value) > _SAFE else value
+    if kind is float:
+        return _finite(value, "Struct")
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_rounded(each, room) for each in value]
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
+        return {key: _rounded(each, room) for key, each in value.items()}
+    if kind is Foreign:
+        if type(value.value) is UInt:
+            return _number(float(value.value))
+        if type(value.value) is bytes:
+            room.take(len(value.value) * 2)
+            return base64.b64encode(value.value).decode()
+        raise _UnmarshalableError(f"proto: invalid type: {value}")
     return value

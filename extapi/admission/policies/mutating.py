@@ -25,7 +25,7 @@ from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj
 from extapi.client.status import error_from_status
 from extapi.clock import Clock, sleep
-from extapi.errors import ApiError, Forbidden, StatusCause, Timeout, go_quote
+from extapi.errors import ApiError, Forbidden, InternalError, StatusCause, Timeout, go_quote
 
 NAME: Final = "MutatingAdmissionPolicy"
 _INVALID: Final = "Invalid"
@@ -271,9 +271,22 @@ class _Run:
         obj: Any = shown.obj
         atom = None if self._versions is None else self._versions.atom(invocation.version)
         after = changed(obj, patch, atom)
+        self._check_group(after)
         self.patched = True
         if after is not obj and not json_equal(after, obj):
             self._current.replace(after)
+
+    def _check_group(self, obj: Obj) -> None:
+        """Check that a changed object is of the group that it was of.
+
+        Raises:
+            InternalError: It is of another.
+        """
+        review, (group, _, version) = self._review, str(obj.get("apiVersion") or "").rpartition("/")
+        if group != kind_name(review, review.path_version).group:
+            unfit = f"{group}/{version}, Kind={obj.get('kind')} is unstructured and is not suitable for converting to"
+            own = f"{review.group}/{review.path_version}"
+            raise InternalError.because(f"failed to convert object: {unfit} {go_quote(own)}")
 
     def _input(self, invocation: _Invocation, shown: ShownObjects) -> Input:
         """What expressions look at."""

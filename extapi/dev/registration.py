@@ -133,6 +133,8 @@ def _rights(needs: Sequence[PolicyRule] = ()) -> Iterator[tuple[str, dict[str, A
     admission = {
         "apiGroups": ["admissionregistration.k8s.io"],
         "resources": [
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
             "mutatingwebhookconfigurations",
             "validatingadmissionpolicies",
             "validatingadmissionpolicybindings",

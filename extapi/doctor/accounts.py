@@ -30,7 +30,12 @@ WEBHOOKS = tuple(
 )
 POLICIES = tuple(
     Right(verb, "admissionregistration.k8s.io", resource)
-    for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+    for resource in (
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    )
     for verb in ("list", "watch")
 )
 RIGHTS = (*TOKEN_REVIEWS, *ACCESS_REVIEWS, *CONFIG_MAP, *NAMESPACES, *WEBHOOKS, *POLICIES)

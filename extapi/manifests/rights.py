@@ -45,6 +45,8 @@ def server_role(settings: ManifestSettings, api: Api) -> Obj:
     admission = {
         "apiGroups": ("admissionregistration.k8s.io",),
         "resources": (
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
             "mutatingwebhookconfigurations",
             "validatingadmissionpolicies",
             "validatingadmissionpolicybindings",

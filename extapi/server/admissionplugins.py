@@ -12,9 +12,11 @@ from typing import Any
 
 from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels, NamespaceLifecycle
-from extapi.admission.policies import validating as policies
+from extapi.admission.policies import mutating as policies_mutating, validating as policies
 from extapi.admission.policies.checks import Labels, PolicyChecks
 from extapi.admission.policies.matching import PolicyMatcher
+from extapi.admission.policies.mutating import MutatingPolicies
+from extapi.admission.policies.mutations import Mutations
 from extapi.admission.policies.params import Params
 from extapi.admission.policies.source import PolicySource
 from extapi.admission.policies.validating import ValidatingPolicies
@@ -82,8 +84,16 @@ class BuiltinAdmission:
             matcher = PolicyMatcher(source, labels, reactor)
             return ValidatingPolicies(matcher, self._params, evaluator, reactor, self._checks)
 
+        def mutating_policies() -> MutatingPolicies:
+            source = PolicySource(
+                policies_mutating.NAME, client, self._params, Mutations, clock=reactor, jitter=random.random
+            )
+            self._sources.append(source)
+            return MutatingPolicies(PolicyMatcher(source, labels, reactor), self._params, evaluator, reactor)
+
         made: dict[str, Callable[[], Any]] = {
             "NamespaceLifecycle": lambda: NamespaceLifecycle(cache=self._namespaces, live=live, clock=reactor),
+            policies_mutating.NAME: mutating_policies,
             mutating.NAME: lambda: mutating.MutatingWebhooks(asking("MutatingWebhookConfiguration")),
             policies.NAME: validating_policies,
             validating.NAME: lambda: validating.ValidatingWebhooks(asking("ValidatingWebhookConfiguration")),

@@ -15,6 +15,7 @@ from extapi.storage.url import parse_url
 
 ADMISSION_PLUGINS = (
     "NamespaceLifecycle",
+    "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
@@ -70,7 +71,7 @@ FLAGS: Sequence[Flag] = (
     Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths that anybody may read; a trailing * matches anything.", multiple=True),
     Flag("authorization-webhook-cache-authorized-ttl", "10s", "How long to cache a SubjectAccessReview that allows the request."),
     Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long to cache any other SubjectAccessReview."),
-    Flag("enable-admission-plugins", "", "Admission plugins that are asked besides the default ones, which are all of NamespaceLifecycle, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and ValidatingAdmissionWebhook.", multiple=True),
+    Flag("enable-admission-plugins", "", "Admission plugins that are asked besides the default ones, which are all of NamespaceLifecycle, MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and ValidatingAdmissionWebhook.", multiple=True),
     Flag("disable-admission-plugins", "", "Admission plugins that are not asked. Without those of webhooks and policies, the cluster's webhooks do not see what is written here, and its policies do not hold for it.", multiple=True),
     Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes or a certificate expires."),
     Flag("max-requests-inflight", "400", "How many reads may run at a time; 0: no limit."),

@@ -35,7 +35,9 @@ _WEBHOOKS = (
 )
 _POLICIES = (
     "kubectl create clusterrole extension-server:policies --verb=get,list,watch"
-    " --resource=validatingadmissionpolicies.admissionregistration.k8s.io"
+    " --resource=mutatingadmissionpolicies.admissionregistration.k8s.io"
+    ",mutatingadmissionpolicybindings.admissionregistration.k8s.io"
+    ",validatingadmissionpolicies.admissionregistration.k8s.io"
     ",validatingadmissionpolicybindings.admissionregistration.k8s.io && "
     "kubectl create clusterrolebinding extension-server:policies --clusterrole=extension-server:policies {who}"
 )
@@ -44,6 +46,7 @@ _FIXES = {
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": _DELEGATOR,
     "/api/v1/namespaces/kube-system/configmaps": _READER,
     "/api/v1/namespaces": _NAMESPACES,
+    "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolic": _POLICIES,
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic": _POLICIES,
     "/apis/admissionregistration.k8s.io/v1/": _WEBHOOKS,
 }

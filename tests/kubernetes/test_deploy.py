@@ -208,6 +208,8 @@ def test_the_server_may_nothing_but_what_it_needs(restaurant: Restaurant) -> Non
         ("namespaces", "[] [] [get list watch]"),
         ("mutatingwebhookconfigurations.admissionregistration.k8s.io", "[] [] [get list watch]"),
         ("validatingwebhookconfigurations.admissionregistration.k8s.io", "[] [] [get list watch]"),
+        ("mutatingadmissionpolicies.admissionregistration.k8s.io", "[] [] [get list watch]"),
+        ("mutatingadmissionpolicybindings.admissionregistration.k8s.io", "[] [] [get list watch]"),
         ("validatingadmissionpolicies.admissionregistration.k8s.io", "[] [] [get list watch]"),
         ("validatingadmissionpolicybindings.admissionregistration.k8s.io", "[] [] [get list watch]"),
     }

@@ -274,7 +274,7 @@ def test_the_account_of_the_deployment_behind_a_service_lacks_its_bindings(ward:
     webhooks = "may not list, watch mutatingwebhookconfigurations.admissionregistration.k8s.io, validatingwebhook"
     expect(ward, "rights.webhooks", "unknown", subject, webhooks)
     policies = (
-        "may not list, watch validatingadmissionpolicies.admissionregistration.k8s.io, validatingadmissionpolicyb"
+        "may not list, watch mutatingadmissionpolicies.admissionregistration.k8s.io, mutatingadmissionpolicybindin"
     )
     expect(ward, "rights.policies", "unknown", subject, policies)
     assert ward.examination.finding("rights.account", subject)["severity"] == "ok"

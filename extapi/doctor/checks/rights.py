@@ -44,7 +44,9 @@ _WEBHOOKS = (
 )
 _POLICIES = (
     "kubectl create clusterrole {account}:policies --verb=get,list,watch "
-    "--resource=validatingadmissionpolicies.admissionregistration.k8s.io,"
+    "--resource=mutatingadmissionpolicies.admissionregistration.k8s.io,"
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io,"
+    "validatingadmissionpolicies.admissionregistration.k8s.io,"
     "validatingadmissionpolicybindings.admissionregistration.k8s.io && "
     "kubectl create clusterrolebinding {account}:policies --clusterrole={account}:policies --serviceaccount={account}"
 )

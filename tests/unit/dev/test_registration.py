@@ -15,6 +15,8 @@ AVAILABLE = {"conditions": [{"type": "Available", "status": "True", "message": "
 PIZZAS = GroupVersions("restaurant.example.com", ["v1beta1", "v1alpha1"])
 
 CONFIGURATIONS = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
     "mutatingwebhookconfigurations",
     "validatingadmissionpolicies",
     "validatingadmissionpolicybindings",

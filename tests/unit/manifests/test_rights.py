@@ -14,6 +14,8 @@ from tests.unit.manifests.rendering import rendered
 WEBHOOKS = {
     "apiGroups": ["admissionregistration.k8s.io"],
     "resources": [
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
         "mutatingwebhookconfigurations",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",

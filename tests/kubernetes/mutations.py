@@ -315,6 +315,8 @@ LENIENT: Final = {
     "list-in-object": patch(ops(op("add", "/spec/free/n", "Object{a: [[1]]}"))),
 }
 """What kube-apiserver cannot merge: lists and maps that an expression writes inside of others. We can."""
+HOOKS: Final = [(policy, hook) for policy in ("Never", "IfNeeded") for hook in ("Never", "IfNeeded")]
+"""The reinvocationPolicy of a policy, and that of a webhook about the same objects, which adds a note at each call."""
 DRY: Final = posted(query="?dryRun=All")
 TRIED: Final = posted(query="?dryRun=All", **FULL)
 IGNORE: Final = {"failurePolicy": "Ignore"}
@@ -413,13 +415,13 @@ CASES: Final[dict[str, Case]] = {
     "param-missing-ignored": Case([TITLE], [DRY], {**CONFIG_MAP, **IGNORE}, [param("menu-none")]),
     "param-missing-allowed": Case([TITLE], [DRY], CONFIG_MAP, [param("menu-none", "Allow")]),
     "param-several": Case(
-        [apply(spec("words: {params.metadata.name: params.kind}"))],
+        [apply(spec("words: {params.metadata.name: params.data.title}"))],
         [DRY],
         CONFIG_MAP,
         [param(selector={"matchLabels": {"menu": "yes"}})],
     ),
     "param-two-bindings": Case(
-        [apply(spec("words: {params.metadata.name: params.kind}"))], [DRY], CONFIG_MAP, [param("menu-one"), param("menu-two")]
+        [apply(spec("words: {params.metadata.name: params.data.title}"))], [DRY], CONFIG_MAP, [param("menu-one"), param("menu-two")]
     ),
     "param-null": Case([apply(spec("open: params == null"))], [DRY], CONFIG_MAP),
     "binding-elsewhere": Case(
@@ -451,6 +453,14 @@ CASES: Final[dict[str, Case]] = {
         {"reinvocationPolicy": "IfNeeded"},
         others=[{"mutations": [TITLE], "reinvocationPolicy": "IfNeeded"}],
     ),
+    **{
+        f"hook-{policy}-{hook}".lower(): Case(
+            [apply(spec("words: {'notes': string(object.spec.?notes.orValue([]).size())}"))],
+            [DRY],
+            {"reinvocationPolicy": policy},
+        )
+        for policy, hook in HOOKS
+    },
     **{f"lenient-{name}": Case([mutation], [TRIED]) for name, mutation in LENIENT.items()},
 }  # fmt: skip
 """By the name of the policy."""

@@ -5,6 +5,7 @@ Each conversation is held with both. Objects, statuses, texts and warnings have 
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import re
@@ -18,9 +19,11 @@ import pytest
 from tests.kubernetes import second
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
-from tests.kubernetes.menu import OURS, THEIRS, definition
-from tests.kubernetes.mutations import CASES, DRY, LENIENT, Case, Step, apply, path, spec
+from tests.kubernetes.menu import OURS, PLURAL, THEIRS, definition
+from tests.kubernetes.mutations import CASES, DRY, HOOKS, LABEL, LENIENT, Case, Step, apply, path, spec
 from tests.waiting import until
+from tests.webhooks.admission import counted
+from tests.webhooks.server import Webhook, certified, serving
 
 pytestmark = pytest.mark.needs("crd")
 
@@ -52,8 +55,9 @@ class Answer:
 class Both:
     """Both sides, through one connection to kube-apiserver."""
 
-    def __init__(self, admin: Caller) -> None:
+    def __init__(self, admin: Caller, webhook: Webhook) -> None:
         self._admin = admin
+        self.webhook = webhook
         self._connection: http.client.HTTPSConnection | None = None
 
     def close(self) -> None:
@@ -125,8 +129,37 @@ def _prerequisites() -> Iterator[tuple[str, Obj]]:
     yield f"{RBAC}/clusterrolebindings", binding
 
 
-def _registered() -> Iterator[tuple[str, Obj]]:
+def _webhooks(webhook: Webhook, ca: bytes) -> Obj:
+    """One for each reinvocation policy and the objects of the cases that are named after it."""
+    rule = {"operations": ["*"], "apiGroups": [OURS, THEIRS], "apiVersions": ["*"], "resources": [PLURAL]}
+    made = [
+        {
+            "name": f"{again.lower()}.menu.test",
+            "clientConfig": {"url": webhook.url("count"), "caBundle": base64.b64encode(ca).decode()},
+            "rules": [rule],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "reinvocationPolicy": again,
+            "objectSelector": {
+                "matchExpressions": [
+                    {
+                        "key": LABEL,
+                        "operator": "In",
+                        "values": [f"hook-{policy}-{hook}".lower() for policy, hook in HOOKS if hook == again],
+                    }
+                ]
+            },
+        }
+        for again in ("Never", "IfNeeded")
+    ]
+    kind = "MutatingWebhookConfiguration"
+    api = "admissionregistration.k8s.io/v1"
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "menu"}, "webhooks": made}
+
+
+def _registered(webhooks: Obj) -> Iterator[tuple[str, Obj]]:
     yield from _prerequisites()
+    yield f"{REGISTRATION}/mutatingwebhookconfigurations", webhooks
     for name, case in {**CASES, MARKER: Case([apply(spec("title: 'marked'"))], [DRY])}.items():
         policies, bindings = case.registered(name)
         yield from ((POLICIES, each) for each in policies)
@@ -138,13 +171,16 @@ def both(
     control_plane: ControlPlane, extension_server: ExtensionServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Both]:
     directory = tmp_path_factory.mktemp("menus")
-    client, keys = control_plane.client, control_plane.certificates
+    client, keys, certificates = control_plane.client, control_plane.certificates, certified()
     made = definition()
     client.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{made['metadata']['name']}", made)
     signed = user_certificate(authority(keys, "cluster-ca"), "menu-admin", "system:masters")
-    found = Both(Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory)))
-    registered = list(_registered())
-    with second.running(control_plane, "tests.kubernetes.menu:api", directory, "memory:"):
+    admin = Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
+    with (
+        serving({"count": counted}, certificates.context(directory)) as webhook,
+        second.running(control_plane, "tests.kubernetes.menu:api", directory, "memory:"),
+    ):
+        found, registered = Both(admin, webhook), list(_registered(_webhooks(webhook, certificates.ca.pem)))
         try:
             for where, each in registered:
                 answer = found.send("POST", where, each)
@@ -163,7 +199,7 @@ def _marked(both: Both, group: str) -> bool:
     return bool(answer.status == 201 and answer.json["spec"].get("title") == "marked")
 
 
-@pytest.mark.parametrize("name", [each for each in CASES if not each.startswith("lenient-")])
+@pytest.mark.parametrize("name", [each for each in CASES if not each.startswith(("hook-", "lenient-"))])
 def test_pairs(name: str, both: Both) -> None:
     case = CASES[name]
     theirs, ours = both.play(case, THEIRS, name), both.play(case, OURS, name)
@@ -176,3 +212,15 @@ def test_lists_and_maps_inside_of_others(name: str, both: Both) -> None:
     case = CASES[f"lenient-{name}"]
     assert [each[0] for each in both.play(case, THEIRS, f"lenient-{name}")] == [403]
     assert [each[0] for each in both.play(case, OURS, f"lenient-{name}")] == [201]
+
+
+@pytest.mark.parametrize(("policy", "hook"), HOOKS)
+def test_webhooks_after_policies(policy: str, hook: str, both: Both) -> None:
+    """Who is asked once more sees what the others have changed."""
+    name = f"hook-{policy}-{hook}".lower()
+    heard = []
+    for group in (THEIRS, OURS):
+        both.webhook.calls.clear()
+        answers = both.play(CASES[name], group, name)
+        heard.append((answers, [each.review["request"]["object"]["spec"] for each in both.webhook.calls]))
+    assert heard[1] == heard[0]

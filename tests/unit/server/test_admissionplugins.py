@@ -63,9 +63,8 @@ def test_it_is_ready_once_all_is_known(turning: Turning, client: Client) -> None
     made.start()
     made._namespaces._synced = True
     turning.until(lambda: check.check() is None)
-    mutating, validating = made.plugins[1:]
-    assert isinstance(mutating, MutatingWebhooks)
-    assert isinstance(validating, ValidatingWebhooks)
+    assert MutatingWebhooks in map(type, made.plugins)
+    assert ValidatingWebhooks in map(type, made.plugins)
     made.stop()
 
 

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from extapi.admission.base import Mutator, Operation, Review, Startable, Validator
 from extapi.admission.reinvocation import ReinvocationContext
+from extapi.admission.rulesources import RuleSources
 from extapi.conversion.hub import Unfit
 from extapi.errors import ApiError, BadRequest, InternalError, go_quote
 
@@ -50,6 +51,13 @@ class AdmissionChain:
             _Plugin(plugin) for plugin in self._plugins[len(builtin) :] if isinstance(plugin, Mutator)
         )
         self._validators = tuple(_Plugin(plugin) for plugin in self._plugins if isinstance(plugin, Validator))
+        # Most writes are about no configuration of the cluster: then those that keep them are not even asked.
+        rules = next((each.rules for each in (*self._builtin, *self._validators) if each.rules is not None), None)
+        self._rules: RuleSources | None = rules
+        self._unruled = tuple(each for each in self._builtin if each.rules is None or each.rules is not rules)
+        self._unruled_validators = tuple(
+            each for each in self._validators if each.rules is None or each.rules is not rules
+        )
 
     async def start(self, context: Any, only: Sequence[Any] | None = None) -> None:
         """Start the plugins that are :class:`Startable` and have not been started, in order.
@@ -84,21 +92,26 @@ class AdmissionChain:
         Source: ``k8s.io/apiserver/pkg/admission`` reinvoker, ``pkg/admission/plugin/webhook/mutating`` Dispatch.
         """
         context = review.reinvocation = ReinvocationContext()
-        review, _ = await self._through_builtin(review, renewed)
+        builtin, rules = self._builtin, self._rules
+        if rules is not None and not rules.concern(review):
+            builtin, context.silent = self._unruled, rules.generation
+        review, _ = await self._through_builtin(builtin, review, renewed)
         reinvocation = Reinvocation()
         review = await reinvocation.pass_through(self._mutators, review, renewed)
         if not (reinvocation.wanted or context.wanted):
             return review
         context.again = True
-        review, changed = await self._through_builtin(review, renewed)
+        review, changed = await self._through_builtin(builtin, review, renewed)
         if changed:
             reinvocation.require()
         return await reinvocation.pass_through(reinvocation.due(self._mutators), review, renewed)
 
-    async def _through_builtin(self, review: Review, renewed: Renewed | None) -> tuple[Review, bool]:
-        """The review after the mutators that are built in, and whether one of them has changed the object."""
+    async def _through_builtin(
+        self, builtin: Sequence[_Plugin], review: Review, renewed: Renewed | None
+    ) -> tuple[Review, bool]:
+        """The review after mutators that are built in, and whether one of them has changed the object."""
         changed = False
-        for plugin in self._builtin:
+        for plugin in builtin:
             if plugin.handles(review):
                 review, changes = await plugin.mutate(review, renewed)
                 changed = changed or changes
@@ -113,7 +126,12 @@ class AdmissionChain:
             ApiError: A validator refused the write.
             InternalError: A validator failed.
         """
-        for plugin in self._validators:
+        validators, rules, context = self._validators, self._rules, review.reinvocation
+        if rules is not None:
+            silent = context is not None and context.silent == rules.generation
+            if silent or not rules.concern(review):
+                validators = self._unruled_validators
+        for plugin in validators:
             await plugin.validate(review)
 
 
@@ -166,6 +184,8 @@ class _Plugin:
         self.reinvoked = getattr(plugin, "reinvocation_policy", "Never") == "IfNeeded"
         self.compares = getattr(plugin, "compares_output", False)
         """Whether it has to know whether the object has changed since it was asked."""
+        self.rules: RuleSources | None = getattr(plugin, "rules", None)
+        """The configurations that it keeps, with those that others keep; None: it keeps none."""
         self._lasting = getattr(plugin, "side_effects", "NoneOnDryRun") == "Some"
         self._handles: Callable[[Review], bool] | None = getattr(plugin, "handles", None)
 

@@ -21,6 +21,7 @@ from extapi.admission.policies.params import Params
 from extapi.admission.policies.source import PolicySource
 from extapi.admission.policies.validating import ValidatingPolicies
 from extapi.admission.policies.validations import Validations
+from extapi.admission.rulesources import RuleSources
 from extapi.admission.webhooks import mutating, validating
 from extapi.admission.webhooks.asking import Asking
 from extapi.admission.webhooks.source import WebhookCallers, WebhookSource
@@ -60,6 +61,7 @@ class BuiltinAdmission:
         self._namespaces = Informer(client, NAMESPACES, clock=reactor, jitter=random.random)
         self._callers = WebhookCallers(resolve, reactor)
         self._sources: list[WebhookSource | PolicySource[Any]] = []
+        self._rules = RuleSources()
         self._params = Params(client, clock=reactor, jitter=random.random)
         self._checks = PolicyChecks()
         live = partial(client.get, NAMESPACES)
@@ -67,8 +69,10 @@ class BuiltinAdmission:
         evaluator = Evaluator(authorizer, reactor, reactor.getThreadPool())
 
         def asking(kind: str) -> Asking:
-            source = WebhookSource(kind, client, self._callers, clock=reactor, jitter=random.random)
-            self._sources.append(source)
+            source = WebhookSource(
+                kind, client, self._callers, clock=reactor, jitter=random.random, changed=self._rules.changed
+            )
+            self._follow(source)
             return Asking(source, labels, evaluator, reactor)
 
         def validating_policies() -> ValidatingPolicies:
@@ -79,16 +83,23 @@ class BuiltinAdmission:
                 lambda _, spec: Validations(spec),
                 clock=reactor,
                 jitter=random.random,
+                changed=self._rules.changed,
             )
-            self._sources.append(source)
+            self._follow(source)
             matcher = PolicyMatcher(source, labels, reactor)
             return ValidatingPolicies(matcher, self._params, evaluator, reactor, self._checks)
 
         def mutating_policies() -> MutatingPolicies:
             source = PolicySource(
-                policies_mutating.NAME, client, self._params, Mutations, clock=reactor, jitter=random.random
+                policies_mutating.NAME,
+                client,
+                self._params,
+                Mutations,
+                clock=reactor,
+                jitter=random.random,
+                changed=self._rules.changed,
             )
-            self._sources.append(source)
+            self._follow(source)
             return MutatingPolicies(PolicyMatcher(source, labels, reactor), self._params, evaluator, reactor)
 
         made: dict[str, Callable[[], Any]] = {
@@ -100,6 +111,13 @@ class BuiltinAdmission:
         }
         self.plugins = [make() for name, make in made.items() if name not in disabled]
         """In the order in which they are asked."""
+        for plugin in self.plugins:
+            if not isinstance(plugin, NamespaceLifecycle):
+                plugin.rules = self._rules
+
+    def _follow(self, source: WebhookSource | PolicySource[Any]) -> None:
+        self._sources.append(source)
+        self._rules.add(source)
 
     def start(self) -> None:
         """Start to follow the cluster."""

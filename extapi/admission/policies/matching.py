@@ -9,13 +9,12 @@ from typing import Generic, TypeVar
 
 from extapi.admission.base import Review
 from extapi.admission.expressions.environment import namespace_object
-from extapi.admission.matching.index import Match
 from extapi.admission.matching.rules import Subject
 from extapi.admission.namespaces import NamespaceLabels, synced_in_time
 from extapi.admission.policies.definition import Binding, Hook
 from extapi.admission.policies.resources import MatchResources, is_exempt
 from extapi.admission.policies.source import PolicySource
-from extapi.admission.shown import subject
+from extapi.admission.rulesources import key_of, matches_of
 from extapi.api.types import Obj
 from extapi.clock import Clock
 from extapi.errors import ApiError, Forbidden
@@ -39,19 +38,7 @@ class PolicyMatcher(Generic[E]):
 
     def may_match(self, review: Review) -> bool:
         """Whether a policy may be about the write. Cheap: most writes have none."""
-        if self._source.idle:
-            return False
-        return self._candidates(review) != ()
-
-    def _candidates(self, review: Review) -> tuple[Match[Hook[E]], ...] | None:
-        """The policies whose rules match the write, but perhaps not its name; None: they are not known yet."""
-        index = self._source.made or self._source.index
-        if index is None:
-            return None
-        kind, name = review.kind, review.resource
-        key = (review.group, review.path_version, name, review.subresource, review.operation, review.namespace and name)
-        found = index.known(key, kind)
-        return index.found(key, kind, subject(review)) if found is None else found
+        return not self._source.idle and matches_of(self._source, review, key_of(review)) != ()
 
     async def candidates(self, review: Review) -> list[Hook[E]]:
         """The bound policies that may be about the write, once all is known that is needed to tell.
@@ -64,7 +51,7 @@ class PolicyMatcher(Generic[E]):
         both = (self._source, self._namespaces.cache)
         if not all([each.synced or await synced_in_time(each, self._clock) for each in both]):
             raise Forbidden.on(review.resource, review.group, review.display_name(), "not yet ready to handle request")
-        return [each.found for each in self._candidates(review) or ()]
+        return [each.found for each in matches_of(self._source, review, key_of(review)) or ()]
 
     async def version(self, resources: MatchResources, review: Review, about: Subject, name: str) -> str | None:
         """The version in which a policy is shown the objects of a write; None: it is not about the write.

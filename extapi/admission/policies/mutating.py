@@ -20,6 +20,7 @@ from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.mutations import Mutations, Patch, changed
 from extapi.admission.policies.params import ParamError, Params
 from extapi.admission.reinvocation import ReinvocationContext
+from extapi.admission.rulesources import RuleSources
 from extapi.admission.shown import ShownObjects, converting, kind_name, request_members, subject
 from extapi.api.jsonvalue import json_equal
 from extapi.api.types import Obj
@@ -91,6 +92,8 @@ class MutatingPolicies:
 
     plugin_name = NAME
     compares_output = True
+    rules: RuleSources | None = None
+    """All configurations of the cluster; the chain asks them before it asks the plugin."""
 
     def __init__(self, matcher: PolicyMatcher[Mutations], params: Params, evaluator: Evaluator, clock: Clock) -> None:
         self._matcher = matcher

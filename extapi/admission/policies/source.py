@@ -41,6 +41,7 @@ class PolicySource(Generic[E]):
         compile_: Makes what evaluates a policy of its name and spec. It is called when the first write matches.
         clock: The reactor's clock.
         jitter: Returns random numbers in [0, 1).
+        changed: Called when any of them has changed.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class PolicySource(Generic[E]):
         *,
         clock: Clock,
         jitter: Callable[[], float],
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.kind = kind
         self.shown = f"{kind.removesuffix('y')}ies and their bindings"
@@ -59,6 +61,7 @@ class PolicySource(Generic[E]):
         self.params = params
         self._compile = compile_
         self._clock = clock
+        self._told = changed
         self._policies = Informer(
             client, policy_resource(kind), clock=clock, jitter=jitter, on_change=self._changed, optional=True
         )
@@ -103,6 +106,7 @@ class PolicySource(Generic[E]):
 
     def _changed(self, _: str, __: Obj) -> None:
         self.made, self.idle = None, False
+        self._told()
         if self._due is None:  # params are followed from now on, not from the first write on
             self._due = self._clock.callLater(0, self._refresh)
 

@@ -18,6 +18,7 @@ from extapi.admission.policies.definition import Binding, Definition, Hook
 from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.params import ParamError, Params
 from extapi.admission.policies.validations import Annotation, Decision, Validations, Verdict
+from extapi.admission.rulesources import RuleSources
 from extapi.admission.shown import ConvertedObjects, kind_name, request_members, subject
 from extapi.api.types import Obj
 from extapi.client.status import error_from_status
@@ -54,6 +55,8 @@ class ValidatingPolicies:
     """
 
     plugin_name = NAME
+    rules: RuleSources | None = None
+    """All configurations of the cluster; the chain asks them before it asks the plugin."""
 
     def __init__(
         self,

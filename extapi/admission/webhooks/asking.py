@@ -17,7 +17,8 @@ from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.matching.index import Match
 from extapi.admission.matching.rules import is_exempt
 from extapi.admission.namespaces import NamespaceLabels, synced_in_time
-from extapi.admission.shown import ShownObjects, kind_name, request_members, subject
+from extapi.admission.rulesources import key_of, matches_of
+from extapi.admission.shown import ShownObjects, kind_name, request_members
 from extapi.admission.webhooks.configuration import Webhook
 from extapi.admission.webhooks.denial import denied
 from extapi.admission.webhooks.reviews import Answer, answer, request, review_version
@@ -74,19 +75,7 @@ class Asking:
 
     def may_match(self, review: Review) -> bool:
         """Whether there may be a webhook for the write. Cheap: most writes have none."""
-        if self._source.idle:
-            return False
-        return self._matches(review) != ()
-
-    def _matches(self, review: Review) -> tuple[Match[Webhook], ...] | None:
-        """The webhooks whose rules match the write; None: they are not known yet."""
-        index = self._source.made or self._source.index
-        if index is None:
-            return None
-        kind, name = review.kind, review.resource
-        key = (review.group, review.path_version, name, review.subresource, review.operation, review.namespace and name)
-        found = index.known(key, kind)
-        return index.found(key, kind, subject(review)) if found is None else found
+        return not self._source.idle and matches_of(self._source, review, key_of(review)) != ()
 
     async def matches(self, review: Review) -> tuple[Match[Webhook], ...]:
         """The webhooks whose rules match the write, once all is known that is needed to tell.
@@ -98,7 +87,7 @@ class Asking:
             return ()
         if not await self._is_ready():
             raise Forbidden.on(review.resource, review.group, review.display_name(), "not yet ready to handle request")
-        return self._matches(review) or ()
+        return matches_of(self._source, review, key_of(review)) or ()
 
     async def invocation(
         self, match: Match[Webhook], review: Review, objects: VersionedObjects, name: str

@@ -10,6 +10,7 @@ from typing import Final
 from extapi.admission.base import Review
 from extapi.admission.current import CurrentObjects
 from extapi.admission.reinvocation import ReinvocationContext
+from extapi.admission.rulesources import RuleSources
 from extapi.admission.webhooks.asking import Asking, Invocation
 from extapi.admission.webhooks.patching import operations, patched
 from extapi.api.jsonvalue import json_equal
@@ -26,6 +27,8 @@ class MutatingWebhooks:
 
     plugin_name = NAME
     compares_output = True
+    rules: RuleSources | None = None
+    """All configurations of the cluster; the chain asks them before it asks the plugin."""
 
     def __init__(self, asking: Asking) -> None:
         self._asking = asking

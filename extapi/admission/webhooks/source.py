@@ -31,16 +31,25 @@ class WebhookSource:
         callers: Calls the webhooks.
         clock: The reactor's clock.
         jitter: Returns random numbers in [0, 1).
+        changed: Called when any of them has changed.
     """
 
     def __init__(
-        self, kind: str, client: Client, callers: WebhookCallers, *, clock: Clock, jitter: Callable[[], float]
+        self,
+        kind: str,
+        client: Client,
+        callers: WebhookCallers,
+        *,
+        clock: Clock,
+        jitter: Callable[[], float],
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self.kind = kind
         self.shown = f"{kind}s"
         """The plural of the kind, for messages."""
         self.callers = callers
         self._clock = clock
+        self._told = changed
         self._informer = Informer(
             client,
             ResourceName(GROUP, "v1", f"{kind.lower()}s"),
@@ -94,6 +103,7 @@ class WebhookSource:
     def _changed(self, _: str, obj: Obj) -> None:
         self._webhooks.pop(str(obj["metadata"]["name"]), None)
         self.made, self.idle = None, False
+        self._told()
 
     def _made(self) -> RuleIndex[Webhook]:
         self._webhooks = webhooks_of(self._informer.items(), self._webhooks)

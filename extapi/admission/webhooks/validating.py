@@ -10,6 +10,7 @@ from typing import Final
 from twisted.internet.defer import Deferred, DeferredList
 
 from extapi.admission.base import Review
+from extapi.admission.rulesources import RuleSources
 from extapi.admission.shown import ConvertedObjects
 from extapi.admission.webhooks.asking import Asking, Invocation
 from extapi.client.webhookreply import WebhookError
@@ -23,6 +24,8 @@ class ValidatingWebhooks:
     """The plugin. It is a validator (:class:`extapi.admission.base.Validator`)."""
 
     plugin_name = NAME
+    rules: RuleSources | None = None
+    """All configurations of the cluster; the chain asks them before it asks the plugin."""
 
     def __init__(self, asking: Asking) -> None:
         self._asking = asking

@@ -36,7 +36,7 @@ class Compiled(NamedTuple):
     """What is wrong, without "compilation error: "."""
 
 
-class Result(NamedTuple):
+class ExpressionResult(NamedTuple):
     """What came of one expression."""
 
     value: Any
@@ -44,7 +44,7 @@ class Result(NamedTuple):
     """Why there is no value; empty if there is one."""
 
 
-_NOTHING: Final = Result(None)
+_NOTHING: Final = ExpressionResult(None)
 """The result where there is no expression."""
 
 
@@ -225,7 +225,7 @@ class Activation:
         self.remaining = budget
         """What is left of the budget."""
 
-    def evaluate(self, each: Compiled | None) -> Result:
+    def evaluate(self, each: Compiled | None) -> ExpressionResult:
         """The value of the next expression, or its error.
 
         Args:
@@ -237,7 +237,7 @@ class Activation:
         if each is None:
             return _NOTHING
         if each.expression is None:
-            return Result(None, f"compilation error: {each.error}")
+            return ExpressionResult(None, f"compilation error: {each.error}")
         found = each.expression.evaluate(row(each.expression, self.values), expired=self._expired)
         cost = found.cost
         if self._variables is not None:
@@ -247,10 +247,10 @@ class Activation:
             raise OutOfBudgetError
         self.remaining -= cost
         if found.error is not None:
-            return Result(None, f"expression '{each.text}' resulted in error: {found.error}")
-        return Result(found.value)
+            return ExpressionResult(None, f"expression '{each.text}' resulted in error: {found.error}")
+        return ExpressionResult(found.value)
 
-    def evaluate_all(self, expressions: Sequence[Compiled | None]) -> list[Result]:
+    def evaluate_all(self, expressions: Sequence[Compiled | None]) -> list[ExpressionResult]:
         """The results of several.
 
         Raises:

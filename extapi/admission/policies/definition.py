@@ -39,7 +39,7 @@ class ParamKind(NamedTuple):
         return self.api_version.rpartition("/")[2]
 
 
-class Definition(Generic[E]):
+class PolicyDefinition(Generic[E]):
     """A policy.
 
     Attributes:
@@ -116,14 +116,14 @@ class Hook(Generic[E]):
 
     __slots__ = ("bindings", "definition", "equivalent", "rules")
 
-    def __init__(self, definition: Definition[E], bindings: Sequence[Binding]) -> None:
+    def __init__(self, definition: PolicyDefinition[E], bindings: Sequence[Binding]) -> None:
         self.definition = definition
         self.bindings = tuple(bindings)
         self.rules: Sequence[RuleWithOperations] = definition.constraints.rules
         self.equivalent = definition.constraints.equivalent
 
 
-def hooks(definitions: Iterable[Definition[E]], bindings: Iterable[Binding]) -> list[Hook[E]]:
+def hooks(definitions: Iterable[PolicyDefinition[E]], bindings: Iterable[Binding]) -> list[Hook[E]]:
     """The policies that are bound, by name, each with its bindings by name. kube-apiserver has them in any order."""
     bound: dict[str, list[Binding]] = {}
     for binding in sorted(bindings, key=lambda each: each.name):

@@ -15,7 +15,7 @@ from extapi.admission.expressions.authorizing import Checks
 from extapi.admission.expressions.environment import Input
 from extapi.admission.expressions.evaluating import INLINE, Evaluator, Expired, ExpressionError
 from extapi.admission.matching.rules import Subject
-from extapi.admission.policies.definition import Binding, Definition, Hook
+from extapi.admission.policies.definition import Binding, Hook, PolicyDefinition
 from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.mutations import Mutations, Patch, changed
 from extapi.admission.policies.params import ParamError, Params
@@ -38,7 +38,7 @@ Key = tuple[str, str, str, str]
 class _Invocation(NamedTuple):
     """A policy that is to change the object."""
 
-    definition: Definition[Mutations]
+    definition: PolicyDefinition[Mutations]
     binding: Binding
     version: str
     """The version in which it is shown the object."""
@@ -54,7 +54,7 @@ class _Invocation(NamedTuple):
 class _Failure(NamedTuple):
     """Why the write is refused, unless the policy ignores failures."""
 
-    definition: Definition[Mutations]
+    definition: PolicyDefinition[Mutations]
     binding: Binding | None
     message: str
     reason: str = ""
@@ -200,7 +200,7 @@ class _Finding:
                 continue
             self.invocations += [_Invocation(definition, binding, version, param) for param in params]
 
-    def _misconfigured(self, definition: Definition[Mutations], binding: Binding | None, why: Exception) -> None:
+    def _misconfigured(self, definition: PolicyDefinition[Mutations], binding: Binding | None, why: Exception) -> None:
         what = "policy" if binding is None else "binding"
         self.failures.append(_Failure(definition, binding, f"failed to configure {what}: {why}"))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
 from extapi.admission.matching.index import RuleIndex
-from extapi.admission.policies.definition import Binding, Definition, Hook, hooks, is_freeze
+from extapi.admission.policies.definition import Binding, Hook, PolicyDefinition, hooks, is_freeze
 from extapi.admission.policies.params import Params
 from extapi.api.types import Obj
 from extapi.client.informer import Informer
@@ -68,7 +68,7 @@ class PolicySource(Generic[E]):
         self._bindings = Informer(
             client, binding_resource(kind), clock=clock, jitter=jitter, on_change=self._changed, optional=True
         )
-        self._known: dict[str, Definition[E]] = {}
+        self._known: dict[str, PolicyDefinition[E]] = {}
         self.made: RuleIndex[Hook[E]] | None = None
         """The index of the policies that are bound; None: :attr:`index` makes it again."""
         self.idle = False
@@ -116,14 +116,14 @@ class PolicySource(Generic[E]):
             self._made()
 
     def _made(self) -> RuleIndex[Hook[E]]:
-        known: dict[str, Definition[E]] = {}
+        known: dict[str, PolicyDefinition[E]] = {}
         for policy in self._policies.items():
             if is_freeze(policy):
                 continue
             name = str(policy["metadata"]["name"])
             before = self._known.get(name)
             known[name] = (
-                before if before is not None and before.source is policy else Definition(policy, self._compile)
+                before if before is not None and before.source is policy else PolicyDefinition(policy, self._compile)
             )
         self._known = known
         found = hooks(known.values(), map(Binding, self._bindings.items()))

@@ -14,10 +14,10 @@ from extapi.admission.expressions.environment import Input
 from extapi.admission.expressions.evaluating import INLINE, Evaluator, Expired
 from extapi.admission.matching.rules import Subject
 from extapi.admission.policies.checks import PolicyChecks
-from extapi.admission.policies.definition import Binding, Definition, Hook
+from extapi.admission.policies.definition import Binding, Hook, PolicyDefinition
 from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.params import ParamError, Params
-from extapi.admission.policies.validations import Annotation, Decision, Validations, Verdict
+from extapi.admission.policies.validations import Annotation, PolicyVerdict, ValidationDecision, Validations
 from extapi.admission.rulesources import RuleSources
 from extapi.admission.shown import ConvertedObjects, kind_name, request_members, subject
 from extapi.api.types import Obj
@@ -37,7 +37,7 @@ _INVALID: Final = 422
 class _Denial(NamedTuple):
     """Why the write is refused."""
 
-    definition: Definition[Validations]
+    definition: PolicyDefinition[Validations]
     binding: Binding | None
     message: str
     reason: str = ""
@@ -135,11 +135,11 @@ class ValidatingPolicies:
 
     async def _evaluated(
         self, validations: Validations, given: Input, params: Sequence[Obj | None], version: str, review: Review
-    ) -> list[Verdict]:
+    ) -> list[PolicyVerdict]:
         """What a policy says with each param. They are evaluated together, so that many of them do not hold up others."""
 
-        def evaluate(checks: Checks, expired: Expired) -> list[Verdict]:
-            found: list[Verdict] = []
+        def evaluate(checks: Checks, expired: Expired) -> list[PolicyVerdict]:
+            found: list[PolicyVerdict] = []
             for param in params:
                 if found and expired():
                     break  # evaluated again in a thread, or the request's time is up
@@ -149,7 +149,11 @@ class ValidatingPolicies:
         return await self._evaluator.run(evaluate, given.user, review.deadline)
 
     def _enforced(
-        self, definition: Definition[Validations], binding: Binding, decisions: Sequence[Decision], review: Review
+        self,
+        definition: PolicyDefinition[Validations],
+        binding: Binding,
+        decisions: Sequence[ValidationDecision],
+        review: Review,
     ) -> list[_Denial]:
         """Do what a binding says about what is denied; why the write is refused."""
         denials: list[_Denial] = []
@@ -179,7 +183,7 @@ class _Asked:
     __slots__ = ("_definition", "_objects", "about", "review")
 
     def __init__(
-        self, definition: Definition[Validations], review: Review, about: Subject, objects: ConvertedObjects
+        self, definition: PolicyDefinition[Validations], review: Review, about: Subject, objects: ConvertedObjects
     ) -> None:
         self._definition = definition
         self.review = review
@@ -204,7 +208,7 @@ class _Asked:
         return Input(shown.obj, shown.old, members, review.user, resource)
 
 
-def _misconfigured(definition: Definition[Validations], binding: Binding | None, why: str) -> list[_Denial]:
+def _misconfigured(definition: PolicyDefinition[Validations], binding: Binding | None, why: str) -> list[_Denial]:
     """A policy or binding that cannot be used."""
     if definition.failure_policy == "Ignore":
         return []
@@ -213,7 +217,7 @@ def _misconfigured(definition: Definition[Validations], binding: Binding | None,
 
 
 def _noted(
-    definition: Definition[Validations],
+    definition: PolicyDefinition[Validations],
     binding: Binding,
     annotations: Sequence[Annotation],
     notes: dict[str, list[str]],

@@ -14,8 +14,8 @@ from extapi.admission.expressions.composition import (
     Activation,
     Compiled,
     Composition,
+    ExpressionResult,
     OutOfBudgetError,
-    Result,
 )
 from extapi.admission.expressions.conditions import MatchConditions, MatchError
 from extapi.admission.expressions.environment import Input
@@ -27,7 +27,7 @@ _SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u
 """What Go's ``strings.TrimSpace`` removes."""
 
 
-class Decision(NamedTuple):
+class ValidationDecision(NamedTuple):
     """What came of one validation."""
 
     message: str = ""
@@ -53,10 +53,10 @@ class Annotation(NamedTuple):
     """Why the write is denied; empty if it is not."""
 
 
-class Verdict(NamedTuple):
+class PolicyVerdict(NamedTuple):
     """What a policy says about a write, with one param."""
 
-    decisions: Sequence[Decision] = ()
+    decisions: Sequence[ValidationDecision] = ()
     annotations: Sequence[Annotation] = ()
 
 
@@ -82,7 +82,7 @@ class Validations:
         self._conditions = MatchConditions(conditions, fails=self._fails, composition=self._composition)
         self._compiled: tuple[list[_Validation], list[Compiled | None], list[tuple[str, Compiled]]] | None = None
 
-    def evaluate(self, given: Input, matched: str, checks: Checks, expired: Expired) -> Verdict:
+    def evaluate(self, given: Input, matched: str, checks: Checks, expired: Expired) -> PolicyVerdict:
         """What the policy says.
 
         Args:
@@ -94,9 +94,9 @@ class Validations:
         if self._conditions:
             try:
                 if not self._conditions.evaluate(given, checks, expired):
-                    return Verdict()
+                    return PolicyVerdict()
             except MatchError as error:
-                return Verdict([self._failed(str(error))])
+                return PolicyVerdict([self._failed(str(error))])
         resource = {**given.request["resource"], "version": matched}
         given = given._replace(request={**given.request, "resource": resource})
         if self._compiled is None:
@@ -106,8 +106,8 @@ class Validations:
         try:
             results = activation.evaluate_all([each.compiled for each in validations])
         except OutOfBudgetError as error:
-            return Verdict([self._failed(str(error))])
-        composed: Sequence[Result] = ()
+            return PolicyVerdict([self._failed(str(error))])
+        composed: Sequence[ExpressionResult] = ()
         no_messages = ""
         try:
             composed = Activation(given, None, expired, self._composition, activation.remaining).evaluate_all(messages)
@@ -118,21 +118,21 @@ class Validations:
             if result.error or no_messages:
                 decisions.append(self._failed(result.error or no_messages))
             elif result.value is True:
-                decisions.append(Decision())
+                decisions.append(ValidationDecision())
             else:
                 message = _message(validation, composed[place])
-                decisions.append(Decision(message, validation.reason))
+                decisions.append(ValidationDecision(message, validation.reason))
         noted = Activation(given, None, expired, self._composition, BUDGET)
         try:
             found = [self._annotation(key, each, noted.evaluate(each)) for key, each in annotations]
         except OutOfBudgetError as error:
-            return Verdict([self._failed(str(error))])
-        return Verdict(decisions, found)
+            return PolicyVerdict([self._failed(str(error))])
+        return PolicyVerdict(decisions, found)
 
-    def _failed(self, why: str) -> Decision:
-        return Decision(why if self._fails else "", "", why)
+    def _failed(self, why: str) -> ValidationDecision:
+        return ValidationDecision(why if self._fails else "", "", why)
 
-    def _annotation(self, key: str, compiled: Compiled, result: Result) -> Annotation:
+    def _annotation(self, key: str, compiled: Compiled, result: ExpressionResult) -> Annotation:
         if result.error:
             return Annotation(key, error=result.error if self._fails else "")
         if isinstance(result.value, str):
@@ -166,7 +166,7 @@ class Validations:
         return validations, messages, annotations
 
 
-def _message(validation: _Validation, composed: Result) -> str:
+def _message(validation: _Validation, composed: ExpressionResult) -> str:
     """The message of a validation that is false: one that an expression has made, if it is usable."""
     if isinstance(composed.value, str):
         text = composed.value.strip(_SPACE)

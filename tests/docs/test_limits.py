@@ -9,7 +9,8 @@ import pytest
 
 from extapi import fielderrors
 from extapi.admission import audit
-from extapi.admission.expressions import conditions
+from extapi.admission.expressions import composition, conditions
+from extapi.admission.policies import params, validations
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
@@ -29,6 +30,7 @@ from extapi.registry import authorwatch, feed, feedlog, ruling, store
 from extapi.registry.watching import MIN_SECONDS
 from extapi.schema import structural
 from extapi.schema.cel import checks, expression, failures, validator
+from extapi.schema.cel.expression import CALL_LIMIT
 from extapi.schema.cel.library import amounts, regular_expressions
 from extapi.schema.cel.syntax import copies, depth, parser
 from extapi.schema.cel.values import sizes
@@ -163,6 +165,11 @@ BOUNDS = {
     "answer of a webhook": f"{size(webhookcall.ANSWER)}, or {webhookcall.GROWTH} times its request if that is more; "
     f"{size(webhookcall.LARGEST)}",
     "match conditions of an admission webhook": f"a cost of {count(conditions.BUDGET)}",
+    "match conditions of an admission policy": f"a cost of {count(conditions.BUDGET)}",
+    "expressions of an admission policy": f"a cost of {count(CALL_LIMIT)} each, and of {count(composition.BUDGET)} for a "
+    "binding and one of its params",
+    "params that an admission policy waits for": seconds(params.WAIT),
+    "message that an expression of an admission policy makes": f"{count(validations.LONGEST_MESSAGE)} bytes in one line",
     "operations in the patch of an admission webhook": count(patches.MAX_OPERATIONS),
     "objects of a [feed](../howto/own-storage.md)": count(feedlog.MAX_OBJECTS),
     "`list` of a feed": seconds(feedlog.LIST_SECONDS),

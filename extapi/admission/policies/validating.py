@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy: policies of the cluster that may refuse a write, warn of it or note it (behaviour I16 to I19).
+"""ValidatingAdmissionPolicy: policies of the cluster that may refuse a write, warn of it or note it (behaviour I16).
 
 Source: ``k8s.io/apiserver/pkg/admission/plugin/policy/validating`` dispatcher.go, plugin.go, policy_decision.go.
 """

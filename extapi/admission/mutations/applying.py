@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from extapi.admission.expressions.evaluating import Expired
 from extapi.admission.mutations.made import MutationError, Room, check_type_names, object_of
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
@@ -21,14 +22,18 @@ from extapi.managedfields.validation import check
 from extapi.schema.cel.values.made import MadeObject
 
 
-def configuration(made: MadeObject) -> Obj:
-    """What an expression says, as JSON.
+def configuration(made: MadeObject, expired: Expired | None = None) -> Obj:
+    """What an expression says, as JSON but for what is no JSON, which :func:`applied` refuses.
+
+    Args:
+        made: The value of the expression.
+        expired: Says that time is up.
 
     Raises:
         MutationError: It is no object, or too large.
     """
-    check_type_names(made)
-    return object_of(made, Room())
+    check_type_names(made, Room(expired))
+    return object_of(made, Room(expired))
 
 
 def applied(obj: Obj, configured: Obj, atom: Atom) -> Obj:

@@ -12,7 +12,7 @@ import base64
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from extapi.admission.expressions.evaluating import ExpressionError
+from extapi.admission.expressions.evaluating import Expired, ExpressionError
 from extapi.api.types import Obj
 from extapi.codec import strictjson
 from extapi.errors import go_quote
@@ -23,6 +23,8 @@ from extapi.schema.cel.values.values import Duration, OptionalValue, Timestamp, 
 
 MAX_MADE: Final = 3 * 1024 * 1024
 """Bytes, about, that one mutation may make: no larger object can be stored."""
+_STEP: Final = 4096
+"""Values after which the clock is looked at."""
 _SAFE: Final = 2**53 - 1
 _INT64: Final = 2**63
 _GO_TYPES: Final[Mapping[type, str]] = {
@@ -67,38 +69,52 @@ class Foreign:
 
 
 class Room:
-    """How much may still be made. One belongs to all values of one mutation."""
+    """How much may still be made. One belongs to all values of one mutation.
 
-    __slots__ = ("_left",)
+    Args:
+        expired: Says that time is up.
+        most: Bytes.
+    """
 
-    def __init__(self) -> None:
-        self._left = MAX_MADE
+    __slots__ = ("_expired", "_left", "_most", "_taken")
+
+    def __init__(self, expired: Expired | None = None, most: int = MAX_MADE) -> None:
+        self._expired = expired
+        self._most = self._left = most
+        self._taken = 0
 
     def take(self, size: int) -> None:
         """Take that many bytes.
 
         Raises:
-            MutationError: There are not as many.
+            MutationError: There are not as many, or time is up.
         """
         self._left -= size
         if self._left < 0:
-            raise MutationError(f"the expression makes more than {MAX_MADE} bytes")
+            raise MutationError(f"the expression makes more than {self._most} bytes")
+        self._taken += 1
+        if self._taken % _STEP == 0 and self._expired is not None and self._expired():
+            raise MutationError("operation interrupted")
 
 
-def check_type_names(made: MadeObject) -> None:
+def check_type_names(made: MadeObject, room: Room) -> None:
     """Check that the name of each object's type is the path of fields that leads to it.
+
+    Args:
+        made: The object.
+        room: Of this check, not of what is made of the object.
 
     Raises:
         MutationError: It is not.
     """
-    problems = list(_misnamed(made, made.cel_type.name, Room(), 0))
+    problems = list(_misnamed(made, made.cel_type.name, room, 0))
     if problems:
         raise MutationError("type mismatch: " + "\n".join(problems))
 
 
 def _misnamed(value: Any, path: str, room: Room, depth: int) -> Iterator[str]:
     _check_depth(depth)
-    room.take(2)
+    room.take(6)
     if isinstance(value, MadeObject):
         name = value.cel_type.name
         if name != path:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from extapi.admission.decoding import patched_object
+from extapi.admission.expressions.evaluating import Expired
 from extapi.admission.mutations.made import MutationError, Room, check_type_names, value_of
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
@@ -17,26 +18,30 @@ from extapi.codec.patches import MAX_OPERATIONS
 from extapi.schema.cel.values.made import UNSET, MadeObject, MadeOperation
 
 
-def operations(made: Sequence[MadeOperation]) -> list[dict[str, Any]]:
+def operations(made: Sequence[MadeOperation], expired: Expired | None = None) -> list[dict[str, Any]]:
     """The operations of RFC 6902 that an expression says.
+
+    Args:
+        made: The value of the expression.
+        expired: Says that time is up.
 
     Raises:
         MutationError: A value has no JSON, or there are too many or too large ones.
     """
     if len(made) > MAX_OPERATIONS:
         raise MutationError(f"the allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(made)}")
-    room = Room()
-    return [_operation(each, room) for each in made]
+    room, names = Room(expired), Room(expired)
+    return [_operation(each, room, names) for each in made]
 
 
-def _operation(made: MadeOperation, room: Room) -> dict[str, Any]:
+def _operation(made: MadeOperation, room: Room, names: Room) -> dict[str, Any]:
     room.take(len(made.op) + len(made.path) + len(made.source) + 24)
     found: dict[str, Any] = {"op": made.op, "path": made.path}
     if made.source:
         found["from"] = made.source
     if made.value is not UNSET:
         if isinstance(made.value, MadeObject):
-            check_type_names(made.value)
+            check_type_names(made.value, names)
         found["value"] = value_of(made.value, room)
     return found
 

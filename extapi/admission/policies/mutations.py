@@ -92,8 +92,8 @@ class Mutations:
         if found.error:
             raise ExpressionError(found.error)
         if self._texts[index][0] == JSON_PATCH:
-            return Patch(operations=operations(found.value))
-        return Patch(configuration=configuration(found.value))
+            return Patch(operations=operations(found.value, expired))
+        return Patch(configuration=configuration(found.value, expired))
 
     def _compile(self, kind: str, text: str) -> Compiled:
         from extapi.schema.cel.patchtypes import OBJECT  # noqa: PLC0415 - CEL is for those with policies

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from extapi import Kind, Version
-from extapi.admission.base import Mutator, Operation, Review, Validator
+from extapi.admission.base import Operation, Review
 from extapi.admission.chain import AdmissionChain
 from extapi.admission.matching.index import RuleIndex
 from extapi.admission.matching.rules import RuleWithOperations
@@ -143,7 +143,6 @@ def test_plugins_are_asked_only_about_what_concerns_them() -> None:
     sources, asked = RuleSources(), list[str]()
     source = Source(sources)
     plugins = [Plugin(sources, asked, "rules"), Plugin(None, asked, "lifecycle")]
-    assert all(isinstance(each, Mutator) and isinstance(each, Validator) for each in plugins)
     chain = AdmissionChain((), plugins)
     source.put()
     after = run(chain.mutate(review()))

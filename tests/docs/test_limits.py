@@ -30,7 +30,6 @@ from extapi.registry import authorwatch, feed, feedlog, ruling, store
 from extapi.registry.watching import MIN_SECONDS
 from extapi.schema import structural
 from extapi.schema.cel import checks, expression, failures, validator
-from extapi.schema.cel.expression import CALL_LIMIT
 from extapi.schema.cel.library import amounts, regular_expressions
 from extapi.schema.cel.syntax import copies, depth, parser
 from extapi.schema.cel.values import sizes
@@ -166,7 +165,7 @@ BOUNDS = {
     f"{size(webhookcall.LARGEST)}",
     "match conditions of an admission webhook": f"a cost of {count(conditions.BUDGET)}",
     "match conditions of an admission policy": f"a cost of {count(conditions.BUDGET)}",
-    "expressions of an admission policy": f"a cost of {count(CALL_LIMIT)} each, and of {count(composition.BUDGET)} for a "
+    "expressions of an admission policy": f"a cost of {count(expression.CALL_LIMIT)} each, and of {count(composition.BUDGET)} for a "
     "binding and one of its params",
     "params that an admission policy waits for": seconds(params.WAIT),
     "message that an expression of an admission policy makes": f"{count(validations.LONGEST_MESSAGE)} bytes in one line",

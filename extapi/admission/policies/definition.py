@@ -85,6 +85,7 @@ class Binding:
     """A binding.
 
     Attributes:
+        source: The object that it was read from.
         name: Its name.
         policy: The name of its policy.
         spec: Its ``spec``.
@@ -92,9 +93,10 @@ class Binding:
         param_ref: Its ``paramRef``.
     """
 
-    __slots__ = ("name", "param_ref", "policy", "resources", "spec")
+    __slots__ = ("name", "param_ref", "policy", "resources", "source", "spec")
 
     def __init__(self, binding: Obj) -> None:
+        self.source = binding
         self.name = str(binding["metadata"]["name"])
         self.spec: Mapping[str, Any] = binding.get("spec") or {}
         self.policy = str(self.spec.get("policyName") or "")

@@ -69,6 +69,7 @@ class PolicySource(Generic[E]):
             client, binding_resource(kind), clock=clock, jitter=jitter, on_change=self._changed, optional=True
         )
         self._known: dict[str, PolicyDefinition[E]] = {}
+        self._bound: dict[str, Binding] = {}
         self.made: RuleIndex[Hook[E]] | None = None
         """The index of the policies that are bound; None: :attr:`index` makes it again."""
         self.idle = False
@@ -126,7 +127,13 @@ class PolicySource(Generic[E]):
                 before if before is not None and before.source is policy else PolicyDefinition(policy, self._compile)
             )
         self._known = known
-        found = hooks(known.values(), map(Binding, self._bindings.items()))
+        bound: dict[str, Binding] = {}
+        for each in self._bindings.items():
+            name = str(each["metadata"]["name"])
+            binding = self._bound.get(name)
+            bound[name] = binding if binding is not None and binding.source is each else Binding(each)
+        self._bound = bound
+        found = hooks(known.values(), bound.values())
         index = self.made = RuleIndex(found)
         self.idle = not found
         kinds = {each.definition.param_kind for each in found}

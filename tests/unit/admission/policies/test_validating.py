@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from twisted.logger import formatEvent, globalLogPublisher
 
 from extapi.admission.expressions.authorizing import Checks
 from extapi.admission.expressions.environment import Input
@@ -16,6 +18,9 @@ from extapi.admission.policies.resources import is_exempt
 from extapi.admission.policies.validating import FAILURE
 from extapi.admission.policies.validations import Validations
 from extapi.api.user import User
+from extapi.client.kube import Client
+from extapi.client.transport import ClientRequest
+from extapi.errors import Forbidden
 from tests.unit.admission.policies.policed import LIMIT_KIND, LIMITS, REGISTRATION, Policed
 from tests.unit.client.conftest import Turning
 
@@ -174,6 +179,48 @@ def test_a_kind_of_params_is_looked_for_again(policed: Policed) -> None:
     assert followed._looked == looked
     policed.clock.advance(1)
     assert policed.create()[0] == 201
+
+
+def test_params_that_may_not_be_read(policed: Policed) -> None:
+    """Whoever writes the policy has to give the right; the log names the kind."""
+    policed.params.stop()
+    client = Client(Unreadable(policed.cluster.server.transport()))
+    policed.params._client = client
+    told: list[Any] = []
+    with observed(told.append):
+        policed.policy("one", "true", bound=False, paramKind=LIMIT_KIND)
+        policed.bind("one", paramRef={"name": "low", **DENY})
+        policed.until(lambda: LIMIT in policed.params._followed and _informer(policed) is not None)
+        waiting = policed.begin(query="All")
+        policed.clock.advance(1)
+        assert why(policed.wait(waiting)).endswith(
+            "failed to configure binding: paramKind kind `&ParamKind{APIVersion:limits.test/v1,Kind:Limit,}` "
+            "not yet synced to use for admission"
+        )
+    texts = [formatEvent(each) for each in told]
+    assert any("this server's account needs list and watch on them" in each and "Limit" in each for each in texts)
+
+
+class Unreadable:
+    """A way to a cluster that refuses to list params."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    async def send(self, request: ClientRequest) -> Any:
+        if request.path.endswith("/limits"):
+            raise Forbidden("no")
+        return await self._transport.send(request)
+
+
+@contextmanager
+def observed(observer: Any) -> Iterator[None]:
+    """Call an observer with each event of the log."""
+    globalLogPublisher.addObserver(observer)
+    try:
+        yield
+    finally:
+        globalLogPublisher.removeObserver(observer)
 
 
 def test_params_of_several_namespaces(policed: Policed) -> None:

@@ -153,7 +153,9 @@ class NamespaceLabels:
             InternalError: It could not be read.
         """
         found = self.cache.get("", name)
-        return await read_namespace(name, self._live) if found is None else found
+        if found is None:
+            found = await read_namespace(name, self._live)
+        return found
 
 
 async def read_namespace(name: str, live: Callable[[str], Awaitable[Obj | None]]) -> Obj:

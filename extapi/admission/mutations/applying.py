@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from extapi.admission.expressions.evaluating import Expired
-from extapi.admission.mutations.made import MutationError, Room, check_type_names, object_of
+from extapi.admission.mutations.made import MutationError, Allowance, check_type_names, object_of
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.managedfields.atom import Atom
@@ -32,8 +32,8 @@ def configuration(made: MadeObject, expired: Expired | None = None) -> Obj:
     Raises:
         MutationError: It is no object, or too large.
     """
-    check_type_names(made, Room(expired))
-    return object_of(made, Room(expired))
+    check_type_names(made, Allowance(expired))
+    return object_of(made, Allowance(expired))
 
 
 def applied(obj: Obj, configured: Obj, atom: Atom) -> Obj:

@@ -68,7 +68,7 @@ class Foreign:
         return self.go_type
 
 
-class Room:
+class Allowance:
     """How much may still be made. One belongs to all values of one mutation.
 
     Args:
@@ -97,39 +97,39 @@ class Room:
             raise MutationError("operation interrupted")
 
 
-def check_type_names(made: MadeObject, room: Room) -> None:
+def check_type_names(made: MadeObject, allowance: Allowance) -> None:
     """Check that the name of each object's type is the path of fields that leads to it.
 
     Args:
         made: The object.
-        room: Of this check, not of what is made of the object.
+        allowance: Of this check, not of what is made of the object.
 
     Raises:
         MutationError: It is not.
     """
-    problems = list(_misnamed(made, made.cel_type.name, room, 0))
+    problems = list(_misnamed(made, made.cel_type.name, allowance, 0))
     if problems:
         raise MutationError("type mismatch: " + "\n".join(problems))
 
 
-def _misnamed(value: Any, path: str, room: Room, depth: int) -> Iterator[str]:
+def _misnamed(value: Any, path: str, allowance: Allowance, depth: int) -> Iterator[str]:
     _check_depth(depth)
-    room.take(6)
+    allowance.take(6)
     if isinstance(value, MadeObject):
         name = value.cel_type.name
         if name != path:
             expected = f"expected {go_quote(path)}, which matches field name path from root Object type"
             yield f"unexpected type name {go_quote(name)}, {expected}"
         for field, each in value.fields.items():
-            yield from _misnamed(each, f"{path}.{field}", room, depth + 1)
+            yield from _misnamed(each, f"{path}.{field}", allowance, depth + 1)
     elif isinstance(value, list):
         for each in value:
             if not isinstance(each, str):
-                yield from _misnamed(each, path, room, depth + 1)
+                yield from _misnamed(each, path, allowance, depth + 1)
     elif isinstance(value, dict):
         for each in value.values():
             if not isinstance(each, str):
-                yield from _misnamed(each, path, room, depth + 1)
+                yield from _misnamed(each, path, allowance, depth + 1)
 
 
 def _check_depth(depth: int) -> None:
@@ -137,54 +137,55 @@ def _check_depth(depth: int) -> None:
         raise MutationError(f"the expression makes an object that is nested deeper than {strictjson.MAX_DEPTH} levels")
 
 
-def object_of(made: MadeObject, room: Room) -> Obj:
+def object_of(made: MadeObject, allowance: Allowance) -> Obj:
     """An object as it is merged: JSON but for what is :class:`Foreign`.
 
     Raises:
         MutationError: It is too large, or none.
     """
     try:
-        return _object(made, room, 0)
+        return _object(made, allowance, 0)
     except _UnmarshalableError:
         raise MutationError("invalid return type: *dynamic.ObjectVal") from None
 
 
-def _object(made: MadeObject, room: Room, depth: int) -> Obj:
+def _object(made: MadeObject, allowance: Allowance, depth: int) -> Obj:
     _check_depth(depth)
     result: Obj = {}
     for name, value in made.fields.items():
-        room.take(len(name) + 4)
+        allowance.take(len(name) + 4)
         if isinstance(value, dict) and (wrong := _wrong_key(value)):
             raise _UnmarshalableError(f"fail to convert field {go_quote(name)}: {wrong}")
-        result[name] = _native(value, room, depth + 1)
+        result[name] = _native(value, allowance, depth + 1)
     return result
 
 
-def _native(value: Any, room: Room, depth: int) -> Any:
+def _native(value: Any, allowance: Allowance, depth: int) -> Any:
     """A value of a field."""
     kind = type(value)
     if kind is str:
-        room.take(len(value) + 3)
+        allowance.take(len(value) + 3)
         return value
-    room.take(6)
+    allowance.take(6)
     if kind is bool or kind is int:
         return value
     if kind is float:
         return _number(value)
     if kind is MadeObject:
         try:
-            return _object(value, room, depth)
+            return _object(value, allowance, depth)
         except _UnmarshalableError:
             return Foreign("*types.Err")
     _check_depth(depth)
     if isinstance(value, list):
-        return [None if each is None else _native(each, room, depth + 1) for each in value]
+        return [None if each is None else _native(each, allowance, depth + 1) for each in value]
     if isinstance(value, dict):
         return {
-            _key(key, room): None if each is None else _native(each, room, depth + 1) for key, each in value.items()
+            _key(key, allowance): None if each is None else _native(each, allowance, depth + 1)
+            for key, each in value.items()
         }
     if kind is OptionalValue:
-        return _native(value.value, room, depth + 1) if value.present else None
+        return _native(value.value, allowance, depth + 1) if value.present else None
     if kind is TypeValue:
         return value.name
     return Foreign(_GO_TYPES.get(kind) or go_type(value), value)
@@ -205,10 +206,10 @@ def _go_character(key: Any) -> str:
     return f"'\\x{key:02x}'" if type(key) is int and 0 <= key < 0x100 else show(key)
 
 
-def _key(key: Any, room: Room) -> str:
+def _key(key: Any, allowance: Allowance) -> str:
     if not isinstance(key, str):
         raise _UnmarshalableError(_KEYS.get(type(key), "unsupported type conversion to string"))
-    room.take(len(key) + 4)
+    allowance.take(len(key) + 4)
     return key
 
 
@@ -219,25 +220,25 @@ def _number(value: float) -> int | float:
     return value
 
 
-def value_of(value: Any, room: Room) -> Any:
+def value_of(value: Any, allowance: Allowance) -> Any:
     """The JSON of a value in a JSON patch.
 
     Raises:
         MutationError: It has none, or is too large.
     """
     try:
-        return _json(value, room, 0)
+        return _json(value, allowance, 0)
     except _UnmarshalableError as error:
         text = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
         raise MutationError(f"{text}: {error}") from None
 
 
-def _json(value: Any, room: Room, depth: int) -> Any:
+def _json(value: Any, allowance: Allowance, depth: int) -> Any:
     kind = type(value)
     if kind is str:
-        room.take(len(value) + 3)
+        allowance.take(len(value) + 3)
         return value
-    room.take(6)
+    allowance.take(6)
     if value is None or kind is bool:
         return value
     if kind is int or kind is UInt:
@@ -245,7 +246,7 @@ def _json(value: Any, room: Room, depth: int) -> Any:
     if kind is float:
         return _number(_finite(value, "Value"))
     if kind is bytes:
-        room.take(len(value) * 2)
+        allowance.take(len(value) * 2)
         return base64.b64encode(value).decode()
     if kind is Duration:
         return duration_to_string(value)
@@ -253,15 +254,15 @@ def _json(value: Any, room: Room, depth: int) -> Any:
         return timestamp_to_string(value)
     _check_depth(depth)
     if kind is MadeObject:
-        return _rounded(_object(value, room, depth), room)
+        return _rounded(_object(value, allowance, depth), allowance)
     if isinstance(value, list):
-        return [_json(each, room, depth + 1) for each in value]
+        return [_json(each, allowance, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {_key(key, room): _json(each, room, depth + 1) for key, each in value.items()}
+        return {_key(key, allowance): _json(each, allowance, depth + 1) for key, each in value.items()}
     if kind is OptionalValue:
         if not value.present:
             raise _UnmarshalableError("optional.none() dereference")
-        return _json(value.value, room, depth + 1)
+        return _json(value.value, allowance, depth + 1)
     if kind is TypeValue:
         raise _UnmarshalableError("type conversion not supported for 'type'")
     name = type_name(value).rpartition(".")[2]
@@ -276,7 +277,7 @@ def _finite(value: float, message: str) -> float:
     raise _UnmarshalableError(f"json: error calling MarshalJSON for type *structpb.{message}: {why}")
 
 
-def _rounded(value: Any, room: Room) -> Any:
+def _rounded(value: Any, allowance: Allowance) -> Any:
     """An object whose numbers have been doubles."""
     kind = type(value)
     if kind is int:
@@ -284,14 +285,14 @@ def _rounded(value: Any, room: Room) -> Any:
     if kind is float:
         return _finite(value, "Struct")
     if isinstance(value, list):
-        return [_rounded(each, room) for each in value]
+        return [_rounded(each, allowance) for each in value]
     if isinstance(value, dict):
-        return {key: _rounded(each, room) for key, each in value.items()}
+        return {key: _rounded(each, allowance) for key, each in value.items()}
     if kind is Foreign:
         if type(value.value) is UInt:
             return _number(float(value.value))
         if type(value.value) is bytes:
-            room.take(len(value.value) * 2)
+            allowance.take(len(value.value) * 2)
             return base64.b64encode(value.value).decode()
         raise _UnmarshalableError(f"proto: invalid type: {value}")
     return value

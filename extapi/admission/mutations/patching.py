@@ -10,7 +10,7 @@ from typing import Any
 
 from extapi.admission.decoding import patched_object
 from extapi.admission.expressions.evaluating import Expired
-from extapi.admission.mutations.made import MutationError, Room, check_type_names, value_of
+from extapi.admission.mutations.made import MutationError, Allowance, check_type_names, value_of
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.codec.jsonpatch import PatchedDocument, PatchFailedError, TestFailedError
@@ -30,19 +30,19 @@ def operations(made: Sequence[MadeOperation], expired: Expired | None = None) ->
     """
     if len(made) > MAX_OPERATIONS:
         raise MutationError(f"the allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(made)}")
-    room, names = Room(expired), Room(expired)
-    return [_operation(each, room, names) for each in made]
+    allowance, names = Allowance(expired), Allowance(expired)
+    return [_operation(each, allowance, names) for each in made]
 
 
-def _operation(made: MadeOperation, room: Room, names: Room) -> dict[str, Any]:
-    room.take(len(made.op) + len(made.path) + len(made.source) + 24)
+def _operation(made: MadeOperation, allowance: Allowance, names: Allowance) -> dict[str, Any]:
+    allowance.take(len(made.op) + len(made.path) + len(made.source) + 24)
     found: dict[str, Any] = {"op": made.op, "path": made.path}
     if made.source:
         found["from"] = made.source
     if made.value is not UNSET:
         if isinstance(made.value, MadeObject):
             check_type_names(made.value, names)
-        found["value"] = value_of(made.value, room)
+        found["value"] = value_of(made.value, allowance)
     return found
 
 

@@ -10,7 +10,7 @@ from extapi.admission.mutations.made import (
     MAX_MADE,
     Foreign,
     MutationError,
-    Room,
+    Allowance,
     check_type_names,
     object_of,
     value_of,
@@ -56,7 +56,7 @@ def doubled(times: int) -> Any:
     ],
 )
 def test_fields(value: Any, expected: Any) -> None:
-    found = object_of(made(a=value), Room())["a"]
+    found = object_of(made(a=value), Allowance())["a"]
     assert (found, type(found)) == (expected, type(expected))
 
 
@@ -72,14 +72,14 @@ def test_fields(value: Any, expected: Any) -> None:
     ],
 )
 def test_fields_that_no_type_fits(value: Any, go_type: str) -> None:
-    found = object_of(made(a=value), Room())["a"]
+    found = object_of(made(a=value), Allowance())["a"]
     assert isinstance(found, Foreign)
     assert str(found) == go_type
 
 
 def test_an_object_with_numbers_for_names_is_none() -> None:
     with pytest.raises(MutationError, match=r"^invalid return type: \*dynamic\.ObjectVal$"):
-        object_of(made(a={1: "x"}), Room())
+        object_of(made(a={1: "x"}), Allowance())
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_object_with_numbers_for_names_is_none() -> None:
     ],
 )  # fmt: skip
 def test_values_of_a_patch(value: Any, expected: Any) -> None:
-    found = value_of(value, Room())
+    found = value_of(value, Allowance())
     assert (found, type(found)) == (expected, type(expected))
 
 
@@ -119,14 +119,14 @@ def test_values_of_a_patch(value: Any, expected: Any) -> None:
 )  # fmt: skip
 def test_values_without_json(value: Any, why: str) -> None:
     with pytest.raises(MutationError) as caught:
-        value_of(value, Room())
+        value_of(value, Allowance())
     assert str(caught.value) == f"JSONPath valueExpression evaluated to a type that could not marshal to JSON: {why}"
 
 
 def test_types_are_named_after_the_fields_that_lead_to_them() -> None:
     check_type_names(
         made(spec=made("Object.spec", items=[made("Object.spec.items")], by={"k": made("Object.spec.by")})),
-        Room(),
+        Allowance(),
     )
     for wrong, path in (
         (made(spec=made("Object.specx")), 'unexpected type name "Object.specx", expected "Object.spec"'),
@@ -134,16 +134,16 @@ def test_types_are_named_after_the_fields_that_lead_to_them() -> None:
         (made(a={"k": made("Object.a.k")}), 'unexpected type name "Object.a.k", expected "Object.a"'),
     ):
         with pytest.raises(MutationError) as caught:
-            check_type_names(wrong, Room())
+            check_type_names(wrong, Allowance())
         assert str(caught.value) == f"type mismatch: {path}, which matches field name path from root Object type"
 
 
 @pytest.mark.parametrize("value", ["x" * 10_000, doubled(40), {"k": doubled(40)}, [b"x" * 10_000], {"k" * 10_000: 1}])
 def test_what_is_made_is_bounded(value: Any) -> None:
     with pytest.raises(MutationError, match="the expression makes more than 10000 bytes"):
-        value_of(value, Room(most=10_000))
+        value_of(value, Allowance(most=10_000))
     with pytest.raises(MutationError, match=f"the expression makes more than {MAX_MADE} bytes"):
-        value_of(["x" * 100_000] * 32, Room())
+        value_of(["x" * 100_000] * 32, Allowance())
 
 
 @pytest.mark.parametrize(
@@ -151,22 +151,22 @@ def test_what_is_made_is_bounded(value: Any) -> None:
 )
 def test_objects_are_bounded(bounded: Any) -> None:
     with pytest.raises(MutationError, match="the expression makes more than 10000 bytes"):
-        bounded(made(a=doubled(40), b=made("Object.b", c=doubled(40))), Room(most=10_000))
+        bounded(made(a=doubled(40), b=made("Object.b", c=doubled(40))), Allowance(most=10_000))
 
 
 def test_all_values_of_a_patch_share_their_room() -> None:
-    room = Room()
-    value_of("x" * (MAX_MADE // 2), room)
+    allowance = Allowance()
+    value_of("x" * (MAX_MADE // 2), allowance)
     with pytest.raises(MutationError):
-        value_of("x" * (MAX_MADE // 2), room)
+        value_of("x" * (MAX_MADE // 2), allowance)
 
 
 def test_depth_is_bounded() -> None:
     deep = nested(strictjson.MAX_DEPTH + 2)
     for bounded in (
-        lambda: value_of(deep, Room()),
-        lambda: object_of(made(a=deep), Room()),
-        lambda: check_type_names(made(a=deep), Room()),
+        lambda: value_of(deep, Allowance()),
+        lambda: object_of(made(a=deep), Allowance()),
+        lambda: check_type_names(made(a=deep), Allowance()),
     ):
         with pytest.raises(MutationError, match="nested deeper than 200 levels"):
             bounded()
@@ -174,5 +174,5 @@ def test_depth_is_bounded() -> None:
 
 def test_the_clock_is_looked_at() -> None:
     with pytest.raises(MutationError, match="operation interrupted"):
-        value_of(["x"] * 5000, Room(lambda: True))
-    assert value_of(["x"] * 5000, Room(lambda: False))
+        value_of(["x"] * 5000, Allowance(lambda: True))
+    assert value_of(["x"] * 5000, Allowance(lambda: False))

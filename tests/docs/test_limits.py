@@ -10,6 +10,7 @@ import pytest
 from extapi import fielderrors
 from extapi.admission import audit
 from extapi.admission.expressions import composition, conditions
+from extapi.admission.mutations import made
 from extapi.admission.policies import params, validations
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
@@ -167,6 +168,9 @@ BOUNDS = {
     "match conditions of an admission policy": f"a cost of {count(conditions.BUDGET)}",
     "expressions of an admission policy": f"a cost of {count(expression.CALL_LIMIT)} each, and of {count(composition.BUDGET)} for a "
     "binding and one of its params",
+    "what an expression of a mutating policy makes": (
+        f"{size(made.MAX_MADE)}, {count(patches.MAX_OPERATIONS)} operations, {strictjson.MAX_DEPTH} levels"
+    ),
     "params that an admission policy waits for": seconds(params.WAIT),
     "message that an expression of an admission policy makes": f"{count(validations.LONGEST_MESSAGE)} bytes in one line",
     "operations in the patch of an admission webhook": count(patches.MAX_OPERATIONS),

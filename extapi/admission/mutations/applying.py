@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from extapi.admission.expressions.evaluating import Expired
-from extapi.admission.mutations.made import MutationError, Allowance, check_type_names, object_of
+from extapi.admission.mutations.made import Allowance, MutationError, check_type_names, object_of
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.managedfields.atom import Atom

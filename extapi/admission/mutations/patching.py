@@ -10,7 +10,7 @@ from typing import Any
 
 from extapi.admission.decoding import patched_object
 from extapi.admission.expressions.evaluating import Expired
-from extapi.admission.mutations.made import MutationError, Allowance, check_type_names, value_of
+from extapi.admission.mutations.made import Allowance, MutationError, check_type_names, value_of
 from extapi.api.jsonvalue import json_copy
 from extapi.api.types import Obj
 from extapi.codec.jsonpatch import PatchedDocument, PatchFailedError, TestFailedError

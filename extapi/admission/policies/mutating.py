@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicy: policies of the cluster that may change an object, one after the other (behaviour I20 to I22).
+"""MutatingAdmissionPolicy: policies of the cluster that may change an object, one after the other (behaviour I16).
 
 Source: ``k8s.io/apiserver/pkg/admission/plugin/policy/mutating`` dispatcher.go, plugin.go, reinvocationcontext.go,
 ``.../policy/generic/policy_dispatcher.go``.

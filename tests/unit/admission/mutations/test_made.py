@@ -8,9 +8,9 @@ import pytest
 
 from extapi.admission.mutations.made import (
     MAX_MADE,
+    Allowance,
     Foreign,
     MutationError,
-    Allowance,
     check_type_names,
     object_of,
     value_of,

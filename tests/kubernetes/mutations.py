@@ -14,6 +14,8 @@ from tests.kubernetes.menu import OURS, PLURAL, THEIRS
 Obj = dict[str, Any]
 
 LABEL: Final = "policy"
+REGISTERED: Final = "menu-test"
+"""The label of all policies and bindings."""
 MERGE: Final = "application/merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
@@ -65,7 +67,8 @@ class Case:
 
 
 def _registered(kind: str, name: str, spec: Obj) -> Obj:
-    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    metadata = {"name": name, "labels": {REGISTERED: "yes"}}
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def apply(text: str) -> Obj:

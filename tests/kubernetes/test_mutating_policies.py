@@ -20,7 +20,7 @@ from tests.kubernetes import second
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.menu import OURS, PLURAL, THEIRS, definition
-from tests.kubernetes.mutations import CASES, DRY, HOOKS, LABEL, LENIENT, Case, Step, apply, path, spec
+from tests.kubernetes.mutations import CASES, DRY, HOOKS, LABEL, LENIENT, REGISTERED, Case, Step, apply, path, spec
 from tests.waiting import until
 from tests.webhooks.admission import counted
 from tests.webhooks.server import Webhook, certified, serving
@@ -189,8 +189,11 @@ def both(
                 until(partial(_marked, found, group))
             yield found
         finally:
+            for where in (BINDINGS, POLICIES):
+                found.send("DELETE", f"{where}?labelSelector={REGISTERED}")
             for where, each in registered:
-                found.send("DELETE", f"{where}/{each['metadata']['name']}")
+                if where not in {BINDINGS, POLICIES}:
+                    found.send("DELETE", f"{where}/{each['metadata']['name']}")
             found.close()
 
 

@@ -135,6 +135,60 @@ EXPRESSIONS: Final = (
 )  # fmt: skip
 
 
+MUTATIONS: Final = (
+    "Object{}",
+    "Object{spec: Object.spec{replicas: object.spec.replicas + 1}}.spec.replicas",
+    "Object{}.x",
+    "Object{}.a.b",
+    "Object{spec: Object.spec{b: 1}}.spec.c",
+    "has(Object{a: 1}.a)",
+    "has(Object{a: 1}.b)",
+    "has(Object{a: Object.a{b: 1}}.a.c)",
+    "Object{a: 1} == Object{a: 1}",
+    "Object{a: 1} == Object{a: 1.0}",
+    "Object{a: [1]} == Object{a: [1]}",
+    "Object{a: {'b': 1}} == Object{a: {'b': 1}}",
+    "Object{a: object.metadata} == Object{a: object.metadata}",
+    "Object{a: 1} in [Object{a: 1}]",
+    "Object.spec{} == Object{}",
+    "[Object.a{}, Object.b{}]",
+    "[Object{a: 1}].all(o, o.a == 1)",
+    "[1].map(x, Object{a: x})[0].a",
+    "(true ? Object{a: 1} : Object{}).a",
+    "true ? Object{} : Object.spec{}",
+    "dyn(Object{a: 1}).a",
+    "Object{?a: optional.none()}",
+    "Object{a: 1}.?a.hasValue()",
+    "optional.of(Object{a: 1}).?a.hasValue()",
+    "optional.ofNonZeroValue(Object{}).hasValue()",
+    "Object",
+    "Object.spec",
+    "Objects{}",
+    "string(Object{})",
+    "size(Object{})",
+    "JSONPatch{op: 'add', path: '/spec', value: 3}",
+    "JSONPatch{op: 1}",
+    "JSONPatch{op: null}",
+    "JSONPatch{foo: 1}",
+    "JSONPatch{foo: dyn(1)}",
+    "JSONPatch{op: object.spec.replicas}",
+    "JSONPatch{path: object.spec}",
+    "JSONPatch{op: 'x'}.op",
+    "JSONPatch{op: 'x'}.value",
+    "JSONPatch{}.from",
+    "has(JSONPatch{op: 'x'}.from)",
+    "has(JSONPatch{value: null}.value)",
+    "JSONPatch{op: 'a', value: [1]} == JSONPatch{op: 'a', value: [1.0]}",
+    "JSONPatch{op: 'add'} == Object{}",
+    "jsonpatch.escapeKey('a~/b')",
+    "jsonpatch.escapeKey(object.metadata.name)",
+    "jsonpatch.escapeKey(1)",
+    "jsonpatch.escapeKey(dyn(1))",
+)
+"""What expressions of a MutatingAdmissionPolicy make."""
+_MADE: Final = frozenset({"JSONPatch", "Object"})
+
+
 class _Permits:
     """Allows the verb get, as the judge does."""
 
@@ -148,7 +202,7 @@ class _Permits:
         return self.check_path("", verb)
 
 
-def _ours(text: str) -> Answer:
+def _ours(text: str, *, makes_patches: bool) -> Answer:
     request, namespace = (declare(from_openapi(each)) for each in (DECLARED, _NAMESPACE))
     assert request is not None
     assert namespace is not None
@@ -165,9 +219,12 @@ def _ours(text: str) -> Answer:
         ),
     }
     environment = base_environment().with_variables(tuple(bound))
+    if makes_patches:
+        environment = environment.with_patches()
     answer, compiled = engine.compiled(text, environment)
     if compiled is None:
-        return {**answer, "error": f"compilation failed: {answer['error']}"}
+        error = answer["error"]
+        return {**answer, "error": error if error.startswith("program ") else f"compilation failed: {error}"}
     found = compiled.evaluate(tuple(bound.values()))
     answer["cost"] = found.cost
     if found.error is None:
@@ -178,7 +235,7 @@ def _ours(text: str) -> Answer:
 
 
 def _requests() -> Iterator[dict[str, Any]]:
-    for text in EXPRESSIONS:
+    for text in (*EXPRESSIONS, *MUTATIONS):
         yield {
             "op": "policy",
             "text": text,
@@ -190,6 +247,7 @@ def _requests() -> Iterator[dict[str, Any]]:
                 "request": REQUEST,
                 "namespace": NAMESPACE,
                 "authorizer": True,
+                "patch": text in MUTATIONS,
             },
         }
 
@@ -197,11 +255,11 @@ def _requests() -> Iterator[dict[str, Any]]:
 def compared(judge: Judge) -> Comparison:
     """All of them."""
     comparison = Comparison("policies")
-    for text, theirs in zip(EXPRESSIONS, judge.ask(_requests()), strict=True):
+    for text, theirs in zip((*EXPRESSIONS, *MUTATIONS), judge.ask(_requests()), strict=True):
         if "failure" in theirs:
             raise RuntimeError(f"{text}: {theirs}")
         try:
-            ours = _ours(text)
+            ours = _ours(text, makes_patches=text in MUTATIONS)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a difference
             ours = {"error": f"crash {type(error).__name__}: {error}", "cost": 0}
         if not comparison.note("error text", text, text, theirs.get("error"), ours.get("error")) or "error" in theirs:
@@ -209,7 +267,10 @@ def compared(judge: Judge) -> Comparison:
         comparison.note("type", text, text, theirs["type"], ours["type"])
         failed = theirs.get("evaluationError", "").removeprefix(f"expression '{text}' resulted in error: ")
         comparison.note("evaluation error", text, text, failed, ours.get("evaluationError", ""))
-        comparison.note("value", text, text, engine.like(theirs.get("value")), ours.get("value"))
+        theirs["value"] = engine.like(theirs.get("value"))
+        if theirs["value"] and theirs["value"][0] in _MADE:  # the judge does not see what is in them
+            theirs["value"], ours["value"] = theirs["value"][0], (ours.get("value") or [""])[0]
+        comparison.note("value", text, text, theirs["value"], ours.get("value"))
         if "evaluationError" not in theirs:
             comparison.note("cost", text, text, theirs["cost"], ours["cost"])
     return comparison

@@ -13,7 +13,7 @@ from typing import Any
 from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels, NamespaceLifecycle
 from extapi.admission.policies import mutating as policies_mutating, validating as policies
-from extapi.admission.policies.checks import Labels, PolicyChecks
+from extapi.admission.policies.checks import Labels, MutationChecks, MutationLabels, PolicyChecks
 from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.mutating import MutatingPolicies
 from extapi.admission.policies.mutations import Mutations
@@ -64,6 +64,7 @@ class BuiltinAdmission:
         self._rules = RuleSources()
         self._params = Params(client, clock=reactor, jitter=random.random)
         self._checks = PolicyChecks()
+        self._mutations = MutationChecks()
         live = partial(client.get, NAMESPACES)
         labels = NamespaceLabels(self._namespaces, live)
         evaluator = Evaluator(authorizer, reactor, reactor.getThreadPool())
@@ -100,7 +101,8 @@ class BuiltinAdmission:
                 changed=self._rules.changed,
             )
             self._follow(source)
-            return MutatingPolicies(PolicyMatcher(source, labels, reactor), self._params, evaluator, reactor)
+            matcher = PolicyMatcher(source, labels, reactor)
+            return MutatingPolicies(matcher, self._params, evaluator, reactor, self._mutations)
 
         made: dict[str, Callable[[], Any]] = {
             "NamespaceLifecycle": lambda: NamespaceLifecycle(cache=self._namespaces, live=live, clock=reactor),
@@ -135,7 +137,7 @@ class BuiltinAdmission:
 
     def families(self) -> Iterable[Family]:
         """What is measured (:meth:`extapi.server.metrics.Metrics.add`)."""
-        return [check_family(self._checks.counts)]
+        return [check_family(self._checks.counts), mutation_family(self._mutations.counts)]
 
     def check(self) -> NamedCheck:
         """Whether all is known of the cluster that admission needs."""
@@ -160,5 +162,16 @@ def check_family(counts: Mapping[Labels, int]) -> Family:
         "Validation admission policy check total, labeled by policy and further identified by binding and enforcement action "
         "taken.",
         ("policy", "policy_binding", "error_type", "enforcement_action"),
+        list(counts.items()),
+    )
+
+
+def mutation_family(counts: Mapping[MutationLabels, int]) -> Family:
+    """The mutations of policies, as kube-apiserver counts them."""
+    return Family(
+        "apiserver_mutating_admission_policy_check_total",
+        "counter",
+        "Mutation admission policy check total, labeled by policy and further identified by binding.",
+        ("policy", "policy_binding", "error_type"),
         list(counts.items()),
     )

@@ -34,6 +34,32 @@ class PolicyChecks:
             self.counts[labels] = self.counts.get(labels, 0) + 1
 
 
+MutationLabels = tuple[str, str, str]
+"""Policy, binding, type of the error."""
+
+
+class MutationChecks:
+    """Counts mutations.
+
+    Source: ``k8s.io/apiserver/pkg/admission/plugin/policy/mutating`` errors.go, metrics/metrics.go.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[MutationLabels, int] = {}
+
+    def note(self, policy: str, binding: str, error: str) -> None:
+        """Count a mutation.
+
+        Args:
+            policy: The name of the policy.
+            binding: The name of the binding.
+            error: Why it has failed; empty if it has not.
+        """
+        labels = policy, binding, error_type(error) if error else "no_error"
+        if labels in self.counts or len(self.counts) < MOST:
+            self.counts[labels] = self.counts.get(labels, 0) + 1
+
+
 def error_type(error: str) -> str:
     """The type of an error, as kube-apiserver tells it from the text; a decision that denies has one, too."""
     if error.startswith("compilation"):

@@ -15,6 +15,7 @@ from extapi.admission.expressions.authorizing import Checks
 from extapi.admission.expressions.environment import Input
 from extapi.admission.expressions.evaluating import INLINE, Evaluator, Expired, ExpressionError
 from extapi.admission.matching.rules import Subject
+from extapi.admission.policies.checks import MutationChecks
 from extapi.admission.policies.definition import Binding, Hook, PolicyDefinition
 from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.mutations import Mutations, Patch, changed
@@ -88,6 +89,7 @@ class MutatingPolicies:
         params: Knows their params.
         evaluator: Runs expressions.
         clock: The reactor's clock.
+        checks: Counts what came of them.
     """
 
     plugin_name = NAME
@@ -95,7 +97,15 @@ class MutatingPolicies:
     rules: RuleSources | None = None
     """All configurations of the cluster; the chain asks them before it asks the plugin."""
 
-    def __init__(self, matcher: PolicyMatcher[Mutations], params: Params, evaluator: Evaluator, clock: Clock) -> None:
+    def __init__(
+        self,
+        matcher: PolicyMatcher[Mutations],
+        params: Params,
+        evaluator: Evaluator,
+        clock: Clock,
+        checks: MutationChecks,
+    ) -> None:
+        self._checks = checks
         self._matcher = matcher
         self._params = params
         self._evaluator = evaluator
@@ -134,19 +144,15 @@ class MutatingPolicies:
         calls: _Calls = context.values.setdefault(NAME, _Calls())
         if context.again and context.outputs.get(NAME) != review.obj:
             calls.require()
-        run = _Run(self._evaluator, review, current, await self._matcher.namespace(review))
-        began = self._clock.seconds()
+        namespace = await self._matcher.namespace(review)
+        run = _Run(self._evaluator, self._clock, self._checks, review, current, namespace)
         for each in invocations:
             if await run.matches(each) and not (context.again and each.key not in calls.due):
                 if await run.mutate(each):
                     calls.require()
                 if each.definition.evaluator.reinvoked:
                     calls.invoked.add(each.key)
-            if self._clock.seconds() - began >= INLINE:
-                await sleep(self._clock, 0)  # others are served, too
-                began = self._clock.seconds()
-            if began >= review.deadline:
-                raise Timeout("Timeout: request did not complete within requested timeout", with_details=True)
+            await run.give_way()
         if run.patched:
             # As there, whoever has seen the object sees it once more, even if it has not changed since.
             calls.require()
@@ -210,13 +216,26 @@ class _Run:
 
     Args:
         evaluator: Runs expressions.
+        clock: The reactor's clock.
+        checks: Counts mutations.
         review: The write.
         current: Its objects.
         namespace: Its namespace, as expressions see it.
     """
 
-    def __init__(self, evaluator: Evaluator, review: Review, current: CurrentObjects, namespace: Obj | None) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        clock: Clock,
+        checks: MutationChecks,
+        review: Review,
+        current: CurrentObjects,
+        namespace: Obj | None,
+    ) -> None:
         self._evaluator = evaluator
+        self._checks = checks
+        self._clock = clock
+        self._began = clock.seconds()
         self._review = review
         self._current = current
         self._namespace = namespace
@@ -225,6 +244,18 @@ class _Run:
         self.failures: list[_Failure] = []
         self.patched = False
         """Whether a patch has been applied, even if it has changed nothing."""
+
+    async def give_way(self) -> None:
+        """Let others be served if this has taken long.
+
+        Raises:
+            Timeout: The request's time is up.
+        """
+        if self._clock.seconds() - self._began >= INLINE:
+            await sleep(self._clock, 0)
+            self._began = self._clock.seconds()
+        if self._began >= self._review.deadline:
+            raise Timeout("Timeout: request did not complete within requested timeout", with_details=True)
 
     async def matches(self, invocation: _Invocation) -> bool:
         """Whether the match conditions of a policy are true."""
@@ -249,10 +280,18 @@ class _Run:
         for index in range(len(invocation.definition.evaluator)):
             if self._current.latest.obj is None:  # a connection has no object
                 break
+            why = ""
             try:
                 await self._mutate_once(invocation, index)
             except ExpressionError as error:
+                why = str(error)
                 self._failed(invocation, error)
+            except ApiError as error:
+                why = str(error)
+                raise
+            finally:
+                self._checks.note(invocation.definition.name, invocation.binding.name, why)
+            await self.give_way()
         after = self._current.latest.obj
         return after is not before and not json_equal(after, before)
 

@@ -76,3 +76,15 @@ def test_a_cluster_that_does_not_have_the_configurations_has_no_webhooks(turning
     turning.until(lambda: all(source.synced for source in made._sources))
     made.stop()
     server.stop()
+
+
+def test_what_is_measured(turning: Turning, client: Client) -> None:
+    """As kube-apiserver names and labels it (``tests/kubernetes/metrics.toml``)."""
+    made = admission(turning, client)
+    assert [(each.name, each.labels) for each in made.families()] == [
+        (
+            "apiserver_validating_admission_policy_check_total",
+            ("policy", "policy_binding", "error_type", "enforcement_action"),
+        ),
+        ("apiserver_mutating_admission_policy_check_total", ("policy", "policy_binding", "error_type")),
+    ]

@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 from extapi import CLUSTER, Api, Group, Kind, Version
 from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels
+from extapi.admission.policies.checks import MutationChecks
 from extapi.admission.policies.matching import PolicyMatcher
 from extapi.admission.policies.mutating import NAME, MutatingPolicies
 from extapi.admission.policies.mutations import Mutations
@@ -78,7 +79,9 @@ class Mutated:
         labels = NamespaceLabels(namespaces, namespaces.live)
         self.permits = Permits(self.clock)
         matcher = PolicyMatcher(self.source, labels, self.clock)
-        self.plugin = MutatingPolicies(matcher, self.params, Evaluator(self.permits, self.clock), self.clock)
+        self.checks = MutationChecks()
+        evaluator = Evaluator(self.permits, self.clock)
+        self.plugin = MutatingPolicies(matcher, self.params, evaluator, self.clock, self.checks)
         self.server = InMemoryServer(Api(Group(GROUP, TABLE)), clock=self.clock, builtin=[self.plugin])
         self.cluster.start()
         self.server.start()

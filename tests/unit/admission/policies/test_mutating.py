@@ -161,3 +161,16 @@ def test_a_deep_object(mutated: Mutated) -> None:
     mutated.policy("one", LEGS, patch("[JSONPatch{op: 'add', path: '/spec/free/b', value: object.spec.free.a}]"))
     status, made = mutated.create(free=deep)
     assert (status, made["spec"]["legs"]) == (201, 5)
+
+
+def test_mutations_are_counted(mutated: Mutated) -> None:
+    dear = f"{DOUBLE}.all(a, " * 6 + "a > 0" + ")" * 6
+    compile_error = apply("Object{spec: Object.spec{legs: undefined}}")
+    mutated.policy("one", LEGS, WRONG, apply(f"Object{{spec: Object.spec{{legs: {dear} ? 1 : 2}}}}"), compile_error)
+    mutated.create()
+    mutated.create(name="b")
+    assert mutated.checks.counts == {
+        ("one", "one", "no_error"): 2,
+        ("one", "one", "invalid_error"): 4,
+        ("one", "one", "compile_error"): 2,
+    }

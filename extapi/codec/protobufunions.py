@@ -1,7 +1,8 @@
-"""Messages that JSON shows as one of several values, such as a schema or a truth value.
+"""Messages that JSON shows in another form: as one of several values, such as a schema or a truth value, or flat.
 
 Responsible for: which of a message's members JSON shows, and the reverse. Must not know the wire format.
-Source: ``apiextensions-apiserver/pkg/apis/apiextensions/v1`` marshal.go.
+Source: ``apiextensions-apiserver/pkg/apis/apiextensions/v1`` marshal.go; the embedded types of
+``k8s.io/api/admissionregistration/v1``.
 """
 
 from __future__ import annotations
@@ -41,9 +42,27 @@ def _write_bool(value: Any) -> Mapping[str, Any]:
     return {"allows": True, "schema": value} if isinstance(value, dict) else {"allows": bool(value)}
 
 
+def _inlined(name: str, fields: frozenset[str]) -> Union:
+    """A message whose member ``name`` is embedded in Go: JSON shows its ``fields`` beside the other members."""
+
+    def read(members: Mapping[str, Any]) -> Any:
+        return {**{key: value for key, value in members.items() if key != name}, **members.get(name, {})}
+
+    def write(value: Any) -> Mapping[str, Any]:
+        given = value or {}
+        inner = {key: each for key, each in given.items() if key in fields}
+        return {**{key: each for key, each in given.items() if key not in fields}, name: inner}
+
+    return Union(read, write)
+
+
+_RULE: Final = frozenset({"apiGroups", "apiVersions", "resources", "scope"})
+
 UNIONS: Final[Mapping[str, Union]] = {
     "JSONSchemaPropsOrArray": _either("jSONSchemas"),
     "JSONSchemaPropsOrStringArray": _either("property"),
     "JSONSchemaPropsOrBool": Union(_read_bool, _write_bool),
+    "RuleWithOperations": _inlined("rule", _RULE),
+    "NamedRuleWithOperations": _inlined("ruleWithOperations", _RULE | {"operations"}),
 }
 """By the names of messages."""

@@ -28,6 +28,7 @@ from extapi.controlplane.kinds import (
     leases,
     rbac as access,
     services,
+    webhookconfigurations,
 )
 from extapi.controlplane.kinds.parts import review
 
@@ -88,6 +89,7 @@ def _groups(authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock) -
         ),
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
         Group("apiextensions.k8s.io", apiextensions.CUSTOM_RESOURCE_DEFINITION),
+        Group("admissionregistration.k8s.io", webhookconfigurations.MUTATING, webhookconfigurations.VALIDATING),
         Group(
             "authentication.k8s.io",
             review(authentication.TokenReview, TokenReviews(tokens)),

@@ -42,6 +42,7 @@ _PRIORITIES = {
     "authorization.k8s.io": (17600, 15),
     "rbac.authorization.k8s.io": (17000, 15),
     "apiextensions.k8s.io": (16700, 15),
+    "admissionregistration.k8s.io": (16700, 15),
     "coordination.k8s.io": (16500, 15),
 }
 """Priorities of the groups that kube-apiserver serves itself (``DefaultGenericAPIServicePriorities``)."""

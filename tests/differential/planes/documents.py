@@ -7,6 +7,7 @@ from typing import Any
 
 GROUP_VERSIONS = (
     "api/v1",
+    "apis/admissionregistration.k8s.io/v1",
     "apis/apiregistration.k8s.io/v1",
     "apis/authentication.k8s.io/v1",
     "apis/authorization.k8s.io/v1",

@@ -3,7 +3,16 @@
 from typing import Any
 
 from extapi import Api, Group
-from extapi.controlplane.kinds import apiregistration, core, events, events_v1, leases, rbac, services
+from extapi.controlplane.kinds import (
+    apiregistration,
+    core,
+    events,
+    events_v1,
+    leases,
+    rbac,
+    services,
+    webhookconfigurations,
+)
 
 
 class NoTokens:
@@ -28,4 +37,5 @@ def stored_kinds() -> Api:
         Group("coordination.k8s.io", leases.LEASE),
         Group("rbac.authorization.k8s.io", rbac.ROLE, rbac.CLUSTER_ROLE, rbac.ROLE_BINDING, rbac.CLUSTER_ROLE_BINDING),
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
+        Group("admissionregistration.k8s.io", webhookconfigurations.MUTATING, webhookconfigurations.VALIDATING),
     )

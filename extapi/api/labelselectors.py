@@ -32,24 +32,24 @@ def selector_of(selector: Mapping[str, Any]) -> LabelSelectorQuery:
     return label_selector(terms)
 
 
-def selector_problems(selector: Mapping[str, Any], path: str) -> Iterator[FieldError]:
-    """The errors of a selector (``ValidateLabelSelector``)."""
+def selector_problems(selector: Mapping[str, Any], path: str, *, any_value: bool = False) -> Iterator[FieldError]:
+    """The errors of a selector (``ValidateLabelSelector``); ``any_value``: the values of its expressions may be anything."""
     where = f"{path}.matchLabels"
     for key, value in (selector.get("matchLabels") or {}).items():
         yield from (FieldError.invalid(where, key, why) for why in qualified_name(key))
         yield from (FieldError.invalid(where, value, why) for why in label_value(value))
     for index, requirement in enumerate(selector.get("matchExpressions") or ()):
-        yield from requirement_problems(requirement, f"{path}.matchExpressions[{index}]")
+        yield from requirement_problems(requirement, f"{path}.matchExpressions[{index}]", any_value=any_value)
 
 
 def requirement_problems(
-    requirement: Mapping[str, Any], path: str, *, any_operator: bool = False
+    requirement: Mapping[str, Any], path: str, *, any_operator: bool = False, any_value: bool = False
 ) -> Iterator[FieldError]:
     """The errors of one of its expressions. With ``any_operator``, an unknown operator (of a later release) is none."""
     yield from operator_problems(requirement, path, any_operator=any_operator)
     key = requirement.get("key", "")
     yield from (FieldError.invalid(f"{path}.key", key, why) for why in qualified_name(key))
-    for index, value in enumerate(requirement.get("values") or ()):
+    for index, value in enumerate(() if any_value else requirement.get("values") or ()):
         yield from (FieldError.invalid(f"{path}.values[{index}]", value, why) for why in label_value(value))
 
 

@@ -96,7 +96,27 @@ class MatchConditions:
         return False
 
 
+def condition_error(text: str, *, stored: bool) -> str:
+    """Why an expression is no condition of a webhook; empty if it is one.
+
+    Args:
+        text: The expression.
+        stored: Whether it has been stored before: a new one may use only what the version before this server knew, too.
+    """
+    from extapi.schema.cel.types import BOOL  # noqa: PLC0415 - CEL is for those with conditions
+
+    return compiled(text, _environment() if stored else _older_environment(), (BOOL,)).error
+
+
 @cache
 def _environment() -> Any:
     """What the conditions of webhooks may use."""
     return environment(Declarations(), {})
+
+
+@cache
+def _older_environment() -> Any:
+    """What new ones may use."""
+    from extapi.schema.cel.environment import base_environment  # noqa: PLC0415 - CEL is for those with conditions
+
+    return environment(Declarations(), {}, base_environment())

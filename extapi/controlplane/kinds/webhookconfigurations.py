@@ -7,9 +7,12 @@ Source: ``kubernetes/pkg/registry/admissionregistration``, ``kubernetes/pkg/apis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
-from extapi import CLUSTER, Atomic, Column, Description, ListMap, Object, Struct
+import msgspec
+
+from extapi import CLUSTER, Atomic, Column, Description, FieldError, ListMap, Object, Strategy, Struct
 from extapi.api.markers import MergeKey
 from extapi.api.types import Obj
 from extapi.controlplane.builtin.behaviour import built_in
@@ -24,7 +27,9 @@ from extapi.controlplane.kinds.admissionparts import (
     complete_rules,
     dicts_of,
 )
-from extapi.controlplane.kinds.parts import AGE, Base64, Int32, Text, kind_of, part_of, spelled
+from extapi.controlplane.kinds.admissionvalidation import name_warnings
+from extapi.controlplane.kinds.parts import AGE, Base64, Int32, Text, canonical, kind_of, part_of, spelled
+from extapi.controlplane.kinds.webhookvalidation import is_large, validate_webhooks
 
 
 class ServiceReference(Struct):
@@ -107,6 +112,30 @@ class MutatingWebhookConfiguration(Object):
     ] = []
 
 
+Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration
+
+
+class ConfigurationStrategy(Strategy):
+    """The rules of writing a configuration (``mutatingWebhookConfigurationStrategy`` and its twin)."""
+
+    def prepare(self, obj: Configuration, old: Configuration | None) -> None:
+        """Normalize the certificates."""
+        del old
+        for webhook in obj.webhooks:
+            config = webhook.client_config
+            config.ca_bundle = canonical(type(obj).__name__, config.ca_bundle or "") or None
+
+    def validate(self, obj: Configuration, old: Configuration | None) -> Iterable[FieldError]:
+        """Check the webhooks."""
+        before = None if old is None else msgspec.to_builtins(old.webhooks)
+        return validate_webhooks(msgspec.to_builtins(obj.webhooks), before)
+
+    def warn(self, obj: Configuration, old: Configuration | None) -> Iterable[str]:
+        """Warn of a reserved name."""
+        del old
+        return name_warnings(obj.metadata.name)
+
+
 _DEFAULTS: dict[str, Any] = {"failurePolicy": "Fail", **MATCHING, "timeoutSeconds": 10}
 
 
@@ -132,10 +161,16 @@ def _complete_validating(obj: Obj) -> None:
 _SHARED: dict[str, Any] = {
     "scope": CLUSTER,
     "status": False,
+    "strategy": ConfigurationStrategy(),
     "categories": ["api-extensions"],
     "columns": [Column("Webhooks", type="integer", cell=lambda obj: len(obj.get("webhooks", ()))), AGE],
 }
-_STORING: dict[str, Any] = {"generation": True, "unconditional_update": False}
+_STORING: dict[str, Any] = {
+    "generation": True,
+    "unconditional_update": False,
+    "qualified_finalizers": False,
+    "is_slow": lambda obj: is_large(obj.get("webhooks") or ()),
+}
 MUTATING = kind_of(
     MutatingWebhookConfiguration, behaviour=built_in(ADMISSION, complete=_complete_mutating, **_STORING), **_SHARED
 )

@@ -1,4 +1,4 @@
-"""Conversion by a webhook: where it is, and which reviews it understands.
+"""Webhooks: where one is, and which reviews it understands; conversion by one.
 
 Source: ``apiextensions-apiserver/pkg/apis/apiextensions/validation`` validateCustomResourceConversion, and
 ``k8s.io/apiserver/pkg/util/webhook`` validation.go.
@@ -18,7 +18,7 @@ from extapi.fielderrors import MOST_ERRORS, FieldError
 from extapi.schema.cel.library.neturl import URLError, parse_url, text_of
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-"""The versions of ConversionReview that kube-apiserver understands."""
+"""The versions of reviews, of any purpose, that kube-apiserver understands."""
 _FORM: Final = "; desired format: https://host[/path]"
 _MAX_PORT: Final = 65535
 _UNSET: Final = "should not be set when strategy is not set to Webhook"
@@ -52,11 +52,14 @@ def conversion_errors(
     if client is None:
         yield FieldError.required(at, "required when strategy is set to Webhook")
     else:
-        yield from _client(client, at)
+        yield from client_errors(client, at)
         bundle = client.get("caBundle") or ""
         if bundle and not any_ca_bundle and (problem := ca_bundle_problem(bundle)):
             yield FieldError.invalid(f"{at}.caBundle", bundle, problem)
-    yield from _reviews(versions, f"{path}.conversionReviewVersions", known=review_versions)
+    if not versions:
+        yield FieldError.required(f"{path}.conversionReviewVersions")
+    else:
+        yield from review_version_errors(versions, f"{path}.conversionReviewVersions", known=review_versions)
 
 
 def ca_bundle_problem(bundle: str) -> str:
@@ -89,7 +92,8 @@ def ca_bundle_problem(bundle: str) -> str:
     return f"unable to load root certificates: {said}"
 
 
-def _client(client: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+def client_errors(client: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+    """The errors of a ``clientConfig``, of a webhook of any purpose: where it is."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield FieldError.required(path, "exactly one of url or service is required")
@@ -147,10 +151,14 @@ def _service_path(written: str, path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(path, written, f"segment[{index}]: {problem}")
 
 
-def _reviews(versions: Sequence[str], path: str, *, known: bool) -> Iterator[FieldError]:
-    if not versions:
-        yield FieldError.required(path)
-        return
+def review_version_errors(versions: Sequence[str], path: str, *, known: bool) -> Iterator[FieldError]:
+    """The errors of the versions of reviews that a webhook understands, of which there are some.
+
+    Args:
+        versions: They.
+        path: Where they are.
+        known: Whether kube-apiserver has to know one of them.
+    """
     seen = set[str]()
     for index, version in enumerate(versions[:MOST_ERRORS]):
         if version in seen:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from tests.differential.cases import Case
-from tests.differential.planes import access, applying, common, definitions, further, numbers, own, reviews, wire
+from tests.differential.planes import (
+    access,
+    applying,
+    common,
+    definitions,
+    further,
+    numbers,
+    own,
+    reviews,
+    webhooks,
+    wire,
+)
 
-MODULES = (applying, common, own, further, reviews, access, wire, numbers, definitions)
+MODULES = (applying, common, own, further, reviews, access, wire, numbers, definitions, webhooks)
 
 
 def all_cases() -> dict[str, Case]:

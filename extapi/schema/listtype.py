@@ -13,11 +13,17 @@ from extapi.schema.structural import Structural, join, join_key
 
 
 def validate_lists(value: Any, node: Structural | None, path: str = "") -> Iterator[FieldError]:
-    """One error per value that occurs more than once, at its second occurrence; items of map lists must be objects."""
+    """One error per value that occurs more than once, at its second occurrence; items of map lists must be objects.
+
+    Lists of kinds that are built into kube-apiserver, which a strategic merge patch merges, are not judged: there the
+    validation of each kind does it.
+    """
     if node is None:
         return
     if isinstance(value, list):
-        if node.list_type == "set":
+        if node.patch_strategy:
+            pass
+        elif node.list_type == "set":
             yield from _duplicates(value, value, path)
         elif node.list_type == "map":
             yield from _map(value, node.list_map_keys, path)

@@ -166,6 +166,8 @@ def _array(node: Structural, exact: Exact) -> Accepts:
 
 def _unique(node: Structural) -> Accepts | None:
     """Whether a set or map list has no duplicates; False if that takes more than a look."""
+    if node.patch_strategy:
+        return None
     if node.list_type == "set":
         return _distinct
     if node.list_type != "map":

@@ -72,7 +72,16 @@ MATCHING: dict[str, Any] = {"matchPolicy": "Equivalent", "namespaceSelector": {}
 """The defaults of what says which requests are meant (``SetDefaults_MatchResources``)."""
 
 
+def drop_empty(obj: Obj, *names: str) -> None:
+    """Leave out, in place, lists without items, as Go's ``omitempty`` does."""
+    for name in names:
+        if obj.get(name) == []:
+            del obj[name]
+
+
 def complete_rules(obj: Obj, name: str) -> None:
     """Give the rules in a list their scope (``SetDefaults_Rule``)."""
     for rule in dicts_of(obj, name):
         complete(rule, {"scope": "*"})
+        drop_empty(rule, "operations", "apiGroups", "apiVersions", "resources")
+    drop_empty(obj, name)

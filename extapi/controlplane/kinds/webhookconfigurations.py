@@ -26,6 +26,7 @@ from extapi.controlplane.kinds.admissionparts import (
     complete,
     complete_rules,
     dicts_of,
+    drop_empty,
 )
 from extapi.controlplane.kinds.admissionvalidation import name_warnings
 from extapi.controlplane.kinds.parts import AGE, Base64, Int32, Text, canonical, kind_of, part_of, spelled
@@ -142,10 +143,17 @@ _DEFAULTS: dict[str, Any] = {"failurePolicy": "Fail", **MATCHING, "timeoutSecond
 def _complete(obj: Obj, defaults: dict[str, Any]) -> None:
     for webhook in dicts_of(obj, "webhooks"):
         complete(webhook, defaults)
-        service = part_of(webhook, "clientConfig").get("service")
+        config = part_of(webhook, "clientConfig")
+        service = config.get("service")
         if isinstance(service, dict):
             complete(service, {"port": 443})
+        if config.get("caBundle") == "":
+            del config["caBundle"]
+        for name in ("namespaceSelector", "objectSelector"):
+            drop_empty(part_of(webhook, name), "matchExpressions")
         complete_rules(webhook, "rules")
+        drop_empty(webhook, "matchConditions")
+    drop_empty(obj, "webhooks")
 
 
 def _complete_mutating(obj: Obj) -> None:

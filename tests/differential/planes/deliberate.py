@@ -32,7 +32,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(REVISION, ("Watch: at garbage",), REFUSAL, code=400),
     Deliberate(
         "a token says where to go on in our own store; clients pass it on as it is",
-        ("Event: pages", "ClusterRole: pages", "ClusterRoleBinding: pages"),
+        ("Event: pages", "ClusterRole: pages", "ClusterRoleBinding: pages", "MutatingWebhookConfiguration: pages"),
         ("content.metadata.continue",),
         code=200,
     ),
@@ -132,7 +132,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate("services get no addresses, and hold none", ("Service, own: addresses",), ("content.rows.cells",)),
     Deliberate(
         "values of wrong types are refused by the schema, as those of custom resources",
-        ("ConfigMap, own: wrong types", "Event, own: bad bodies", "Lease, own: bad bodies"),
+        ("ConfigMap, own: wrong types", "Event, own: bad bodies", "Lease, own: bad bodies", "Webhooks, *: wrong types"),
         REFUSAL,
         code=422,
     ),

@@ -13,6 +13,7 @@ import click
 
 from extapi import duration_seconds
 from extapi.controlplane.options import ControlPlaneOptions, FlagError
+from extapi.server.options import plugin_problems
 from extapi.storage.url import parse_url
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -56,10 +57,21 @@ def _duration(_context: click.Context, _option: click.Parameter, text: str) -> f
 @click.option(
     "--request-timeout", default="1m0s", show_default=True, callback=_duration, help="How long a request may take."
 )
-def control_plane(**flags: Any) -> None:
+@click.option(
+    "--enable-admission-plugins", multiple=True, callback=_names, help="Plugins besides the default ones: all."
+)
+@click.option(
+    "--disable-admission-plugins", multiple=True, callback=_names, help="Admission plugins that are not asked."
+)
+def control_plane(
+    enable_admission_plugins: tuple[str, ...], disable_admission_plugins: tuple[str, ...], **flags: Any
+) -> None:
     """Run a local control plane for development until SIGTERM. It is not a cluster, and listens only on loopback."""
     from extapi.controlplane.process import ControlPlaneProcess  # noqa: PLC0415 - wrong flags and --help answer at once
     from extapi.server.reactor import run_process  # noqa: PLC0415
 
-    options = ControlPlaneOptions(**flags)
+    problems = plugin_problems(enable_admission_plugins, disable_admission_plugins)
+    if problems:
+        raise click.UsageError("; ".join(problems))
+    options = ControlPlaneOptions(**flags, disabled_plugins=frozenset(disable_admission_plugins))
     sys.exit(run_process(lambda reactor, log: ControlPlaneProcess(options, reactor, log), (FlagError,)))

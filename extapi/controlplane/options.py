@@ -27,3 +27,5 @@ class ControlPlaneOptions:
     service_account_issuer: str
     request_timeout: float
     """The limit of a request in seconds; watches have none."""
+    disabled_plugins: frozenset[str] = frozenset()
+    """The names of admission plugins that are not asked."""

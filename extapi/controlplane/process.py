@@ -14,8 +14,7 @@ from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 
-from extapi import Context, Review
-from extapi.admission.namespaces import NamespaceLifecycle
+from extapi import Context
 from extapi.api.definition import Api
 from extapi.authentication.authenticator import Authenticator, UnionAuthenticator
 from extapi.authentication.bearer import Bearer, WebsocketBearer
@@ -29,6 +28,7 @@ from extapi.authorization.authorizer import UnionAuthorizer
 from extapi.client.services import by_objects
 from extapi.controlplane.access.rbac import RBAC
 from extapi.controlplane.access.tokens import Tokens
+from extapi.controlplane.admission import ControlPlaneAdmission
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
 from extapi.controlplane.bootstrap import STEPS, Bootstrap
@@ -46,35 +46,11 @@ from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.storage.url import open_backend
 
-NAMESPACES = ("", "v1", "namespaces")
 LOOPBACK = "127.0.0.1"
 HEADERS = HeaderNames(
     username=("x-remote-user",), uid=("x-remote-uid",), group=("x-remote-group",), extra_prefix=("x-remote-extra-",)
 )
 """The headers in which the front proxy names a user."""
-
-
-class NamespacesKnown:
-    """NamespaceLifecycle for the server's own namespaces."""
-
-    def __init__(self) -> None:
-        self._plugin: NamespaceLifecycle | None = None
-
-    async def start(self, context: Context) -> None:
-        """Follow the namespaces."""
-        cache = context.informer(*NAMESPACES)
-        self._plugin = NamespaceLifecycle(
-            cache=cache, live=lambda name: context.get(*NAMESPACES, name), clock=context.clock
-        )
-
-    def check(self) -> str | None:
-        """The health check: None once the namespaces are followed."""
-        return None if self._plugin is not None else "namespaces are not followed yet"
-
-    async def mutate(self, review: Review) -> None:
-        """Refuse writes that the state of the namespace forbids."""
-        if self._plugin is not None:
-            await self._plugin.mutate(review)
 
 
 class Started:
@@ -87,6 +63,10 @@ class Started:
         """Note that all other parts have been started."""
         del context
         self._yes = True
+
+    def yes(self) -> bool:
+        """Whether all is started."""
+        return self._yes
 
     def check(self) -> str | None:
         """The readiness check."""
@@ -111,15 +91,19 @@ class ControlPlaneProcess:
         name_authorities(tls, settings)
         client_ca = _read(options.client_ca_file).decode(errors="replace")
         bootstrap = _bootstrap(options, client_ca)
-        self._started, self._namespaces = Started(), NamespacesKnown()
+        self._started = Started()
         rbac = RBAC()
         authorizer = UnionAuthorizer([AlwaysAllowGroups(), rbac])
         tokens = _tokens(options, reactor)
         self._aggregator = Aggregator(
             certificate=options.proxy_client_cert_file, key=options.proxy_client_key_file, reactor=reactor
         )
+        services = by_objects(self._aggregator.service)
+        self._admission = ControlPlaneAdmission(
+            authorizer, services, self._started.yes, reactor, disabled=options.disabled_plugins
+        )
         backend = open_backend(options.storage, reactor)
-        self._definitions = CustomResources(Webhooks(by_objects(self._aggregator.service), reactor))
+        self._definitions = CustomResources(Webhooks(services, reactor))
         built_in: set[tuple[str, str]] = set()
         emptier = Emptier(self._aggregator.direct, backend, reactor, built_in)
         api = control_plane_api(
@@ -139,13 +123,14 @@ class ControlPlaneProcess:
             settings=settings,
             authorizer=authorizer,
             secret=secret,
-            builtin=[self._namespaces, self._definitions, bootstrap, rbac, tokens, self._aggregator, self._started],
+            builtin=self._builtin(bootstrap, rbac, tokens),
             checks=self._checks(bootstrap),
             store_check="etcd",
             front=self._aggregator.front,
             long_running=self._aggregator.long_running,
             pool=reactor.getThreadPool(),
         )
+        self._admission.follow(server.transport())
         self._follow(server, api, reactor)
         self._serving = Serving(
             server,
@@ -157,6 +142,11 @@ class ControlPlaneProcess:
             limits=Limits(request=options.request_timeout),
         )
 
+    def _builtin(self, *parts: Any) -> list[Any]:
+        """What is started, in this order; those of it that are admission plugins are asked in this order."""
+        started = (self._aggregator, self._started)
+        return [self._admission, self._definitions, *self._admission.plugins, *parts, *started]
+
     def _follow(self, server: Server, api: Api, reactor: Any) -> None:
         """Have the aggregator and the definitions follow what the server serves, and metrics tell it."""
         server.observers.append(self._aggregator.own_changed)
@@ -167,7 +157,7 @@ class ControlPlaneProcess:
     def _checks(self, bootstrap: Bootstrap) -> list[NamedCheck]:
         """The health checks, named after kube-apiserver's hooks for the same things."""
         hooks: dict[str, Check] = {
-            "start-apiserver-admission-initializer": self._namespaces.check,
+            "start-apiserver-admission-initializer": self._admission.check,
             **{step: partial(bootstrap.unfinished, step) for step in STEPS},
             "crd-informer-synced": self._definitions.check,
             "start-kube-aggregator-informers": self._aggregator.synced,
@@ -189,6 +179,7 @@ class ControlPlaneProcess:
             return await self._serving.run()
         finally:
             self._aggregator.stop()
+            self._admission.stop()
             for file in self._files:
                 file.stop()
 

@@ -288,20 +288,28 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
 
 
 def _disabled_plugins(read: FlagReader) -> frozenset[str]:
-    """The plugins that are not to be asked (behaviour I3).
+    """The plugins that are not to be asked (behaviour I3)."""
+    enabled, disabled = read.several("enable-admission-plugins"), read.several("disable-admission-plugins")
+    read.problems += plugin_problems(enabled, disabled)
+    return frozenset(disabled)
+
+
+def plugin_problems(enabled: Sequence[str], disabled: Sequence[str]) -> list[str]:
+    """What is wrong with the names of admission plugins.
+
+    Args:
+        enabled: Those of ``--enable-admission-plugins``.
+        disabled: Those of ``--disable-admission-plugins``.
 
     Source: ``k8s.io/apiserver/pkg/server/options/admission.go`` Validate.
     """
-    named: dict[str, tuple[str, ...]] = {}
-    for flag in ("enable-admission-plugins", "disable-admission-plugins"):
-        named[flag] = read.several(flag)
-        for name in named[flag]:
-            if name not in ADMISSION_PLUGINS:
-                read.problems.append(f'{flag} plugin "{name}" is unknown')
-    both = sorted(set(named["enable-admission-plugins"]) & set(named["disable-admission-plugins"]))
+    problems = []
+    for flag, names in (("enable-admission-plugins", enabled), ("disable-admission-plugins", disabled)):
+        problems += [f'{flag} plugin "{name}" is unknown' for name in names if name not in ADMISSION_PLUGINS]
+    both = sorted(set(enabled) & set(disabled))
     if both:
-        read.problems.append(f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped")
-    return frozenset(named["disable-admission-plugins"])
+        problems.append(f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped")
+    return problems
 
 
 def _together(options: ServerOptions) -> Iterable[str]:

@@ -21,8 +21,7 @@ from extapi.controlplane.kinds.admissionvalidation import (
     rule_errors,
 )
 from extapi.crd.validation.webhooks import REVIEW_VERSIONS, client_errors, review_version_errors
-from extapi.errors import FieldError
-from extapi.fielderrors import MOST_ERRORS
+from extapi.errors import MOST_ERRORS, FieldError
 
 _HARMLESS: Final = ("None", "NoneOnDryRun")
 _EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")

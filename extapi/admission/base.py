@@ -199,6 +199,8 @@ class Review:
     """Makes the resource in all its versions; None: it has this one only."""
     name_is_generated: bool = False
     """Whether the server has made up the name of a new object. Webhooks that may change the object do not see it yet."""
+    of_collection: bool = False
+    """Whether the request deletes a collection: webhooks are told no name then, only the stored object."""
     deadline: float = math.inf
     """When the request has to be answered, on the reactor's clock."""
     reinvocation: ReinvocationContext | None = None
@@ -210,6 +212,8 @@ class Review:
         self._old = _ReviewedObject(self.old)
         self.old_version = self.old_version or self.version
         self.path_version = self.path_version or self.version
+        if not self.namespace and self.resource == "namespaces" and not self.group and not self.name_is_generated:
+            self.namespace = self.name  # as the path of a namespace has it; that of a new one does not name it yet
 
     @property
     def object(self) -> Any:
@@ -336,6 +340,13 @@ class Review:
             Forbidden: Always: ``R "name" is forbidden: why``, the default refusal of plugins (behaviour I5).
         """
         raise Forbidden.on(self.resource, self.group, self.display_name(), why)
+
+    def requested_name(self) -> str:
+        """The name as webhooks are told it: empty if the request names no object, since it deletes a collection.
+
+        Source: ``k8s.io/apiserver/pkg/endpoints/handlers/delete.go`` DeleteCollection.
+        """
+        return "" if self.of_collection else self.name
 
     def display_name(self) -> str:
         """The object's name for messages; generateName if the name is not generated yet."""

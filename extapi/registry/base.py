@@ -156,6 +156,8 @@ class Admission(msgspec.Struct, frozen=True):
     """When it is, on the reactor's clock."""
     name_is_generated: bool = False
     """Whether the server has made up the name of a new object."""
+    of_collection: bool = False
+    """Whether the request deletes a collection, and so names no object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from extapi.admission.versions import KindName
+from extapi.api.metadata import coerce
 from extapi.api.types import Obj
 from extapi.managedfields.atom import Atom
 from extapi.registry.served import ServedKind
@@ -68,6 +69,9 @@ class ReviewedVersions:
         """See :class:`extapi.admission.versions.ResourceVersions`."""
         self._kind.check(obj, whose)
         body = self._body(version)
+        if self._kind.kind.behaviour.defined:
+            # A custom resource has no types in Go: what is no metadata is left out.
+            obj["metadata"] = coerce(obj["metadata"], drop_malformed=True).metadata
         self._kind.check_type(obj, body, str((obj.get("metadata") or {}).get("name") or ""))
         self._kind.coerce_and_default(obj, body)
 

@@ -97,6 +97,7 @@ class Write:
             annotated=self._admit.annotate,
             versions=self._versions,
             name_is_generated=self._admit.name_is_generated,
+            of_collection=self._admit.of_collection,
             deadline=self._admit.deadline,
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Protocol
 
+import msgspec
+
 from extapi.codec.options import list_options
 from extapi.errors import NotFound
 from extapi.http.response import Response
@@ -28,7 +30,7 @@ async def deletecollection(request: ResourceRequest[Collection]) -> Response:
     accepted = negotiated(request, listing=True)
     selected = query(request, list_options(request.http.query, request.http.selectors))
     options = await read_options(request)
-    admission = request.admission("DeleteOptions", options)
+    admission = msgspec.structs.replace(request.admission("DeleteOptions", options), of_collection=True)
     listing = await _listed(request, selected)
     for item in listing.items:
         metadata = item.decoded()["metadata"]

@@ -103,7 +103,7 @@ class ValidatingPolicies:
         """Ask one policy, once for each of its bindings."""
         review, definition = asked.review, hook.definition
         try:
-            version = await self._matcher.version(definition.constraints, review, asked.about, review.name)
+            version = await self._matcher.version(definition.constraints, review, asked.about, review.requested_name())
             if version is None:
                 return
             await self._params.check(definition.param_kind)
@@ -113,7 +113,7 @@ class ValidatingPolicies:
         notes: dict[str, list[str]] = {}
         for binding in hook.bindings:
             try:
-                if not await self._matcher.binds(binding, review, asked.about, review.name):
+                if not await self._matcher.binds(binding, review, asked.about, review.requested_name()):
                     continue
                 params = await self._params.collect(definition.param_kind, binding.param_ref, review.namespace)
                 if not params:
@@ -203,8 +203,9 @@ class _Asked:
             raise ParamError(f"failed to convert object version: {error}") from None
         request_version = review.path_version
         kind, request_kind = kind_name(review, version), kind_name(review, request_version)
-        members = request_members(review, kind, request_kind, request_version, review.name)
-        resource = (review.group, review.resource, review.subresource, review.namespace, review.name)
+        name = review.requested_name()
+        members = request_members(review, kind, request_kind, request_version, name)
+        resource = (review.group, review.resource, review.subresource, review.namespace, name)
         return Input(shown.obj, shown.old, members, review.user, resource)
 
 

@@ -51,7 +51,7 @@ class MutatingWebhooks:
         if context.again and context.outputs.get(NAME) != review.obj:
             calls.require()
         current = CurrentObjects(review, "an admission webhook")
-        name = "" if current.unnamed else review.name
+        name = "" if current.unnamed else review.requested_name()
         for match in matches:
             invocation = await self._asking.invocation(match, review, current, name)
             if invocation is None or (context.again and invocation.webhook.uid not in calls.due):

@@ -44,7 +44,8 @@ class ValidatingWebhooks:
         if not matches:
             return
         objects = ConvertedObjects(review)
-        found = [await self._asking.invocation(match, review, objects, review.name) for match in matches]
+        name = review.requested_name()
+        found = [await self._asking.invocation(match, review, objects, name) for match in matches]
         invocations = [each for each in found if each is not None]
         if not invocations:
             return

@@ -100,7 +100,7 @@ class _Gate:
 
     def handles(self, review: Review) -> bool:
         """See :class:`extapi.admission.base.Mutator`."""
-        if review.user == APISERVER and not self._started():
+        if review.user.name == APISERVER.name and not self._started():
             return False
         return bool(self._plugin.handles(review))
 

@@ -39,7 +39,6 @@ def made(kind: str, name: str, **members: Any) -> dict[str, Any]:
         "/apis/apps/v1/deployments",
         "/api/v1/resourcequotas",
         "/api/v1/limitranges",
-        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
         "/api/v1/endpoints",
         "/apis/discovery.k8s.io/v1/endpointslices",
         "/apis/certificates.k8s.io/v1/certificatesigningrequests",

@@ -26,6 +26,7 @@ from extapi.dev import certificates, ports
 from extapi.dev.certificates import Certificates, Identities
 from extapi.privatereactor import drive, private_reactor
 from tests.unit.server.generations import kind
+from tests.waiting import until
 
 IDENTITIES = Identities(extension_user="extension", extension_groups=(), extension_hosts=("localhost",))
 
@@ -81,10 +82,10 @@ def command(keys: Certificates, port: int, storage: str, changed: dict[str, obje
 
 
 @contextlib.contextmanager
-def running(keys: Certificates, log: Path, storage: str = "memory:") -> Iterator[Running]:
+def running(keys: Certificates, log: Path, storage: str = "memory:", **flags: object) -> Iterator[Running]:
     """One that is ready."""
     port = ports.choose(0, "--port")
-    with log.open("wb") as output, subprocess.Popen(command(keys, port, storage), stderr=output) as process:
+    with log.open("wb") as output, subprocess.Popen(command(keys, port, storage, flags), stderr=output) as process:
         started = Running(keys, process, port)
         try:
             deadline = time.monotonic() + 30
@@ -188,6 +189,53 @@ def test_a_signal_ends_it_in_order_and_its_objects_stay(keys: Certificates, tmp_
     assert '"event":"stopping"' in (tmp_path / "log").read_text()
     with running(keys, tmp_path / "log", storage) as second:
         assert second.call("/api/v1/namespaces/kept", "admin")[0] == 200
+
+
+HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+
+
+def hanging(port: int) -> dict[str, Any]:
+    """A configuration of a webhook that is about everything."""
+    rule = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
+    webhook = {
+        "name": "hangs.webhook.test",
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/"},
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": 1,
+    }
+    return {"metadata": {"name": "hangs"}, "webhooks": [webhook]}
+
+
+def test_a_webhook_that_hangs_does_not_keep_it_from_starting(keys: Certificates, tmp_path: Path) -> None:
+    """Else nobody could delete its configuration."""
+    maps, storage = "/api/v1/namespaces/default/configmaps", f"sqlite:///{tmp_path}/objects.sqlite"
+
+    def created(server: Running) -> tuple[int, str]:
+        code, answer = server.call(f"{maps}?dryRun=All", "admin", method="POST", body={"metadata": {"name": "a"}})
+        return code, answer.get("message", "")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with running(keys, tmp_path / "log", storage) as first:
+            assert first.call(HOOKS, "admin", method="POST", body=hanging(listener.getsockname()[1]))[0] == 201
+            until(lambda: created(first)[0] == 500)
+            assert "context deadline exceeded" in created(first)[1]
+            first.process.send_signal(signal.SIGTERM)
+            assert first.process.wait(20) == 0
+        with running(keys, tmp_path / "log", storage) as second:
+            assert created(second)[0] == 500
+            assert second.call(f"{HOOKS}/hangs", "admin", method="DELETE")[0] == 200
+            until(lambda: created(second)[0] == 201)
+
+
+def test_plugins_that_are_disabled_are_not_asked(keys: Certificates, tmp_path: Path) -> None:
+    flags = {"disable-admission-plugins": "NamespaceLifecycle,MutatingAdmissionWebhook"}
+    with running(keys, tmp_path / "log", **flags) as server:
+        assert server.call(HOOKS, "admin", method="POST", body=hanging(1))[0] == 201
+        for space in ("default", "nowhere"):
+            path = f"/api/v1/namespaces/{space}/configmaps"
+            assert server.call(path, "admin", method="POST", body={"metadata": {"name": "a"}})[0] == 201
 
 
 def test_a_signal_while_it_starts_ends_it_as_well(keys: Certificates, tmp_path: Path) -> None:

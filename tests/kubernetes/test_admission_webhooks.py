@@ -24,7 +24,9 @@ from tests.waiting import until
 from tests.webhooks.admission import ALLOWED, EVERY, REFUSED, WRONG, denies
 from tests.webhooks.server import Webhook, certified, serving
 
-pytestmark = pytest.mark.needs("crd")
+compared = pytest.mark.needs("crd")
+"""Of tests that ask much: beside kube-apiserver alone. The others also show that the built-in control plane has configurations for
+extension servers, and asks the same of its own custom resources."""
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS = {"mutating": "MutatingWebhookConfiguration", "validating": "ValidatingWebhookConfiguration"}
@@ -200,6 +202,7 @@ def test_reviews_of_a_life(kind: str, version: str, same: Callable[[Case], Heard
     assert [len(each) for each in heard.reviews] == [1, int(kind == "mutating"), 1, 1, 1, 1, 1, 1]
 
 
+@compared
 @pytest.mark.parametrize("answer", [each for each in (*ALLOWED, *REFUSED, *WRONG) if each != "patch-label-type"])
 @pytest.mark.parametrize("kind", CONFIGURATIONS)
 def test_each_answer(kind: str, answer: str, same: Callable[[Case], Heard]) -> None:
@@ -210,6 +213,7 @@ def test_each_answer(kind: str, answer: str, same: Callable[[Case], Heard]) -> N
         assert (heard.answers[0][0] == 201) is allowed
 
 
+@compared
 def test_a_label_that_is_no_text(both: Both) -> None:
     """A custom resource loses its labels. A kind with types in Go, as ours are, cannot be decoded."""
     both.configure(Case([], [hook("patch-label-type")]))
@@ -251,6 +255,7 @@ CONDITIONS = {
 }
 
 
+@compared
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_match_conditions(name: str, policy: str, same: Callable[[Case], Heard]) -> None:
@@ -259,6 +264,7 @@ def test_match_conditions(name: str, policy: str, same: Callable[[Case], Heard])
     same(Case([posted(tables=3)], validating=hooks))
 
 
+@compared
 def test_several_match_conditions(same: Callable[[Case], Heard]) -> None:
     """One that is false outweighs errors; errors are told together."""
 
@@ -288,6 +294,7 @@ RULES: dict[str, Obj] = {
 }
 
 
+@compared
 @pytest.mark.parametrize("policy", ["Exact", "Equivalent"])
 @pytest.mark.parametrize("rule", RULES)
 def test_rules(rule: str, policy: str, same: Callable[[Case], Heard]) -> None:
@@ -313,6 +320,7 @@ def test_selectors(same: Callable[[Case], Heard]) -> None:
         assert [len(each) for each in heard.reviews] == [expected]
 
 
+@compared
 def test_a_webhook_sees_what_the_one_before_it_has_changed(same: Callable[[Case], Heard]) -> None:
     labelled = {"objectSelector": {"matchLabels": {"patched": "yes"}}}
     other = {"rule": {"apiVersions": ["v2"]}}
@@ -321,6 +329,7 @@ def test_a_webhook_sees_what_the_one_before_it_has_changed(same: Callable[[Case]
     assert heard.answers[0][1]["spec"] == {"notes": ["first"], "tables": 7}
 
 
+@compared
 def test_reinvocation(same: Callable[[Case], Heard]) -> None:
     again = {"reinvocationPolicy": "IfNeeded"}
     for hooks in (
@@ -332,12 +341,14 @@ def test_reinvocation(same: Callable[[Case], Heard]) -> None:
         same(Case([posted(tables=3), Step("PATCH", path(rest="/{name}"), {"spec": {"tables": 5}}, MERGE)], hooks))
 
 
+@compared
 def test_dry_run(same: Callable[[Case], Heard]) -> None:
     steps = [posted(query="?dryRun=All", tables=3)]
     for effects in ("None", "NoneOnDryRun"):
         same(Case(steps, [hook("allow", sideEffects=effects)], [hook("allow", sideEffects=effects)]))
 
 
+@compared
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
 @pytest.mark.parametrize("answer", ["hang", "half", "closed", "code-500", "deny", "other-uid", "patch-missing-path"])
 def test_failures(answer: str, policy: str, same: Callable[[Case], Heard]) -> None:
@@ -347,6 +358,7 @@ def test_failures(answer: str, policy: str, same: Callable[[Case], Heard]) -> No
         same(Case([posted(tables=3)], validating=hooks))
 
 
+@compared
 def test_generated_names(same: Callable[[Case], Heard]) -> None:
     obj = cafe()
     obj["metadata"] = {"generateName": "{name}-"}
@@ -356,6 +368,7 @@ def test_generated_names(same: Callable[[Case], Heard]) -> None:
     assert review["request"]["object"]["metadata"] == {"generateName": "NAME-", "namespace": "default"}
 
 
+@compared
 def test_unreachable(both: Both, same: Callable[[Case], Heard]) -> None:
     same(Case([posted()], [hook("allow", clientConfig={"url": "https://127.0.0.1:1/x"})]))
     service = {"service": {"namespace": "default", "name": "nowhere", "path": "/x"}}

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from extapi.controlplane.kinds.admissionmessages import ADMISSION
 from extapi.controlplane.kinds.messages import EVENTS, MESSAGES
-from tests.differential.planes import documents
+from tests.differential.planes import documents, webhooks
 from tests.differential.planes.deliberate import DELIBERATE, allowed, needed, remaining
 from tests.differential.planes.every import all_cases
+from tests.differential.planes.samples import Sample
 from tests.differential.playing import Answers, conversing
 from tests.differential.side import Side
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
@@ -152,7 +154,10 @@ OURS = {
     "coordination.k8s.io": ("leases",),
     "rbac.authorization.k8s.io": ("clusterroles", "clusterrolebindings", "roles", "rolebindings"),
     "apiregistration.k8s.io": ("apiservices",),
+    "admissionregistration.k8s.io": ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
 }
+MESSAGES_OF = {"events.k8s.io": EVENTS, "admissionregistration.k8s.io": ADMISSION}
+"""The messages of groups that have their own."""
 
 
 @pytest.mark.parametrize(("group", "resource"), [(group, name) for group, names in OURS.items() for name in names])
@@ -162,7 +167,7 @@ def test_protobuf_is_written_as_by_kube_apiserver(
     """Byte by byte: what kube-apiserver says in JSON, written by us, is what it says in protobuf."""
     _fill(call)
     path = f"/apis/{group}/v1/{resource}" if group else f"/api/v1/{resource}"
-    messages = EVENTS if group == "events.k8s.io" else MESSAGES
+    messages = MESSAGES_OF.get(group, MESSAGES)
     ours, theirs = (json.loads(answer.body) for answer in call(path))
     # As it was then: some objects are renewed all the time.
     then = f"{path}?resourceVersionMatch=Exact&resourceVersion={theirs['metadata']['resourceVersion']}"
@@ -174,6 +179,8 @@ def test_protobuf_is_written_as_by_kube_apiserver(
     for item in ours["items"]:
         message = messages.message(kind, item)
         assert messages.message(kind, messages.decode(kind, message)) == message
+    if group == "admissionregistration.k8s.io":
+        call(f"{path}/protobuf", method="DELETE")
 
 
 def _fill(call: Callable[..., tuple[Answer, Answer]]) -> None:
@@ -201,9 +208,22 @@ def _fill(call: Callable[..., tuple[Answer, Answer]]) -> None:
         ("/apis/events.k8s.io/v1/namespaces/default/events", complete),
         ("/api/v1/namespaces/default/secrets", secret),
         ("/apis/coordination.k8s.io/v1/namespaces/default/leases", lease),
+        *((kind.path, _hooks(kind)) for kind in webhooks.KINDS.values()),
     ):
         for answer in call(path, method="POST", body=obj):
             assert answer.status in {201, 409}, answer.body
+
+
+def _hooks(kind: Sample) -> dict[str, Any]:
+    """A configuration that has everything, and is about nothing."""
+    selector = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "In", "values": ["d"]}]}
+    service = {"namespace": "a", "name": "b", "path": "/x"}
+    conditions = [{"name": "a", "expression": "true"}]
+    made = webhooks.conditions("true", clientConfig={"service": service, "caBundle": "YQ=="}, objectSelector=selector)
+    return {
+        "metadata": {"name": "protobuf"},
+        "webhooks": [webhooks.BASE, {**made, "name": "c.d.test", "matchConditions": conditions}],
+    }
 
 
 @pytest.mark.parametrize("path", PATHS)

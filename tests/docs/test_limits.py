@@ -20,7 +20,7 @@ from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
-from extapi.controlplane.kinds import apiextensions, data
+from extapi.controlplane.kinds import admissionvalidation, apiextensions, data, webhookvalidation
 from extapi.crd import files, kinds, manifests as definitions, webhook
 from extapi.crd.validation import schemas
 from extapi.http import messages
@@ -191,6 +191,8 @@ BOUNDS = {
     "at shutdown: code that blocks the reactor": seconds(watchdog.PATIENCE),
     "protobuf: nesting, fields": f"{protobuf.MAX_DEPTH} levels; {count(wireformat.MAX_FIELDS)}",
     "values of a ConfigMap or Secret, in total": size(data.LARGEST),
+    "match conditions of a webhook; `timeoutSeconds`": f"{admissionvalidation.MOST_CONDITIONS}; 1 to {webhookvalidation.LONGEST} s",
+    "expressions of a configuration of webhooks that are compiled at once": size(admissionvalidation.MOST_INLINE),
     "body of a proxied request, unless it is for a subresource": size(proxy.BODY),
     "discovery of an extension server, for clients and for its availability": seconds(proxy.DISCOVERY),
     "document read from an extension server": size(proxy.DOCUMENT),

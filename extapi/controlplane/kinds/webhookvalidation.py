@@ -30,7 +30,8 @@ _CHOICES: Final[Mapping[str, Sequence[str]]] = {
     "matchPolicy": ("Equivalent", "Exact"),
 }
 _SELECTORS: Final = ("namespaceSelector", "objectSelector")
-_LONGEST: Final = 30
+LONGEST: Final = 30
+"""Seconds that a call may take at most (``timeoutSeconds``)."""
 
 Webhooks = Sequence[Mapping[str, Any]]
 
@@ -113,8 +114,8 @@ def _webhook(webhook: Mapping[str, Any], options: _Options, path: str) -> Iterat
         yield FieldError.required(f"{path}.sideEffects", f"must specify one of {', '.join(effects)}")
     yield from _choice(webhook, "sideEffects", effects, path)
     seconds = webhook.get("timeoutSeconds")
-    if seconds is not None and not 1 <= seconds <= _LONGEST:
-        why = f"the timeout value must be between 1 and {_LONGEST} seconds"
+    if seconds is not None and not 1 <= seconds <= LONGEST:
+        why = f"the timeout value must be between 1 and {LONGEST} seconds"
         yield FieldError.invalid(f"{path}.timeoutSeconds", seconds, why)
     yield from _selector_errors(webhook, f"{path}.", any_value=options.any_value)
     yield from _choice(webhook, "reinvocationPolicy", ("IfNeeded", "Never"), path)

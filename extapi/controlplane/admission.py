@@ -67,7 +67,7 @@ class ControlPlaneAdmission:
             Client(self._transport), authorizer, reactor, random=random, disabled=disabled, resolve=resolve
         )
         self.plugins: list[Any] = [
-            each if not hasattr(each, "handles") else _gate(each, started) for each in self._admission.plugins
+            _gate(each, started) if hasattr(each, "rules") else each for each in self._admission.plugins
         ]
         """In the order in which they are asked."""
 
@@ -97,6 +97,7 @@ class _Gate:
         self._started = started
         self.plugin_name: str = plugin.plugin_name
         self.compares_output = getattr(plugin, "compares_output", False)
+        self.rules = plugin.rules
 
     def handles(self, review: Review) -> bool:
         """See :class:`extapi.admission.base.Mutator`."""

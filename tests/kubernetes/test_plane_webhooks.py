@@ -20,24 +20,19 @@ from typing import Any
 import pytest
 
 from tests.kubernetes.cafe import PLURAL, THEIRS, definitions
+from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, neutral, path, posted
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, running
 from tests.kubernetes.test_admission_webhooks import (
-    APPLY,
     CONDITIONS,
     CONFIGURATIONS,
     EVERYTHING,
     LIFE,
-    MERGE,
     REGISTRATION,
     RULES,
     Heard,
     Obj,
-    Step,
     hook,
-    neutral,
-    path,
-    posted,
 )
 from tests.waiting import until
 from tests.webhooks.admission import ALLOWED, EVERY, REFUSED, WRONG, denies

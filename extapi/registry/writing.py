@@ -337,9 +337,8 @@ class Write:
             raise self._invalid(obj, errors) from error
 
     def _invalid(self, obj: Obj, errors: Sequence[FieldError]) -> Invalid:
-        return Invalid.of(
-            obj["kind"], self._kind.error_group, self._name(obj), errors
-        )  # the kind that the client wrote
+        kind: str = obj["kind"]  # that the client wrote
+        return Invalid.of(kind, self._kind.error_group, self._name(obj), errors)
 
     def _metadata_errors(self, obj: Obj, old: Obj | None) -> list[FieldError]:
         storing = self._kind.kind.behaviour.storing

@@ -121,6 +121,7 @@ def test_the_promise_names_what_a_review_has() -> None:
         "path_version",
         "versions",
         "name_is_generated",
+        "of_collection",
         "deadline",
         "reinvocation",
     }

@@ -22,7 +22,12 @@ def with_flags(flags: Sequence[Flag], command: Any) -> Any:
     for flag in reversed(flags):
         if flag.boolean:
             option = click.option(
-                f"--{flag.name}", flag.key, type=click.BOOL, default=False, metavar="[=BOOLEAN]", help=flag.help
+                f"--{flag.name}",
+                flag.key,
+                type=click.BOOL,
+                default=flag.default == "true",
+                metavar="[=BOOLEAN]",
+                help=flag.help,
             )
         else:
             option = click.option(

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from extapi.api.user import User
 from extapi.client.dynamic import DynamicClient
-from extapi.client.kube import Client
+from extapi.client.kube import Client, ResourceName
 from extapi.client.recorder import EventRecorder
 from extapi.client.transport import Transport
 from extapi.client.workqueue import WorkQueue
@@ -119,12 +119,16 @@ class Context(DynamicClient):
             recorder.stop()
 
 
-def unsynced(context: Context) -> list[str]:
-    """The resources of the context's informers that have not listed their objects yet."""
+def followed(context: Context) -> list[tuple[ResourceName, bool]]:
+    """The resources of the context's informers, and whether each has listed its objects."""
     clients = [context, *(() if context._cluster is None else (context._cluster,))]  # noqa: SLF001 - not for authors
     return [
-        each._resource.resource  # noqa: SLF001 - not for authors
+        (each._resource, each.synced)  # noqa: SLF001 - not for authors
         for client in clients
         for each in client._informers  # noqa: SLF001 - not for authors
-        if not each.synced
     ]
+
+
+def unsynced(context: Context) -> list[str]:
+    """The resources of the context's informers that have not listed their objects yet."""
+    return [resource.resource for resource, synced in followed(context) if not synced]

@@ -260,7 +260,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
             extra_prefixes=_lower(read.several("requestheader-extra-headers-prefix", _blank)),
         ),
         authorization_kubeconfig=read.path("authorization-kubeconfig"),
-        always_allow_paths=read.several("authorization-always-allow-paths", _pattern),
+        always_allow_paths=read.several("authorization-always-allow-paths", path_problem),
         authorized_ttl=read.duration("authorization-webhook-cache-authorized-ttl"),
         unauthorized_ttl=read.duration("authorization-webhook-cache-unauthorized-ttl"),
         disabled_plugins=_disabled_plugins(read),
@@ -340,5 +340,6 @@ def _blank(name: str) -> str | None:
     return None if name == name.strip() else f"{name!r} has spaces around it"
 
 
-def _pattern(path: str) -> str | None:
+def path_problem(path: str) -> str | None:
+    """What is wrong with a path of ``--authorization-always-allow-paths``; None: nothing."""
     return f"{path!r}: only a trailing * is allowed" if "*" in path[:-1] else None

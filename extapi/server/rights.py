@@ -41,6 +41,12 @@ _POLICIES = (
     ",validatingadmissionpolicybindings.admissionregistration.k8s.io && "
     "kubectl create clusterrolebinding extension-server:policies --clusterrole=extension-server:policies {who}"
 )
+_LEASES = (
+    "kubectl create role extension-server:leader-election -n NAMESPACE --verb=get,create,update"
+    " --resource=leases.coordination.k8s.io && "
+    "kubectl create rolebinding extension-server:leader-election -n NAMESPACE"
+    " --role=extension-server:leader-election {who}"
+)
 _FIXES = {
     "/apis/authentication.k8s.io/v1/tokenreviews": _DELEGATOR,
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": _DELEGATOR,
@@ -49,6 +55,7 @@ _FIXES = {
     "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolic": _POLICIES,
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic": _POLICIES,
     "/apis/admissionregistration.k8s.io/v1/": _WEBHOOKS,
+    "/apis/coordination.k8s.io/v1/": _LEASES,
 }
 """What gives a right, by the beginning of the path, longer ones first: all requests that the server itself makes."""
 

@@ -38,6 +38,8 @@ def _run(api: Api, options: WebhookOptions) -> int:
         try:
             return WebhookProcess(api, options, reactor, access_log)
         except NotInCluster as error:
-            raise CredentialsError(f"{error}: give --kubeconfig, or run in a pod; plugins need the cluster") from error
+            raise CredentialsError(
+                f"{error}: give --kubeconfig, or run in a pod; plugins and controllers need the cluster"
+            ) from error
 
     return run_process(process, (CredentialsError,))

@@ -19,6 +19,7 @@ from extapi.errors import ApiError, go_quote
 from extapi.registry.collecting import uncollected
 from extapi.registry.served import ServedKind
 from extapi.webhooks.reporting import report
+from extapi.webhooks.reviewmetrics import CONVERTED, FAILED, Count
 from extapi.webhooks.reviews.conversion import ConversionRequest, converted, failed, read_conversion
 from extapi.webhooks.reviews.reading import read_object, shortened
 
@@ -34,9 +35,10 @@ class _RefusedError(Exception):
 class ConvertingWebhook:
     """What ``/convert/VERSION/SINGULAR`` does for one kind."""
 
-    def __init__(self, kind: ServedKind, clock: Clock) -> None:
+    def __init__(self, kind: ServedKind, clock: Clock, count: Count = lambda *_: None) -> None:
         self._kind = kind
         self._clock = clock
+        self._count = count
         self._versions = {group_version(kind.group, version): version for version in kind.versions}
 
     async def answer(self, body: bytes) -> bytes:
@@ -47,9 +49,12 @@ class ConvertingWebhook:
         """
         request = read_conversion(body)
         try:
-            return converted(request, await self._all(request))
+            objects = await self._all(request)
         except _RefusedError as error:
+            self._count("", FAILED)
             return failed(request, str(error))
+        self._count("", CONVERTED)
+        return converted(request, objects)
 
     async def _all(self, request: ConversionRequest) -> list[bytes]:
         """The converted objects, as JSON."""

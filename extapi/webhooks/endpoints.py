@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from twisted.logger import Logger
@@ -26,6 +27,7 @@ from extapi.webhooks.bounds import ADMISSION, CONVERSION, Bounds
 from extapi.webhooks.callers import Callers
 from extapi.webhooks.converting import ConvertingWebhook
 from extapi.webhooks.mutating import MutatingWebhook
+from extapi.webhooks.reviewmetrics import ADMIT, CONVERT, VALIDATE, Count, ReviewMetrics, verdict_of
 from extapi.webhooks.reviews.admission import AdmissionRequest, AdmissionVerdict, answered, read_admission
 from extapi.webhooks.reviews.reading import BadReview
 from extapi.webhooks.validating import ValidatingWebhook
@@ -61,6 +63,7 @@ class ReviewPaths:
         unready: Why plugins cannot be asked yet; empty once they can. Conversion needs none: the objects that plugins wait
             for may have to be converted here.
         callers: Judges who asks; None: anybody may.
+        metrics: Counts verdicts.
     """
 
     def __init__(
@@ -71,24 +74,23 @@ class ReviewPaths:
         clock: Clock,
         unready: Callable[[], str],
         callers: Callers | None = None,
+        *,
+        metrics: ReviewMetrics | None = None,
     ) -> None:
         self._unready = unready
         self._callers = callers
         self._bounds = Bounds(clock)
         self._paths: dict[str, ReviewPath] = {}
         for name, kind in path_names(kinds).items():
-            admitted = AdmittedKind(kind, chain, rules)
+            admitted, count = AdmittedKind(kind, chain, rules), partial((metrics or ReviewMetrics()).counting, kind)
+            convert = ConvertingWebhook(kind, clock, count(CONVERT)).answer
+            admit = _judged(MutatingWebhook(admitted).verdict, count(ADMIT))
+            validate = _judged(ValidatingWebhook(admitted).verdict, count(VALIDATE))
             for version in VERSIONS:
                 self._paths |= {
-                    f"/convert/{version}/{name}": ReviewPath(
-                        ConvertingWebhook(kind, clock).answer, CONVERSION, admits=False
-                    ),
-                    f"/admit/{version}/{name}": ReviewPath(
-                        _judged(MutatingWebhook(admitted).verdict), ADMISSION, admits=True
-                    ),
-                    f"/validate/{version}/{name}": ReviewPath(
-                        _judged(ValidatingWebhook(admitted).verdict), ADMISSION, admits=True
-                    ),
+                    f"/{CONVERT}/{version}/{name}": ReviewPath(convert, CONVERSION, admits=False),
+                    f"/{ADMIT}/{version}/{name}": ReviewPath(admit, ADMISSION, admits=True),
+                    f"/{VALIDATE}/{version}/{name}": ReviewPath(validate, ADMISSION, admits=True),
                 }
 
     @property
@@ -128,9 +130,11 @@ def path_names(kinds: Sequence[ServedKind]) -> Mapping[str, ServedKind]:
     return names | {kind.kind.singular: kind for kind in kinds if count[kind.kind.singular] == 1}
 
 
-def _judged(judge: Judge) -> Answer:
+def _judged(judge: Judge, count: Count) -> Answer:
     async def answer(body: bytes) -> bytes:
         request = read_admission(body)
-        return answered(request, await judge(request))
+        verdict = await judge(request)
+        count(*verdict_of(request, verdict))
+        return answered(request, verdict)
 
     return answer

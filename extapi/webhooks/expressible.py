@@ -33,9 +33,6 @@ def not_supported(api: Api) -> Iterator[str]:
                 yield f"{where}: {why}"
             else:
                 yield from (f"{where}: {text}" for text in _missing(kind))
-    if api.controllers:
-        names = ", ".join(dict.fromkeys(type(each).__name__ for each in api.controllers))
-        yield f"controllers do not run here yet: {names}"
 
 
 def _refusal(kind: Kind, group: str) -> str:

@@ -8,42 +8,22 @@ from typing import Any
 from OpenSSL import SSL
 
 from extapi.api.definition import Api
-from extapi.api.user import User
 from extapi.authentication.bundle import BundleFile
 from extapi.authentication.trust import TrustSettings
-from extapi.client.transport import ClientRequest, ClientResponse, Transport
+from extapi.client.credentials import NotInCluster
+from extapi.client.kube import Client
 from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
-from extapi.server.context import Context
-from extapi.server.delegation import ClusterAccess, authors_client
+from extapi.server.delegation import ClusterAccess
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
+from extapi.webhooks.access import delegated
+from extapi.webhooks.authors import AuthorsCluster
 from extapi.webhooks.bounds import TOGETHER
 from extapi.webhooks.callers import Callers
 from extapi.webhooks.expressible import not_supported
 from extapi.webhooks.options import WebhookOptions
 from extapi.webhooks.server import WebhookServer, is_started
-
-
-class ClusterTransport:
-    """The way of plugins to the kinds of their own API, which are the cluster's: the server's credentials and nobody else's."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    async def send(self, request: ClientRequest) -> ClientResponse:
-        """See :class:`extapi.client.transport.Transport`."""
-        return await self._transport.send(request)
-
-    def acting_as(self, user: User) -> ClusterTransport:
-        """Refuse to act as somebody else.
-
-        Raises:
-            RuntimeError: Always.
-        """
-        raise RuntimeError(
-            f"extapi webhooks cannot act as {user.name!r}: in a cluster, context.acting_as is not supported"
-        )
 
 
 class WebhookProcess:
@@ -57,7 +37,8 @@ class WebhookProcess:
 
     Raises:
         CertificateError: The serving certificate cannot be used.
-        CredentialsError: Plugins need a cluster, and there are no usable credentials for it.
+        CredentialsError: Plugins or controllers need a cluster, and there are no usable credentials for it; or it is unknown
+            where the controllers' Lease is.
         DeclarationError: The API is wrong.
     """
 
@@ -72,14 +53,18 @@ class WebhookProcess:
             self._authorities = BundleFile(options.client_ca_file, settings.trust_clients, reactor)
             callers = Callers(settings, reactor, options.client_allowed_names)
             name_authorities(tls, settings)
-        self._cluster = ClusterAccess(reactor, options) if is_started(api) else None
+        self._cluster = ClusterAccess(reactor, options)
+        random = Random()  # noqa: S311 - for delays, nothing secret
+        authors = AuthorsCluster(api, self._cluster, reactor, random)
         self._server = WebhookServer(
             api,
             reactor,
-            context=self._context(reactor),
+            context=authors.context() if is_started(api) else None,
             callers=callers,
+            controllers=authors.controllers(options) if api.controllers else None,
             log_health=self._log_health,
             pool=reactor.getThreadPool(),
+            access=delegated(_optional(self._cluster), options.always_allow_paths, reactor, random.random),
         )
         for text in not_supported(api):
             self._log.warning("not supported as a webhook", what=text)
@@ -111,23 +96,27 @@ class WebhookProcess:
         status = await self._serving.run()
         if self._authorities is not None:
             self._authorities.stop()
-        if self._cluster is not None:
-            await self._cluster.close()
+        await self._cluster.close()
         return status
 
     def stop(self) -> None:
         """Begin to stop: readiness off, then no new connections, then reviews in flight end, then informers."""
         self._serving.stop()
 
-    def _context(self, reactor: Any) -> Context | None:
-        if self._cluster is None:
-            return None
-        transport = self._cluster.authors_transport()
-        random = Random()  # noqa: S311 - for delays, nothing secret
-        return Context(ClusterTransport(transport), reactor, random, authors_client(transport), client=authors_client)
-
     def _started(self) -> None:
         self._log.info("webhooks", paths=[path for path in self._server.paths if path.count(".") == 0])
 
     def _log_health(self, endpoint: str, check: str, reason: str) -> None:
         self._log.warning("health check failed", endpoint=endpoint, check=check, reason=reason)
+
+
+def _optional(cluster: ClusterAccess) -> Client | None:
+    """What reaches the cluster; None outside of one.
+
+    Raises:
+        CredentialsError: There are credentials, and they are not usable.
+    """
+    try:
+        return cluster.client(None, "kubeconfig")
+    except NotInCluster:
+        return None

@@ -177,13 +177,13 @@ class LeaderElector:
     async def _run(self) -> None:
         while True:
             await self._acquire()
-            self._log.info("{identity} leads by the Lease {lease}", identity=self._me, lease=self._where)
+            self._log.info("leading by the Lease {lease} as {identity}", identity=self._me, lease=self._where)
             self.is_leading = True
             try:
                 self._started_leading()
                 await self._renew()
                 self._log.warn(
-                    "{identity} leads no more: {lease} was not renewed", identity=self._me, lease=self._where
+                    "leading no more as {identity}: the Lease {lease} was not renewed", identity=self._me, lease=self._where
                 )
             finally:
                 self.is_leading = False

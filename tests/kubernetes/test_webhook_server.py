@@ -7,6 +7,8 @@ asks no admission webhooks.
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,33 @@ from typing import Any
 import pytest
 
 from extapi.dev.kube import KubeError
+from extapi.dev.processes import Processes
 from tests.certificates import CLIENT, authority
 from tests.kubernetes import webhookserver
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.fixtures import planes
 from tests.kubernetes.hooked import GROUP as HOOKED
 from tests.kubernetes.pizzas import GROUP, TOPPINGS_PATH, old_pizza, pizza, pizzas_path, topping
+from tests.kubernetes.scraping import families, values
 from tests.kubernetes.webhookserver import Webhooks
 from tests.waiting import until
 
-READ_TOPPINGS = {"apiGroups": [GROUP], "resources": ["toppings"], "verbs": ["get", "list", "watch"]}
+PIZZERIA = [
+    {"apiGroups": [GROUP], "resources": ["pizzas", "toppings"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": [GROUP], "resources": ["pizzas/status"], "verbs": ["patch"]},
+    {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]},
+    {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+    {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+]
+"""Rules of the account's ClusterRole."""
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{GROUP}"
+ELECTION = [
+    "--leader-elect-resource-namespace=default",
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+]
+METRICS = [{"nonResourceURLs": ["/metrics", "/metrics/slis"], "verbs": ["get"]}]
 DEFAULTS = ["tomato", "mozzarella", "salami"]
 PIZZAS = {"apiGroups": [GROUP], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["pizzas"]}
 LAMPS = {"apiGroups": [HOOKED], "apiVersions": ["v1"], "operations": ["*"], "resources": ["lamps", "lamps/*"]}
@@ -46,10 +65,31 @@ def plane(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def pizzeria(plane: ControlPlane) -> Webhooks:
+def kubeconfig(plane: ControlPlane) -> Path:
+    """That of the pizza API's servers."""
+    return webhookserver.account(plane, "pizzeria", PIZZERIA)
+
+
+@pytest.fixture(scope="module")
+def leader(
+    plane: ControlPlane, kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Processes, Webhooks]]:
+    """A replica of the pizza API's server that runs the controllers first, and no webhook needs."""
+    processes = Processes(tmp_path_factory.mktemp("leader"))
+    server = webhookserver.start(
+        plane, "extapi.pizza:api", name="leader", kubeconfig=kubeconfig, flags=ELECTION, processes=processes
+    )
+    until(lambda: "leading by the Lease" in server.log.read_text(), 30)
+    yield processes, server
+    processes.stop()
+
+
+@pytest.fixture(scope="module")
+def pizzeria(plane: ControlPlane, kubeconfig: Path, leader: tuple[Processes, Webhooks]) -> Webhooks:
     """The pizza API's server, in front of which the definitions come: its informer needs that of toppings."""
-    kubeconfig = webhookserver.account(plane, "pizzeria", [READ_TOPPINGS])
-    server = webhookserver.start(plane, "extapi.pizza:api", name="pizza-webhooks", kubeconfig=kubeconfig)
+    server = webhookserver.start(
+        plane, "extapi.pizza:api", name="pizza-webhooks", kubeconfig=kubeconfig, flags=ELECTION
+    )
     server.define("extapi.pizza:api")
     until(lambda: server.client.problem("/readyz") is None, 60)
     for name in DEFAULTS:
@@ -221,7 +261,7 @@ def test_only_kube_apiserver_is_answered(lamps: Webhooks) -> None:
 @kube
 def test_a_server_that_has_no_definitions_to_read_is_not_ready(plane: ControlPlane) -> None:
     kubeconfig = webhookserver.account(plane, "nobody", [])
-    server = webhookserver.start(plane, "extapi.pizza:api", name="no-rights", kubeconfig=kubeconfig)
+    server = webhookserver.start(plane, "extapi.pizza:api", name="no-rights", kubeconfig=kubeconfig, flags=ELECTION)
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
     for path in ("/readyz", "/validate/v1/pizza"):
         problem = server.client.problem(path)
@@ -229,5 +269,68 @@ def test_a_server_that_has_no_definitions_to_read_is_not_ready(plane: ControlPla
     with pytest.raises(KubeError) as raised:
         server.client.request("POST", "/validate/v1/pizza", review)
     assert str(raised.value) == "503: not ready: the informers of toppings have not listed yet"
-    log = until(lambda: text if "a right is missing" in (text := server.log.read_text()) else None)
-    assert "PolicyRule" in log
+    log = until(lambda: text if "PolicyRule" in (text := server.log.read_text()) else None)
+    assert "a right is missing" in log
+    assert "--resource=leases.coordination.k8s.io" in until(
+        lambda: text if "leader-election" in (text := server.log.read_text()) else None
+    )
+
+
+def cost(plane: ControlPlane, name: str) -> str:
+    """What the controller has made of a pizza; empty: nothing yet."""
+    found = plane.client.get(f"{pizzas_path('default')}/{name}")
+    return str(found.get("status", {}).get("cost") or "")
+
+
+def test_the_controller_runs_in_one_process_and_in_another_one_after_its_end(
+    plane: ControlPlane, leader: tuple[Processes, Webhooks], pizzeria: Webhooks
+) -> None:
+    """It changes custom resources through the control plane, where their status is a subresource."""
+    create(plane, pizzas_path("default"), pizza("priced", tomato=2))
+    assert until(lambda: cost(plane, "priced"), 30) == "2.00"
+    before = plane.client.get(LEASE)["spec"]
+    assert before["leaseDurationSeconds"] == 3
+    assert before["holderIdentity"] in leader[1].log.read_text()
+    assert "leading by the Lease" not in pizzeria.log.read_text()
+    os.kill(leader[0].pid("leader"), signal.SIGKILL)
+    create(plane, pizzas_path("default"), pizza("later", tomato=3))
+    assert until(lambda: cost(plane, "later"), 30) == "3.00"
+    after = plane.client.get(LEASE)["spec"]
+    assert after["leaseTransitions"] == before["leaseTransitions"] + 1
+    assert f"leading by the Lease default/{GROUP} as {after['holderIdentity']}" in pizzeria.log.read_text()
+
+
+def test_whoever_may_read_metrics_gets_them(plane: ControlPlane, pizzeria: Webhooks) -> None:
+    create(plane, pizzas_path("default", "v1alpha1"), old_pizza("counted", "tomato"))
+    text = 'forbidden: User "{}" cannot get path "/metrics"'
+    status, body = pizzeria.read("/metrics")
+    assert (status, json.loads(body)["message"]) == (403, text.format("system:anonymous"))
+    status, body = pizzeria.read("/metrics", webhookserver.token(plane, "curious", []))
+    assert json.loads(body)["message"].startswith(text.format("system:serviceaccount:default:curious"))
+    assert status == 403
+    assert pizzeria.read("/metrics", "made-up")[0] == 401
+    token = webhookserver.token(plane, "prometheus", METRICS)
+    # The cluster's RBAC learns of the new right a moment later, and its refusal is cached for ten seconds at most.
+    found = families(
+        until(
+            lambda: body if (answer := pizzeria.read("/metrics", token))[0] == 200 and (body := answer[1]) else "", 30
+        )
+    )
+    of = {"group": GROUP, "resource": "pizzas"}
+    assert values(found["extapi_webhook_reviews_total"], webhook="convert", verdict="converted", **of) >= 1
+    assert values(found["extapi_webhook_requests_total"], webhook="/convert/v1/pizza", code="200") >= 1
+    assert values(found["extapi_informer_synced"], group=GROUP, resource="toppings") == 1
+    assert found["leader_election_master_status"].samples[0].labels == {"name": GROUP}
+    if plane.name == "kube":
+        assert (
+            values(found["extapi_webhook_reviews_total"], webhook="admit", operation="CREATE", verdict="allowed", **of)
+            >= 1
+        )
+    health = families(pizzeria.read("/metrics/slis", token)[1])
+    assert "kubernetes_healthcheck" in health
+
+
+@kube
+def test_without_a_cluster_nobody_reads_metrics_unless_flags_say_so(lamps: Webhooks) -> None:
+    assert lamps.read("/metrics")[0] == 403
+    assert lamps.read("/readyz") == (200, "ok")

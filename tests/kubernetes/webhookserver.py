@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
+import ssl
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +18,7 @@ from extapi.crd.export import export_api
 from extapi.dev import ports
 from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
+from extapi.dev.processes import Processes
 from extapi.loading.module import load_api
 from tests.certificates import Issued
 from tests.kubernetes.control_plane import ControlPlane
@@ -36,6 +39,19 @@ class Webhooks:
     log: Path
     client: KubeClient
     """Asks the server itself, without a certificate."""
+
+    def read(self, path: str, token: str = "") -> tuple[int, str]:
+        """Status and body of what the server answers to a GET, with a token if there is one."""
+        ca = self.control_plane.certificates.certificate("serving-ca")
+        connection = http.client.HTTPSConnection(
+            LOOPBACK, self.port, context=ssl.create_default_context(cafile=str(ca))
+        )
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
 
     def config(self, path: str, *, port: int = 0) -> dict[str, Any]:
         """The ``clientConfig`` of a path."""
@@ -86,9 +102,19 @@ class Webhooks:
 
 
 def start(
-    control_plane: ControlPlane, target: str, *, name: str, kubeconfig: Path | None = None, flags: Sequence[str] = ()
+    control_plane: ControlPlane,
+    target: str,
+    *,
+    name: str,
+    kubeconfig: Path | None = None,
+    flags: Sequence[str] = (),
+    processes: Processes | None = None,
 ) -> Webhooks:
-    """Run ``extapi webhooks TARGET``; it ends with the control plane. It is not waited for until it is ready."""
+    """Run ``extapi webhooks TARGET``; it ends with the control plane. It is not waited for until it is ready.
+
+    ``processes``: what starts it instead, for one that the test ends.
+    """
+    processes = processes or control_plane.processes
     port = ports.choose(0, "--secure-port")
     certificates = control_plane.certificates
     command = [
@@ -101,24 +127,30 @@ def start(
         *([] if kubeconfig is None else [f"--kubeconfig={kubeconfig}"]),
         *flags,
     ]
-    child = control_plane.processes.start_python(name, "extapi", command)
+    child = processes.start_python(name, "extapi", command)
     client = KubeClient(port, ca=certificates.certificate("serving-ca"))
-    control_plane.processes.wait_until(lambda: client.problem("/livez"), f"{name} to listen", seconds=60, interval=0.03)
+    processes.wait_until(lambda: client.problem("/livez"), f"{name} to listen", seconds=60, interval=0.03)
     return Webhooks(control_plane, port, child.log, client)
 
 
 def account(control_plane: ControlPlane, name: str, rules: Sequence[dict[str, Any]]) -> Path:
     """A kubeconfig of a ServiceAccount called ``name`` with these rights and no others."""
+    config = yaml.safe_load(control_plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token(control_plane, name, rules)}
+    file = control_plane.state.logs / f"{name}.kubeconfig"
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
+def token(control_plane: ControlPlane, name: str, rules: Sequence[dict[str, Any]]) -> str:
+    """A token of a ServiceAccount called ``name`` with these rights and no others."""
     client = control_plane.client
     for path, obj in _rights(name, rules):
         client.apply(path, obj)
     made = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     answer = json.loads(client.request("POST", f"/api/v1/namespaces/default/serviceaccounts/{name}/token", made))
-    config = yaml.safe_load(control_plane.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": answer["status"]["token"]}
-    file = control_plane.state.logs / f"{name}.kubeconfig"
-    file.write_text(yaml.safe_dump(config))
-    return file
+    found: str = answer["status"]["token"]
+    return found
 
 
 def shows_a_certificate(directory: Path, caller: Issued) -> Path:

@@ -183,7 +183,9 @@ class LeaderElector:
                 self._started_leading()
                 await self._renew()
                 self._log.warn(
-                    "leading no more as {identity}: the Lease {lease} was not renewed", identity=self._me, lease=self._where
+                    "leading no more as {identity}: the Lease {lease} was not renewed",
+                    identity=self._me,
+                    lease=self._where,
                 )
             finally:
                 self.is_leading = False

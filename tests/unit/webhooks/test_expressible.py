@@ -49,7 +49,6 @@ def test_what_pizzas_and_lamps_lose() -> None:
             "pizzas.restaurant.programming-kubernetes.info: a status that PizzaStrategy.prepare sets is dropped: with a "
             "status subresource, kube-apiserver empties it on create and keeps it on update"
         ),
-        "controllers do not run here yet: CostController",
     ]
     assert [each.partition(":")[0] for each in not_supported(lamps)] == ["lamps.hooked.example.com"]
 

@@ -14,7 +14,10 @@ NEEDED = {"tls-cert-file": "a.crt", "tls-private-key-file": "a.key"}
 
 
 def raw(**given: Any) -> dict[str, Any]:
-    defaults: dict[str, Any] = {flag.name: [flag.default] if flag.multiple else flag.default for flag in FLAGS}
+    defaults: dict[str, Any] = {
+        flag.name: [flag.default] if flag.multiple else flag.default == "true" if flag.boolean else flag.default
+        for flag in FLAGS
+    }
     return {**defaults, **NEEDED, **{name.replace("_", "-"): value for name, value in given.items()}}
 
 
@@ -22,6 +25,9 @@ def test_defaults() -> None:
     options = parse_options(raw())
     assert (options.bind_address, options.secure_port, options.request_timeout) == ("0.0.0.0", 8443, 30.0)  # noqa: S104
     assert (options.client_ca_file, options.client_allowed_names, options.kubeconfig) == (None, (), None)
+    assert options.leader_elect
+    assert (options.lease_duration, options.renew_deadline, options.retry_period) == (15.0, 10.0, 2.0)
+    assert options.always_allow_paths == ("/healthz", "/readyz", "/livez")
 
 
 def test_values() -> None:
@@ -41,6 +47,14 @@ def test_values() -> None:
     [
         ({"tls_cert_file": ""}, ["--tls-cert-file and --tls-private-key-file are required"]),
         ({"client_allowed_names": ["a"]}, ["--client-allowed-names needs --client-ca-file"]),
+        (
+            {"leader_elect_lease_duration": "10s"},
+            ["--leader-elect: leaseDuration must be greater than renewDeadline"],
+        ),
+        (
+            {"authorization_always_allow_paths": ["/a*b"]},
+            ["--authorization-always-allow-paths: '/a*b': only a trailing * is allowed"],
+        ),
         (
             {"secure_port": "x", "request_timeout": "0s", "tls_min_version": "1"},
             ["--secure-port: 'x'", "--tls-min-version: '1' is not one of", "--request-timeout: must not be zero"],

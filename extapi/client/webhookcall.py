@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -24,6 +24,7 @@ from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstream import Upstream
 from extapi.client.upstreamresponse import UpstreamResponse
 from extapi.client.webhookreply import Reply, WebhookError
+from extapi.client.webhookusers import NOBODY, Header, WebhookUsers
 from extapi.errors import ApiError
 
 ANSWER, GROWTH, LARGEST = 1024 * 1024, 4, 8 * 1024 * 1024
@@ -41,6 +42,7 @@ class WebhookCaller:
         resolve: Finds the Service that it may name.
         reactor: Provides IReactorTCP, IReactorTime and host name resolution.
         certificate: The certificate that is shown to a webhook that asks for one, asked for with each call. None: none.
+        users: Who to be to the webhook, in place of ``certificate``.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class WebhookCaller:
         reactor: Any,
         *,
         certificate: Callable[[], Pair] | None = None,
+        users: WebhookUsers | None = None,
     ) -> None:
         self.target = Target(config)
+        self.user = NOBODY if users is None else users.of(self.target.address_of_user)
         self._resolve = resolve
         self._reactor = reactor
         self._certificate = certificate
@@ -97,8 +101,9 @@ class WebhookCaller:
     async def _exchange(self, body: bytes, announced: float, begun: list[UpstreamResponse]) -> Reply:
         """Send a review, and read the answer. ``begun`` gets the answer once its head is there."""
         try:
-            response = await self._server().send("POST", self.target.head(len(body), announced) + body)
-        except (TransportError, ApiError) as error:
+            head = self.target.head(len(body), announced, await self.user.headers())
+            response = await self._server().send("POST", head + body)
+        except (TransportError, ApiError, CredentialsError) as error:
             raise self._unsent(announced, str(error)) from None
         begun.append(response)
         try:
@@ -120,21 +125,27 @@ class WebhookCaller:
 
         Raises:
             ApiError: The Service cannot be found.
+            CredentialsError: The user's certificate cannot be read.
             TransportError: The webhook's or the client's certificates cannot be used.
         """
         host, port = self.target.address(self._resolve)
-        pair = Pair(b"", b"") if self._certificate is None else self._certificate()
+        pair = self.user.pair() if self._certificate is None else self._certificate()
         if self._upstream is None or self._reached != (host, port, pair):
             if self._upstream is not None:
                 self._upstream.retire()
             self._upstream, self._reached = self._connected(host, port, pair), (host, port, pair)
         return self._upstream
 
+    def _ca(self) -> bytes | None:
+        """The roots: the webhook's, and the user's."""
+        found = [each for each in (self.user.ca, self.target.ca) if each]
+        return b"\n".join(found) or None
+
     def _connected(self, host: str, port: int, pair: Pair) -> Upstream:
         certificate, key = pair
         try:
             tls = UpstreamTls(
-                self.target.server_name, ca=self.target.ca, certificate=certificate, key=key, clock=self._reactor
+                self.target.server_name, ca=self._ca(), certificate=certificate, key=key, clock=self._reactor
             )
         except CredentialsError as error:
             raise TransportError(str(error)) from error
@@ -169,6 +180,11 @@ class Target:
         self._path = quote("/" + posixpath.normpath(f"/{path}").lstrip("/"), safe="/$&+,:;=@")
         self.ca = base64.b64decode(config["caBundle"]) if config.get("caBundle") else None
 
+    @property
+    def address_of_user(self) -> str:
+        """Host and port, by which :class:`extapi.client.webhookusers.WebhookUsers` finds who is to call."""
+        return self._authority if self._authority.endswith(f":{self._port}") else f"{self._authority}:443"
+
     def url(self, seconds: float) -> str:
         """Where a request with that timeout goes, as errors show it."""
         return f"https://{self._authority}{self._path}?timeout={seconds:g}s"
@@ -183,9 +199,11 @@ class Target:
             return self.server_name, self._port
         return resolve(*self._service, self._port)
 
-    def head(self, length: int, seconds: float) -> bytes:
-        """The head of a request with a body of that length, and that timeout."""
-        return (
+    def head(self, length: int, seconds: float, headers: Sequence[Header] = ()) -> bytes:
+        """The head of a request with a body of that length, that timeout, and these headers besides those of all requests."""
+        head = (
             f"POST {self._path}?timeout={seconds:g}s HTTP/1.1\r\nHost: {self._authority}\r\nUser-Agent: extapi\r\n"
-            f"Accept: application/json, */*\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+            f"Accept: application/json, */*\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n"
         ).encode("latin-1", "replace")
+        further = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        return head + further.encode() + b"\r\n"

@@ -29,6 +29,7 @@ from extapi.authorization.authorizer import Authorizer
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
 from extapi.client.services import Resolve, by_dns
+from extapi.client.webhookusers import WebhookUsers
 from extapi.server.exposition import Family
 from extapi.server.health import NamedCheck
 
@@ -46,6 +47,7 @@ class BuiltinAdmission:
         random: For delays.
         disabled: The names of plugins to leave out.
         resolve: Finds the Services of webhooks.
+        users: Who to be to the webhooks of a plugin, by its name; see :mod:`extapi.server.admissionconfig`.
     """
 
     def __init__(
@@ -57,9 +59,10 @@ class BuiltinAdmission:
         random: Random,
         disabled: AbstractSet[str] = frozenset(),
         resolve: Resolve = by_dns,
+        users: Mapping[str, WebhookUsers] | None = None,
     ) -> None:
         self._namespaces = Informer(client, NAMESPACES, clock=reactor, jitter=random.random)
-        self._callers = WebhookCallers(resolve, reactor)
+        self._callers: list[WebhookCallers] = []
         self._sources: list[WebhookSource | PolicySource[Any]] = []
         self._rules = RuleSources()
         self._params = Params(client, clock=reactor, jitter=random.random)
@@ -69,9 +72,11 @@ class BuiltinAdmission:
         labels = NamespaceLabels(self._namespaces, live)
         evaluator = Evaluator(authorizer, reactor, reactor.getThreadPool())
 
-        def asking(kind: str) -> Asking:
+        def asking(name: str, kind: str) -> Asking:
+            callers = WebhookCallers(resolve, reactor, (users or {}).get(name))
+            self._callers.append(callers)
             source = WebhookSource(
-                kind, client, self._callers, clock=reactor, jitter=random.random, changed=self._rules.changed
+                kind, client, callers, clock=reactor, jitter=random.random, changed=self._rules.changed
             )
             self._follow(source)
             return Asking(source, labels, evaluator, reactor)
@@ -107,9 +112,11 @@ class BuiltinAdmission:
         made: dict[str, Callable[[], Any]] = {
             "NamespaceLifecycle": lambda: NamespaceLifecycle(cache=self._namespaces, live=live, clock=reactor),
             policies_mutating.NAME: mutating_policies,
-            mutating.NAME: lambda: mutating.MutatingWebhooks(asking("MutatingWebhookConfiguration")),
+            mutating.NAME: lambda: mutating.MutatingWebhooks(asking(mutating.NAME, "MutatingWebhookConfiguration")),
             policies.NAME: validating_policies,
-            validating.NAME: lambda: validating.ValidatingWebhooks(asking("ValidatingWebhookConfiguration")),
+            validating.NAME: lambda: validating.ValidatingWebhooks(
+                asking(validating.NAME, "ValidatingWebhookConfiguration")
+            ),
         }
         self.plugins = [make() for name, make in made.items() if name not in disabled]
         """In the order in which they are asked."""
@@ -133,7 +140,8 @@ class BuiltinAdmission:
         for source in self._sources:
             source.stop()
         self._params.stop()
-        self._callers.close()
+        for callers in self._callers:
+            callers.close()
 
     def families(self) -> Iterable[Family]:
         """What is measured (:meth:`extapi.server.metrics.Metrics.add`)."""

@@ -73,6 +73,7 @@ FLAGS: Sequence[Flag] = (
     Flag("authorization-webhook-cache-unauthorized-ttl", "10s", "How long to cache any other SubjectAccessReview."),
     Flag("enable-admission-plugins", "", "Admission plugins that are asked besides the default ones, which are all of NamespaceLifecycle, MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy and ValidatingAdmissionWebhook.", multiple=True),
     Flag("disable-admission-plugins", "", "Admission plugins that are not asked. Without those of webhooks and policies, the cluster's webhooks do not see what is written here, and its policies do not hold for it.", multiple=True),
+    Flag("admission-control-config-file", "", "A file of kind AdmissionConfiguration: who the server is to the cluster's webhooks."),
     Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes or a certificate expires."),
     Flag("max-requests-inflight", "400", "How many reads may run at a time; 0: no limit."),
     Flag("max-mutating-requests-inflight", "200", "How many writes may run at a time; 0: no limit."),
@@ -128,6 +129,7 @@ class ServerOptions:
     unauthorized_ttl: float = 10.0
     disabled_plugins: frozenset[str] = frozenset()
     """Admission plugins that are not asked."""
+    admission_config: Path | None = None
     watch_reauthorize: float = 10.0
     reads: int = 400
     writes: int = 200
@@ -264,6 +266,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         authorized_ttl=read.duration("authorization-webhook-cache-authorized-ttl"),
         unauthorized_ttl=read.duration("authorization-webhook-cache-unauthorized-ttl"),
         disabled_plugins=_disabled_plugins(read),
+        admission_config=read.path("admission-control-config-file"),
         watch_reauthorize=read.duration("watch-reauthorize"),
         reads=read.number("max-requests-inflight", 0, 1_000_000),
         writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),

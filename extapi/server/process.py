@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -14,10 +14,12 @@ from extapi.api.definition import Api
 from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.credentials import CredentialsError
 from extapi.client.services import by_dns
+from extapi.client.webhookusers import WebhookUsers
 from extapi.crd.files import DefinitionFiles
 from extapi.crd.webhooks import Webhooks
 from extapi.listener.state import Describe, Limits, OnFinished
 from extapi.listener.tls import ServingCertificate, self_signed
+from extapi.server.admissionconfig import WEBHOOK_PLUGINS, read_admission_config
 from extapi.server.admissionplugins import BuiltinAdmission
 from extapi.server.definitionfiles import FollowedFiles
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
@@ -76,6 +78,7 @@ class ServerProcess:
             reactor,
             random=self._random,
             disabled=options.disabled_plugins,
+            users=_webhook_users(options, reactor),
         )
         self._files = _definitions(options, reactor)
         self._server = server = Server(
@@ -191,6 +194,18 @@ def _definitions(options: ServerOptions, reactor: Any) -> Sequence[FollowedFiles
         return []
     webhooks = Webhooks(by_dns, reactor, certificate=_webhook_client(options))
     return [FollowedFiles(DefinitionFiles(options.crd, webhooks), reactor)]
+
+
+def _webhook_users(options: ServerOptions, reactor: Any) -> Mapping[str, WebhookUsers]:
+    """Who to be to the cluster's webhooks, as ``--admission-control-config-file`` says.
+
+    Raises:
+        CredentialsError: The file, or one that it names, cannot be used.
+    """
+    if options.admission_config is None:
+        return {}
+    plugins = [name for name in WEBHOOK_PLUGINS if name not in options.disabled_plugins]
+    return read_admission_config(options.admission_config, plugins, reactor)
 
 
 def _webhook_client(options: ServerOptions) -> Callable[[], Pair] | None:

@@ -11,12 +11,14 @@ from typing import Any
 from extapi.admission.matching.index import RuleIndex
 from extapi.admission.webhooks.configuration import Webhook, webhooks_of
 from extapi.api.types import Obj
+from extapi.client.credentials import CredentialsError
 from extapi.client.failurelog import FailureLog
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
 from extapi.client.services import Resolve
 from extapi.client.webhookcall import WebhookCaller
 from extapi.client.webhookreply import WebhookError
+from extapi.client.webhookusers import WebhookUsers
 from extapi.clock import Clock
 
 GROUP = "admissionregistration.k8s.io"
@@ -122,11 +124,13 @@ class WebhookCallers:
     Args:
         resolve: Finds the Services that configurations name.
         reactor: Provides IReactorTCP, IReactorTime and host name resolution.
+        users: Who to be to the webhooks.
     """
 
-    def __init__(self, resolve: Resolve, reactor: Any) -> None:
+    def __init__(self, resolve: Resolve, reactor: Any, users: WebhookUsers | None = None) -> None:
         self._resolve = resolve
         self._reactor = reactor
+        self._users = WebhookUsers(clock=reactor) if users is None else users
         self._callers: dict[bytes, WebhookCaller] = {}
         self._used: dict[str, set[bytes]] = {}
 
@@ -134,12 +138,15 @@ class WebhookCallers:
         """What calls a webhook.
 
         Raises:
-            WebhookError: Its ``clientConfig`` says not where it is.
+            WebhookError: Its ``clientConfig`` says not where it is, or who is to call it cannot be read.
         """
         found = self._callers.get(webhook.address)
         if found is None:
             try:
-                found = WebhookCaller(webhook.config, self._resolve, self._reactor)
+                found = WebhookCaller(webhook.config, self._resolve, self._reactor, users=self._users)
+                found.user.check()
+            except CredentialsError as error:
+                raise WebhookError(f"could not get REST client: {error}") from None
             except (KeyError, TypeError, ValueError) as error:
                 why = "webhook configuration must have either service or URL" if isinstance(error, KeyError) else error
                 raise WebhookError(f"could not get REST client: {why}") from None

@@ -1,0 +1,315 @@
+"""Who an API server is to a webhook: the users of a kubeconfig, found by the webhook's address.
+
+A user's name is the address that it is for: ``SERVICE.NAMESPACE.svc:PORT``, or host and port of a URL; ``*.SUFFIX`` stands for
+every address with that end, ``*`` for all others. Port 443 may be left out. Tokens, passwords and certificates in files are read
+again when they change; the kubeconfig itself is read once. Must not know how a request travels.
+
+A user's headers are made for each call, and may wait. So a token that is requested for each webhook (KEP-6060) is one more kind
+of user, and nothing else.
+
+Source: ``k8s.io/apiserver/pkg/util/webhook/authentication.go``, ``client-go/tools/clientcmd``, ``client-go/transport``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from extapi.client.clientpair import ClientPair, Pair
+from extapi.client.credentials import SERVICE_ACCOUNT, TOKEN_PERIOD, CredentialsError
+from extapi.clock import Clock
+from extapi.codec import strictyaml
+from extapi.errors import go_quote
+
+APISERVER: Final = "kubernetes.default.svc:443"
+LARGEST: Final = 1024 * 1024
+"""Bytes of a kubeconfig, and of a file with a token."""
+_NONE: Final = Pair(b"", b"")
+
+Header = tuple[str, str]
+
+
+class WebhookUser:
+    """A user of the kubeconfig.
+
+    Args:
+        headers: Says who it is: names and values, read with each call.
+        pair: Its certificate; None: it shows none.
+        ca: Further roots of the webhook's certificate, as PEM.
+    """
+
+    def __init__(
+        self,
+        headers: Callable[[], Sequence[Header]] = lambda: (),
+        pair: Callable[[], Pair] | None = None,
+        ca: bytes = b"",
+    ) -> None:
+        self._headers = headers
+        self._pair = pair
+        self.ca = ca
+
+    async def headers(self) -> Sequence[Header]:
+        """The headers of a request.
+
+        Raises:
+            CredentialsError: A file cannot be read, or a value cannot be in a header.
+        """
+        found = self._read(self._headers)
+        for name, value in found:
+            if any(character < " " and character != "\t" or character == "\x7f" for character in value):
+                raise CredentialsError(f"net/http: invalid header field value for {go_quote(name)}")
+        return found
+
+    def pair(self) -> Pair:
+        """The certificate that is shown to a webhook which asks for one; empty: none.
+
+        Raises:
+            CredentialsError: It cannot be read, and could not be before.
+        """
+        return _NONE if self._pair is None else self._read(self._pair)
+
+    def check(self) -> None:
+        """Read all files.
+
+        Raises:
+            CredentialsError: One of them cannot be used.
+        """
+        self._read(self._headers)
+        self.pair()
+
+    def _read(self, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except OSError as error:
+            raise CredentialsError(f"open {error.filename}: {str(error.strerror).lower()}") from None
+        except ValueError as error:
+            raise CredentialsError(str(error)) from None
+
+
+NOBODY: Final = WebhookUser()
+
+
+class WebhookUsers:
+    """The users of a kubeconfig.
+
+    Args:
+        users: By name.
+        current: The user of the current context, for addresses that no name stands for.
+        account: Where a pod keeps what it is to kube-apiserver.
+        environ: Says whether this is a pod.
+        clock: Times tokens in files.
+    """
+
+    def __init__(
+        self,
+        users: Mapping[str, WebhookUser] | None = None,
+        current: WebhookUser = NOBODY,
+        *,
+        account: Path = SERVICE_ACCOUNT,
+        environ: Mapping[str, str] = os.environ,
+        clock: Clock,
+    ) -> None:
+        self._users = users or {}
+        self._current = current
+        self._account = account
+        self._environ = environ
+        self._clock = clock
+
+    def of(self, address: str) -> WebhookUser:
+        """Who is to call the webhook at ``address``, which is a host and a port."""
+        host, _, port = address.rpartition(":")
+        found = self._named(address) or (self._named(host) if port == "443" else None)
+        if found is None and address == APISERVER:
+            found = self._in_cluster()
+        return found or self._users.get("*") or self._current
+
+    def _named(self, address: str) -> WebhookUser | None:
+        steps = address.split(".")
+        names = [address, *("*." + ".".join(steps[first:]) for first in range(1, len(steps)))]
+        return next((self._users[name] for name in names if name in self._users), None)
+
+    def _in_cluster(self) -> WebhookUser | None:
+        """A pod is to kube-apiserver what it always is. None: this is no pod."""
+        if not (self._environ.get("KUBERNETES_SERVICE_HOST") and self._environ.get("KUBERNETES_SERVICE_PORT")):
+            return None
+        token = _TokenFile(self._account / "token", self._clock)
+        try:
+            token()
+            return WebhookUser(lambda: [_bearer(token())], ca=(self._account / "ca.crt").read_bytes())
+        except (OSError, ValueError):
+            return None
+
+
+def read_users(path: Path, clock: Clock) -> WebhookUsers:
+    """The users of a kubeconfig.
+
+    Args:
+        path: The file; what it names is relative to its directory.
+        clock: Times tokens in files.
+
+    Raises:
+        CredentialsError: It is no kubeconfig, or has a user of a kind that is not supported.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise CredentialsError(f"stat {path}: no such file or directory") from None
+    except OSError as error:
+        raise CredentialsError(f"open {path}: {str(error.strerror).lower()}") from None
+    try:
+        if len(content) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST} bytes")
+        config = strictyaml.decode(content).value or {}
+        users = _entries(config, "users", "user")
+        contexts = _entries(config, "contexts", "context")
+        made = {name: _user(user, path.parent, clock) for name, user in users.items()}
+        context = contexts.get(str(config.get("current-context") or ""), {})
+    except (ValueError, TypeError) as error:
+        raise CredentialsError(f'error loading config file "{path}": {error}') from None
+    return WebhookUsers(made, made.get(str(context.get("user") or ""), NOBODY), clock=clock)
+
+
+def _entries(config: Any, member: str, part: str) -> dict[str, Mapping[str, Any]]:
+    """What a list of the kubeconfig has by name.
+
+    Raises:
+        ValueError: It is no such list, or has a name twice.
+    """
+    if not isinstance(config, Mapping):
+        raise ValueError("it is no object")  # noqa: TRY004 - all that is wrong with the file is told alike
+    found: dict[str, Mapping[str, Any]] = {}
+    entries = config.get(member) or []
+    if not isinstance(entries, list):
+        raise ValueError(f"{member} is no list")  # noqa: TRY004 - the same
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get(part) or {}, Mapping):
+            raise ValueError(f"{member} has an entry that is no object with name and {part}")
+        name = str(entry.get("name") or "")
+        if name in found:
+            raise ValueError(f"duplicate name {go_quote(name)} in {member}")
+        found[name] = entry.get(part) or {}
+    return found
+
+
+def _user(user: Mapping[str, Any], directory: Path, clock: Clock) -> WebhookUser:
+    """One user.
+
+    Raises:
+        ValueError: A member has a wrong type, or the user is of a kind that is not supported.
+    """
+    if user.get("auth-provider"):
+        raise ValueError("auth provider not supported")
+    if user.get("exec"):
+        raise ValueError(
+            "users with exec are not supported: write what it prints into a file, and name it as tokenFile"
+        )
+    texts = {name: _text(user, name) for name in _TEXTS}
+    if (texts["username"] or texts["password"]) and (texts["token"] or texts["tokenFile"]):
+        raise ValueError("username/password or bearer token may be set, but not both")
+    sources: list[Callable[[], Header]] = []
+    if texts["tokenFile"]:
+        token = _TokenFile(directory / texts["tokenFile"], clock, texts["token"])
+        sources.append(lambda: _bearer(token()))
+    elif texts["token"]:
+        bearer = _bearer(texts["token"])
+        sources.append(lambda: bearer)
+    if texts["username"] or texts["password"]:
+        encoded = base64.b64encode(f"{texts['username']}:{texts['password']}".encode()).decode("ascii")
+        sources.append(lambda: ("Authorization", f"Basic {encoded}"))
+    impersonated = _impersonation(user, texts)
+    return WebhookUser(lambda: [*(source() for source in sources), *impersonated], _pair(texts, directory))
+
+
+_TEXTS: Final = (
+    *("token", "tokenFile", "username", "password", "as", "as-uid"),
+    *("client-certificate", "client-certificate-data", "client-key", "client-key-data"),
+)
+
+
+def _impersonation(user: Mapping[str, Any], texts: Mapping[str, str]) -> Sequence[Header]:
+    """Headers that ask to act as somebody else.
+
+    Source: ``k8s.io/client-go/transport/round_trippers.go`` impersonatingRoundTripper.
+    """
+    groups, extra = user.get("as-groups") or [], user.get("as-user-extra") or {}
+    if not isinstance(groups, list) or not isinstance(extra, Mapping):
+        raise ValueError("as-groups is no list, or as-user-extra no object")  # noqa: TRY004 - told alike
+    if not texts["as"]:
+        return ()
+    headers = [("Impersonate-User", texts["as"])]
+    if texts["as-uid"]:
+        headers.append(("Impersonate-Uid", texts["as-uid"]))
+    headers += [("Impersonate-Group", str(group)) for group in groups]
+    for key, values in extra.items():
+        name = f"Impersonate-Extra-{quote(str(key), safe=_TOKEN)}"
+        headers += [(name, str(value)) for value in (values or [])]
+    return headers
+
+
+_TOKEN: Final = "!#$&'*+-.^_`|~"  # noqa: S105 - what a header's name may have besides letters and digits
+
+
+def _pair(texts: Mapping[str, str], directory: Path) -> Callable[[], Pair] | None:
+    """What reads the user's certificate; None: it has none. Data in the kubeconfig come before files."""
+    certificate, key = texts["client-certificate"], texts["client-key"]
+    data = _decoded(texts, "client-certificate-data"), _decoded(texts, "client-key-data")
+    if not (certificate or data[0]):
+        return None
+    if certificate and key and not any(data):
+        return ClientPair(directory / certificate, directory / key, "the webhook user's").current
+    pair = Pair(data[0] or (directory / certificate).read_bytes(), data[1] or (directory / key).read_bytes())
+    return lambda: pair
+
+
+def _decoded(texts: Mapping[str, str], name: str) -> bytes:
+    try:
+        return base64.b64decode(texts[name], validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _text(user: Mapping[str, Any], name: str) -> str:
+    value = user.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} is no text")
+    return value or ""
+
+
+def _bearer(token: str) -> Header:
+    return "Authorization", f"Bearer {token}"
+
+
+class _TokenFile:
+    """A token in a file, read again once a minute; while it cannot be read, the last one stays."""
+
+    def __init__(self, path: Path, clock: Clock, first: str = "") -> None:
+        self._path = path
+        self._clock = clock
+        self._value = first
+        self._until = 0.0
+
+    def __call__(self) -> str:
+        """The token.
+
+        Raises:
+            OSError: The file could not be read yet.
+            ValueError: It is empty, or no text.
+        """
+        now = self._clock.seconds()
+        if now >= self._until:
+            try:
+                with self._path.open("rb") as file:
+                    value = file.read(LARGEST).decode().strip()
+                if not value:
+                    raise ValueError(f"read empty token from file {go_quote(str(self._path))}")
+                self._value = value
+            except (OSError, ValueError):
+                if not self._value:
+                    raise
+            self._until = now + TOKEN_PERIOD
+        return self._value

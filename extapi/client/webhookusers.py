@@ -17,11 +17,12 @@ import binascii
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from extapi.client.clientpair import ClientPair, Pair
 from extapi.client.credentials import SERVICE_ACCOUNT, TOKEN_PERIOD, CredentialsError
+from extapi.client.webhookreview import json_type
 from extapi.clock import Clock
 from extapi.codec import strictyaml
 from extapi.errors import go_quote
@@ -30,6 +31,8 @@ APISERVER: Final = "kubernetes.default.svc:443"
 LARGEST: Final = 1024 * 1024
 """Bytes of a kubeconfig, and of a file with a token."""
 _NONE: Final = Pair(b"", b"")
+
+T = TypeVar("T")
 
 Header = tuple[str, str]
 
@@ -59,9 +62,9 @@ class WebhookUser:
         Raises:
             CredentialsError: A file cannot be read, or a value cannot be in a header.
         """
-        found = self._read(self._headers)
+        found = _read(self._headers)
         for name, value in found:
-            if any(character < " " and character != "\t" or character == "\x7f" for character in value):
+            if any((character < " " and character != "\t") or character == "\x7f" for character in value):
                 raise CredentialsError(f"net/http: invalid header field value for {go_quote(name)}")
         return found
 
@@ -71,7 +74,7 @@ class WebhookUser:
         Raises:
             CredentialsError: It cannot be read, and could not be before.
         """
-        return _NONE if self._pair is None else self._read(self._pair)
+        return _NONE if self._pair is None else _read(self._pair)
 
     def check(self) -> None:
         """Read all files.
@@ -79,16 +82,22 @@ class WebhookUser:
         Raises:
             CredentialsError: One of them cannot be used.
         """
-        self._read(self._headers)
+        _read(self._headers)
         self.pair()
 
-    def _read(self, read: Callable[[], Any]) -> Any:
-        try:
-            return read()
-        except OSError as error:
-            raise CredentialsError(f"open {error.filename}: {str(error.strerror).lower()}") from None
-        except ValueError as error:
-            raise CredentialsError(str(error)) from None
+
+def _read(read: Callable[[], T]) -> T:
+    """What a file says.
+
+    Raises:
+        CredentialsError: It cannot be read, or says nothing usable.
+    """
+    try:
+        return read()
+    except OSError as error:
+        raise CredentialsError(f"open {error.filename}: {str(error.strerror).lower()}") from None
+    except ValueError as error:
+        raise CredentialsError(str(error)) from None
 
 
 NOBODY: Final = WebhookUser()
@@ -156,39 +165,56 @@ def read_users(path: Path, clock: Clock) -> WebhookUsers:
         CredentialsError: It is no kubeconfig, or has a user of a kind that is not supported.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise CredentialsError(f"stat {path}: no such file or directory") from None
     except OSError as error:
         raise CredentialsError(f"open {path}: {str(error.strerror).lower()}") from None
     try:
-        if len(content) > LARGEST:
-            raise ValueError(f"it has more than {LARGEST} bytes")
-        config = strictyaml.decode(content).value or {}
-        users = _entries(config, "users", "user")
-        contexts = _entries(config, "contexts", "context")
-        made = {name: _user(user, path.parent, clock) for name, user in users.items()}
-        context = contexts.get(str(config.get("current-context") or ""), {})
-    except (ValueError, TypeError) as error:
+        return _read_users(content, path.parent, clock)
+    except ValueError as error:
         raise CredentialsError(f'error loading config file "{path}": {error}') from None
+
+
+def _read_users(content: bytes, directory: Path, clock: Clock) -> WebhookUsers:
+    """The users of a kubeconfig.
+
+    Raises:
+        ValueError: It is no kubeconfig, or has a user of a kind that is not supported.
+    """
+    if len(content) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST} bytes")
+    config = strictyaml.decode(content).value
+    config = {} if config is None else config
+    if not isinstance(config, Mapping):
+        raise ValueError("it is no object")  # noqa: TRY004 - all that is wrong with the file is told alike
+    kind, version = config.get("kind") or "Config", config.get("apiVersion") or "v1"
+    if (kind, version) != ("Config", "v1"):
+        of = f"{go_quote(str(kind))} is registered for version {go_quote(str(version))}"
+        raise ValueError(f'no kind {of} in scheme "pkg/runtime/scheme.go:111"')
+    users = _entries(config, "users", "user", "NamedAuthInfo")
+    contexts = _entries(config, "contexts", "context", "NamedContext")
+    made = {name: _user(user, directory, clock) for name, user in users.items()}
+    context = contexts.get(str(config.get("current-context") or ""), {})
     return WebhookUsers(made, made.get(str(context.get("user") or ""), NOBODY), clock=clock)
 
 
-def _entries(config: Any, member: str, part: str) -> dict[str, Mapping[str, Any]]:
+def _entries(config: Mapping[str, Any], member: str, part: str, go_type: str) -> dict[str, Mapping[str, Any]]:
     """What a list of the kubeconfig has by name.
 
     Raises:
         ValueError: It is no such list, or has a name twice.
     """
-    if not isinstance(config, Mapping):
-        raise ValueError("it is no object")  # noqa: TRY004 - all that is wrong with the file is told alike
     found: dict[str, Mapping[str, Any]] = {}
     entries = config.get(member) or []
     if not isinstance(entries, list):
-        raise ValueError(f"{member} is no list")  # noqa: TRY004 - the same
+        raise ValueError(  # noqa: TRY004 - told alike
+            f"json: cannot unmarshal {json_type(entries)} into Go struct field Config.{member} of type []v1.{go_type}"
+        )
     for entry in entries:
         if not isinstance(entry, Mapping) or not isinstance(entry.get(part) or {}, Mapping):
-            raise ValueError(f"{member} has an entry that is no object with name and {part}")
+            raise ValueError(f"{member} has an entry that is no object with name and {part}")  # noqa: TRY004 - told alike
         name = str(entry.get("name") or "")
         if name in found:
             raise ValueError(f"duplicate name {go_quote(name)} in {member}")
@@ -202,15 +228,15 @@ def _user(user: Mapping[str, Any], directory: Path, clock: Clock) -> WebhookUser
     Raises:
         ValueError: A member has a wrong type, or the user is of a kind that is not supported.
     """
-    if user.get("auth-provider"):
-        raise ValueError("auth provider not supported")
     if user.get("exec"):
         raise ValueError(
             "users with exec are not supported: write what it prints into a file, and name it as tokenFile"
         )
     texts = {name: _text(user, name) for name in _TEXTS}
+    if user.get("auth-provider"):
+        return _useless("auth provider not supported")
     if (texts["username"] or texts["password"]) and (texts["token"] or texts["tokenFile"]):
-        raise ValueError("username/password or bearer token may be set, but not both")
+        return _useless("username/password or bearer token may be set, but not both")
     sources: list[Callable[[], Header]] = []
     if texts["tokenFile"]:
         token = _TokenFile(directory / texts["tokenFile"], clock, texts["token"])
@@ -223,6 +249,15 @@ def _user(user: Mapping[str, Any], directory: Path, clock: Clock) -> WebhookUser
         sources.append(lambda: ("Authorization", f"Basic {encoded}"))
     impersonated = _impersonation(user, texts)
     return WebhookUser(lambda: [*(source() for source in sources), *impersonated], _pair(texts, directory))
+
+
+def _useless(why: str) -> WebhookUser:
+    """A user as whom no webhook can be called. That does no harm until one is."""
+
+    def headers() -> Sequence[Header]:
+        raise ValueError(why)
+
+    return WebhookUser(headers)
 
 
 _TEXTS: Final = (
@@ -255,15 +290,14 @@ _TOKEN: Final = "!#$&'*+-.^_`|~"  # noqa: S105 - what a header's name may have b
 
 
 def _pair(texts: Mapping[str, str], directory: Path) -> Callable[[], Pair] | None:
-    """What reads the user's certificate; None: it has none. Data in the kubeconfig come before files."""
+    """What reads the user's certificate; None: it has none, or no key. Data in the kubeconfig come before files."""
     certificate, key = texts["client-certificate"], texts["client-key"]
     data = _decoded(texts, "client-certificate-data"), _decoded(texts, "client-key-data")
-    if not (certificate or data[0]):
+    if not (certificate or data[0]) or not (key or data[1]):
         return None
     if certificate and key and not any(data):
         return ClientPair(directory / certificate, directory / key, "the webhook user's").current
-    pair = Pair(data[0] or (directory / certificate).read_bytes(), data[1] or (directory / key).read_bytes())
-    return lambda: pair
+    return lambda: Pair(data[0] or (directory / certificate).read_bytes(), data[1] or (directory / key).read_bytes())
 
 
 def _decoded(texts: Mapping[str, str], name: str) -> bytes:
@@ -303,13 +337,16 @@ class _TokenFile:
         now = self._clock.seconds()
         if now >= self._until:
             try:
-                with self._path.open("rb") as file:
-                    value = file.read(LARGEST).decode().strip()
-                if not value:
-                    raise ValueError(f"read empty token from file {go_quote(str(self._path))}")
-                self._value = value
+                self._value = self._read()
             except (OSError, ValueError):
                 if not self._value:
                     raise
             self._until = now + TOKEN_PERIOD
         return self._value
+
+    def _read(self) -> str:
+        with self._path.open("rb") as file:
+            value = file.read(LARGEST).decode().strip()
+        if not value:
+            raise ValueError(f"read empty token from file {go_quote(str(self._path))}")
+        return value

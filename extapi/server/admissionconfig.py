@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from extapi.admission.webhooks import mutating, validating
 from extapi.client.credentials import CredentialsError
-from extapi.client.webhookreview import json_type
+from extapi.client.webhookreview import ENVELOPE, json_type
 from extapi.client.webhookusers import WebhookUsers, read_users
 from extapi.clock import Clock
 from extapi.codec import strictjson, strictyaml
@@ -27,9 +27,6 @@ WEBHOOK_PLUGINS: Final = (mutating.NAME, validating.NAME)
 LARGEST: Final = 1024 * 1024
 """Bytes of a file."""
 _GROUP: Final = "apiserver.config.k8s.io"
-_ENVELOPE: Final = (
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-)
 
 
 class _Kind(NamedTuple):
@@ -170,8 +167,8 @@ def _decoded(data: bytes, kind: _Kind) -> tuple[Mapping[str, Any], str]:
     decoded = strictyaml.decode(data)
     value = {} if decoded.value is None else decoded.value
     if not isinstance(value, Mapping):
-        why = f"json: cannot unmarshal {json_type(value)} into Go value of type {_ENVELOPE}"
-        raise ValueError(f"couldn't get version/kind; json parse error: {why}")
+        why = f"json: cannot unmarshal {json_type(value)} into Go value of type {ENVELOPE}"
+        raise ValueError(f"couldn't get version/kind; json parse error: {why}")  # noqa: TRY004 - told as all mistakes
     for member in ("kind", "apiVersion"):
         found = value.get(member)
         if found is not None and not isinstance(found, str):

@@ -205,7 +205,10 @@ def _webhook_users(options: ServerOptions, reactor: Any) -> Mapping[str, Webhook
     if options.admission_config is None:
         return {}
     plugins = [name for name in WEBHOOK_PLUGINS if name not in options.disabled_plugins]
-    return read_admission_config(options.admission_config, plugins, reactor)
+    try:
+        return read_admission_config(options.admission_config, plugins, reactor)
+    except CredentialsError as error:
+        raise CredentialsError(f"--admission-control-config-file: {error}") from error
 
 
 def _webhook_client(options: ServerOptions) -> Callable[[], Pair] | None:

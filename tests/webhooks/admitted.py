@@ -20,6 +20,7 @@ from extapi.admission.webhooks.validating import ValidatingWebhooks
 from extapi.authorization.authorizer import Attributes, Decision, Verdict
 from extapi.client.services import by_dns
 from extapi.client.transport import ClientRequest
+from extapi.client.webhookusers import WebhookUsers
 from extapi.testing import InMemoryServer
 from extapi.testing.memory import Namespaces
 from tests.unit.client.conftest import Turning
@@ -60,13 +61,19 @@ class Admitted:
     """Stop it at the end. ``follow``: whether the configurations are followed from the beginning."""
 
     def __init__(
-        self, turning: Turning, *, api: Api | None = None, follow: bool = True, cluster: Api = CLUSTER_API
+        self,
+        turning: Turning,
+        *,
+        api: Api | None = None,
+        follow: bool = True,
+        cluster: Api = CLUSTER_API,
+        users: WebhookUsers | None = None,
     ) -> None:
         self.turning = turning
         self.clock = Clock()
         self.clock.advance(START)
         self.cluster = InMemoryServer(cluster, clock=self.clock, lifecycle=False)
-        self.callers = WebhookCallers(by_dns, turning.reactor)
+        self.callers = WebhookCallers(by_dns, turning.reactor, users)
         self.permits = Permits()
         self.plugins: list[Any] = []
         self.sources: dict[str, WebhookSource] = {}

@@ -85,3 +85,15 @@ def test_files_without_a_pair_are_one_clear_line(
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
     assert f"--webhook-client-key-file: {why}" in line
     assert str(tmp_path / file) in line
+
+
+def test_a_configuration_of_admission_that_is_none_is_one_clear_line(cluster_kubeconfig: Path, tmp_path: Path) -> None:
+    (tmp_path / "admission.yaml").write_text("kind: AdmissionConfiguration\n")
+    command = [sys.executable, "-m", "extapi", "serve", "extapi.pizza:api", "--secure-port=0",
+               f"--kubeconfig={cluster_kubeconfig}", f"--cert-dir={tmp_path}", "--authentication-skip-lookup",
+               f"--admission-control-config-file={tmp_path / 'admission.yaml'}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 1
+    text = "--admission-control-config-file: failed to read plugin config: Object 'apiVersion' is missing in"
+    assert f"Error: {text}" in done.stderr
+    assert "Traceback" not in done.stderr

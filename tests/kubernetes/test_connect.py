@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import socket as sockets
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.client import IncompleteRead
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +27,11 @@ from tests.kubernetes.core_objects import RBAC
 from tests.kubernetes.test_upgrades_proxied import request
 from tests.kubernetes.websockets import opened, refusal
 from tests.waiting import until
+from tests.webhooks.admission import denies
+from tests.webhooks.server import certified, serving
 
 MACHINES = f"/apis/{GROUP}/v1/namespaces/default/machines"
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 SPDY = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
 
 
@@ -99,6 +105,51 @@ def test_admission_sees_connections(machines: str, admin: Caller) -> None:
     assert locked.message == f'machines.{GROUP} "locked" is forbidden: proxy is locked'
     assert refusal(admin, f"{machines}/locked/exec")[0] == 403
     assert admin("GET", f"{machines}/nobody/proxy?warn=twice").headers["Warning"] == '299 - "connected: twice"'
+
+
+@pytest.mark.needs("crd")
+def test_webhooks_are_asked_about_connections_as_by_kube_apiserver(
+    machines: str, admin: Caller, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """As about a connecter that has no type for its options. ``pods/exec`` has one: that is the object, and its kind."""
+    certificates = certified()
+    path = f"{CONFIGURATIONS}/connections"
+    with serving({"no": denies(message="not now", code=403)}, certificates.context(tmp_path)) as webhook:
+        ca = base64.b64encode(certificates.ca.pem).decode()
+        rules = [
+            {"operations": ["CONNECT"], "apiGroups": [group], "apiVersions": ["v1"], "resources": [resource]}
+            for group, resource in (("", "pods/exec"), (GROUP, "machines/exec"))
+        ]
+        hook = {
+            "name": "connections.webhook.test",
+            "clientConfig": {"url": webhook.url("no"), "caBundle": ca},
+            "rules": rules,
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        made = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}
+        control_plane.client.apply(path, {**made, "metadata": {"name": "connections"}, "webhooks": [hook]})
+        try:
+            asked = []
+            for place in ("/api/v1/namespaces/default/pods/one/exec", f"{machines}/one/exec"):
+                until(partial(_refused, admin, f"{place}?command=ls&stdin=true"), 30)
+                asked.append(webhook.calls[-1].review["request"])
+        finally:
+            control_plane.client.request("DELETE", path)
+    theirs, ours = asked
+    for review in asked:
+        del review["uid"]
+        for member in ("kind", "requestKind", "resource", "requestResource"):
+            assert review.pop(member)["version"] == "v1"
+    assert theirs.pop("object") == {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["ls"], "stdin": True}
+    assert ours.pop("object") is None
+    assert ours == theirs
+    assert (ours["options"], ours["operation"], ours["subResource"]) == (None, "CONNECT", "exec")
+
+
+def _refused(admin: Caller, path: str) -> bool:
+    message: str = admin("GET", path).message
+    return message == 'admission webhook "connections.webhook.test" denied the request: not now'
 
 
 def test_bodies_stream_both_ways_at_once(machines: str, admin: Caller, control_plane: ControlPlane) -> None:

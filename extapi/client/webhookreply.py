@@ -37,7 +37,15 @@ _TEXTS: Final = {
 
 
 class WebhookError(Exception):
-    """A webhook was not reached, or has not answered as it should. The text is client-go's."""
+    """A webhook was not reached, or has not answered as it should. The text is client-go's.
+
+    Attributes:
+        code: The HTTP status code that kube-apiserver counts it under.
+    """
+
+    def __init__(self, text: str, code: int = 503) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Reply(NamedTuple):
@@ -54,6 +62,7 @@ class _Status(msgspec.Struct, rename="camel"):
     api_version: str = ""
     status: str = ""
     message: str = ""
+    code: int | None = None
 
 
 def shortened(text: str) -> str:
@@ -70,7 +79,7 @@ def body_of(reply: Reply) -> bytes:
     content_type = reply.content_type or "application/json"
     _check_content_type(content_type)
     if not 200 <= reply.status <= 206:
-        raise WebhookError(f"{_status_text(reply) or _server_text(reply)}")
+        raise _refusal(reply)
     if not reply.body:
         raise WebhookError(f"0-length response with status code: {reply.status} and content type: {content_type}")
     return reply.body
@@ -97,18 +106,18 @@ def _check_content_type(text: str) -> None:
     elif found and _PARAMETERS.fullmatch(f";{parameters}") is None:
         why = "invalid media parameter"
     if why:
-        raise WebhookError(f"Internal error occurred: mime: {why}")
+        raise WebhookError(f"Internal error occurred: mime: {why}", 500)
 
 
-def _status_text(reply: Reply) -> str:
-    """The message of a Status, if the body is one that says Failure."""
+def _refusal(reply: Reply) -> WebhookError:
+    """What a response that is no success says: its Status, if the body is one that says Failure, or its code."""
     try:
         found = msgspec.json.decode(reply.body, type=_Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ""
-    if (found.kind, found.api_version or "v1", found.status) != ("Status", "v1", "Failure"):
-        return ""
-    return shortened(found.message)
+        found = _Status()
+    if found.message and (found.kind, found.api_version or "v1", found.status) == ("Status", "v1", "Failure"):
+        return WebhookError(shortened(found.message), found.code or 0)
+    return WebhookError(_server_text(reply), reply.status)
 
 
 def _server_text(reply: Reply) -> str:

@@ -24,6 +24,7 @@ from extapi.admission.policies.validations import Validations
 from extapi.admission.rulesources import RuleSources
 from extapi.admission.webhooks import mutating, validating
 from extapi.admission.webhooks.asking import Asking
+from extapi.admission.webhooks.counting import WebhookCalls
 from extapi.admission.webhooks.source import WebhookCallers, WebhookSource
 from extapi.authorization.authorizer import Authorizer
 from extapi.client.informer import Informer
@@ -32,6 +33,7 @@ from extapi.client.services import Resolve, by_dns
 from extapi.client.webhookusers import WebhookUsers
 from extapi.server.exposition import Family
 from extapi.server.health import NamedCheck
+from extapi.server.webhookmetrics import webhook_families
 
 NAMESPACES = ResourceName("", "v1", "namespaces")
 _READYZ = frozenset({"readyz"})
@@ -68,6 +70,7 @@ class BuiltinAdmission:
         self._params = Params(client, clock=reactor, jitter=random.random)
         self._checks = PolicyChecks()
         self._mutations = MutationChecks()
+        self._calls = WebhookCalls()
         live = partial(client.get, NAMESPACES)
         labels = NamespaceLabels(self._namespaces, live)
         evaluator = Evaluator(authorizer, reactor, reactor.getThreadPool())
@@ -79,7 +82,7 @@ class BuiltinAdmission:
                 kind, client, callers, clock=reactor, jitter=random.random, changed=self._rules.changed
             )
             self._follow(source)
-            return Asking(source, labels, evaluator, reactor)
+            return Asking(source, labels, evaluator, reactor, self._calls)
 
         def validating_policies() -> ValidatingPolicies:
             source = PolicySource(
@@ -145,7 +148,8 @@ class BuiltinAdmission:
 
     def families(self) -> Iterable[Family]:
         """What is measured (:meth:`extapi.server.metrics.Metrics.add`)."""
-        return [check_family(self._checks.counts), mutation_family(self._mutations.counts)]
+        checks = [check_family(self._checks.counts), mutation_family(self._mutations.counts)]
+        return [*checks, *webhook_families(self._calls)]
 
     def check(self) -> NamedCheck:
         """Whether all is known of the cluster that admission needs."""

@@ -7,7 +7,8 @@ callHook.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Awaitable
+from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
 from extapi.admission.base import Review
@@ -20,7 +21,8 @@ from extapi.admission.namespaces import NamespaceLabels, synced_in_time
 from extapi.admission.rulesources import key_of, matches_of
 from extapi.admission.shown import ShownObjects, kind_name, request_members
 from extapi.admission.webhooks.configuration import Webhook
-from extapi.admission.webhooks.denial import denied
+from extapi.admission.webhooks.counting import CALLING_ERROR, INTERNAL_ERROR, NO_ERROR, WebhookCalls
+from extapi.admission.webhooks.denial import Rejection, denied
 from extapi.admission.webhooks.reviews import Answer, answer, request, review_version
 from extapi.admission.webhooks.source import WebhookSource
 from extapi.api.types import Obj
@@ -28,6 +30,8 @@ from extapi.client.webhookreply import WebhookError, body_of
 from extapi.clock import Clock
 from extapi.conversion.hub import Unfit
 from extapi.errors import ApiError, BadRequest, Forbidden, InternalError, Timeout, go_quote
+
+T = TypeVar("T")
 
 _LEAST = 0.001
 """Seconds that a call has at least, so that it fails as one that was made."""
@@ -65,9 +69,19 @@ class Asking:
         namespaces: Knows the labels of namespaces.
         evaluator: Runs match conditions.
         clock: The reactor's clock.
+        calls: Counts calls.
     """
 
-    def __init__(self, source: WebhookSource, namespaces: NamespaceLabels, evaluator: Evaluator, clock: Clock) -> None:
+    def __init__(
+        self,
+        source: WebhookSource,
+        namespaces: NamespaceLabels,
+        evaluator: Evaluator,
+        clock: Clock,
+        calls: WebhookCalls | None = None,
+    ) -> None:
+        self._calls = calls or WebhookCalls()
+        self._step = "admit" if source.kind.startswith("Mutating") else "validating"
         self._source = source
         self._namespaces = namespaces
         self._evaluator = evaluator
@@ -128,12 +142,12 @@ class Asking:
         Raises:
             WebhookError: It could not be called, or has not answered as it should.
             BadRequest: It has side effects, and this is a dry run.
-            ApiError: It refuses the write.
+            Rejection: It refuses the write.
         """
         webhook = invocation.webhook
         if review.dry_run and webhook.side_effects not in {"None", "NoneOnDryRun"}:
             if not webhook.side_effects:
-                raise WebhookError("Webhook SideEffects is nil")
+                raise WebhookError("Webhook SideEffects is nil", 400)
             raise BadRequest(f"admission webhook {go_quote(webhook.name)} does not support dry run")
         version, uid = review_version(webhook.review_versions), str(uuid4())
         caller = self._source.callers.of(webhook)
@@ -142,7 +156,7 @@ class Asking:
         try:
             content = body_of(await caller.call(body, seconds, announced=math.ceil(seconds)))
         except WebhookError as error:
-            raise WebhookError(f"failed to call webhook: {error}") from None
+            raise WebhookError(f"failed to call webhook: {error}", error.code) from None
         said = answer(content, version, uid, mutating=mutating)
         for key, value in said.audit_annotations.items():
             review.annotate(f"{webhook.name}/{key}", value)
@@ -150,8 +164,38 @@ class Asking:
             review.warn(text)
         self._source.log(webhook).succeeded()
         if not said.allowed:
-            raise denied(webhook.name, said.result)
+            raise Rejection(denied(webhook.name, said.result))
         return said
+
+    async def counted(self, invocation: Invocation, review: Review, work: Awaitable[T]) -> T:
+        """The result of a call, and of what follows of its answer.
+
+        Raises:
+            WebhookError: The webhook could not be called, or has not answered as it should.
+            ApiError: It refuses the write, or what follows of its answer fails.
+        """
+        webhook, began = invocation.webhook, self._clock.seconds()
+        key = webhook.name, self._step, str(review.operation)
+
+        def seconds() -> float:
+            return self._clock.seconds() - began
+
+        try:
+            made = await work
+        except WebhookError as error:
+            if webhook.ignores_failures:
+                self._calls.called(key, seconds(), error.code, rejected=False)
+            else:
+                self._calls.rejected(key, seconds(), error.code, CALLING_ERROR)
+            raise
+        except Rejection as rejection:
+            self._calls.rejected(key, seconds(), rejection.error.code, NO_ERROR)
+            raise rejection.error from None
+        except ApiError:
+            self._calls.rejected(key, seconds(), 0, INTERNAL_ERROR)
+            raise
+        self._calls.called(key, seconds(), 200, rejected=False)
+        return made
 
     def failed(self, webhook: Webhook, error: WebhookError, review: Review, annotation: str) -> None:
         """Go on after a webhook that could not be called, if it is one that may be left out.
@@ -170,6 +214,7 @@ class Asking:
         self._source.log(webhook).failed(text)
         if not webhook.ignores_failures:
             raise InternalError.because(text)
+        self._calls.open(webhook.name, self._step)
         review.annotate(annotation, webhook.name)
         self.check_time(review)
 

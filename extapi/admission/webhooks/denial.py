@@ -16,6 +16,14 @@ _MOST: Final = 599
 """The largest code that is passed on; Go passes on all that HTTP could have."""
 
 
+class Rejection(Exception):
+    """A webhook has refused a write (ErrWebhookRejection); ``error`` is what the client gets."""
+
+    def __init__(self, error: ApiError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 def denied(webhook: str, result: Result | None) -> ApiError:
     """The error for a webhook that has not allowed a write; with the code, reason and details that it gives."""
     result = result or Result()

@@ -72,7 +72,7 @@ class MutatingWebhooks:
         key = f"{_MUTATION}round_{int(again)}_index_{invocation.place}"
         changed = False
         try:
-            changed = await self._changed(invocation, review, current)
+            changed = await self._asking.counted(invocation, review, self._changed(invocation, review, current))
         except WebhookError as error:
             self._asking.failed(webhook, error, review, f"failed-open.{key}")
         finally:
@@ -102,7 +102,7 @@ class MutatingWebhooks:
                 "which is not supported for this operation"
             )
         if said.patch_type != "JSONPatch":
-            raise WebhookError(f"unsupported patch type {go_quote(said.patch_type)}")
+            raise WebhookError(f"unsupported patch type {go_quote(said.patch_type)}", 400)
         after = patched(before, patch)
         changed = not json_equal(before, after)
         if changed:

@@ -104,7 +104,8 @@ def review_version(versions: Sequence[str]) -> str:
     found = next((version for version in versions if version in SUPPORTED), None)
     if found is None:
         raise WebhookError(
-            "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+            "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
+            400,
         )
     return found
 

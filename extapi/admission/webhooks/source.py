@@ -146,10 +146,10 @@ class WebhookCallers:
                 found = WebhookCaller(webhook.config, self._resolve, self._reactor, users=self._users)
                 found.user.check()
             except CredentialsError as error:
-                raise WebhookError(f"could not get REST client: {error}") from None
+                raise WebhookError(f"could not get REST client: {error}", 500) from None
             except (KeyError, TypeError, ValueError) as error:
                 why = "webhook configuration must have either service or URL" if isinstance(error, KeyError) else error
-                raise WebhookError(f"could not get REST client: {why}") from None
+                raise WebhookError(f"could not get REST client: {why}", 500) from None
             self._callers[webhook.address] = found
         return found
 

@@ -64,7 +64,7 @@ class ValidatingWebhooks:
     async def _call(self, invocation: Invocation, place: int, review: Review, errors: list[ApiError]) -> None:
         """Call one webhook; ``place``: among those that are called."""
         try:
-            await self._asking.call(invocation, review, mutating=False)
+            await self._asking.counted(invocation, review, self._asking.call(invocation, review, mutating=False))
         except WebhookError as error:
             try:
                 key = f"{_FAILED_OPEN}round_0_index_{place}"

@@ -40,7 +40,7 @@ Sample = tuple[tuple[str, ...], float | Buckets]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All samples of one metric. ``name`` is as Prometheus shows it; that of a counter ends with ``_total``."""
+    """All samples of one metric. ``name`` is as Prometheus shows it; that of a counter ends with ``_total`` unless it is old."""
 
     name: str
     type: str
@@ -78,6 +78,8 @@ def exposition(families: Iterable[Family], *, openmetrics: bool = False) -> byte
 
 def _lines(family: Family, *, openmetrics: bool) -> Iterator[str]:
     name = family.name
+    if openmetrics and family.type == "counter":  # there each of them ends so, as Go's expfmt writes it, too
+        name = f"{name.removesuffix('_total')}_total"
     for values, value in family.samples:
         pairs = [f'{label}="{each.translate(_VALUE)}"' for label, each in zip(family.labels, values, strict=True)]
         labels = ",".join(pairs)

@@ -20,6 +20,7 @@ from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
 from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, filled as filled_in, neutral, path, posted
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
+from tests.kubernetes.scraping import families
 from tests.waiting import until
 from tests.webhooks.admission import ALLOWED, EVERY, REFUSED, WRONG, denies
 from tests.webhooks.server import Webhook, certified, serving
@@ -80,6 +81,8 @@ class Both:
     webhook: Webhook
     ca: bytes
     control_plane: ControlPlane
+    direct: Caller
+    """The same user at our server itself."""
 
     def configure(self, case: Case) -> None:
         """Register the webhooks of a case; returns once both sides know them."""
@@ -151,12 +154,13 @@ def both(
     markers = {f"marker-{kind}": denies(message="here") for kind in CONFIGURATIONS}
     with (
         serving({**EVERY, **markers}, certificates.context(directory)) as webhook,
-        second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:"),
+        second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:") as server,
     ):
+        direct = Caller(server.port, tls_of(keys.certificate("serving-ca"), signed, directory))
         for version in ("v1", "v2"):
             until(lambda version=version: client.problem(f"/apis/{THEIRS}/{version}/{PLURAL}") is None)  # type: ignore[misc]
         try:
-            yield Both(admin, webhook, certificates.ca.pem, control_plane)
+            yield Both(admin, webhook, certificates.ca.pem, control_plane, direct)
         finally:
             for kind in CONFIGURATIONS:
                 client.delete(f"{REGISTRATION}/{kind}webhookconfigurations/cafe")
@@ -382,3 +386,53 @@ def test_unreachable(both: Both, same: Callable[[Case], Heard]) -> None:
             'Internal error occurred: failed calling webhook "allow.webhook.test": failed to call webhook: '
             f'Post "https://nowhere.default.svc:443/x?timeout=10s": {why}'
         )
+
+
+COUNTED = [
+    *(
+        "allow",
+        "patch-label",
+        "deny",
+        "deny-200",
+        "deny-code",
+        "deny-code-reason",
+        "patch-to-list",
+        "no-response",
+    ),
+    *("other-uid", "bad-base64", "patch-no-json", "patch-missing-path", "other-type", "empty", "yaml", "text-code"),
+    *("code-500", "code-404", "code-418", "code-403-status", "closed"),
+]
+FIGURES = "apiserver_admission_webhook_"
+
+
+def test_calls_are_counted_alike(both: Both) -> None:
+    """Each webhook is asked once about each side's object, which has its label."""
+    hooks: dict[str, list[Obj]] = {kind: [] for kind in CONFIGURATIONS}
+    asked = []
+    for kind, policy in itertools.product(CONFIGURATIONS, ("Fail", "Ignore")):
+        for answer in COUNTED:
+            which = f"{kind}-{policy.lower()}-{answer}"
+            selector = {"matchLabels": {"which": which}}
+            hooks[kind].append(
+                hook(answer, name=f"{which}.figures.test", failurePolicy=policy, objectSelector=selector)
+            )
+            asked.append(which)
+    both.configure(Case([], hooks["mutating"], hooks["validating"]))
+    assert (figures(both.admin), figures(both.direct)) == ({}, {})
+    for which, group in itertools.product(asked, (OURS, THEIRS)):
+        both.ask(group, posted(query="?dryRun=All", labels={"which": which}, tables=3), "figure")
+    theirs = figures(both.admin)
+    assert figures(both.direct) == theirs
+    assert len({labels for labels in theirs if "rejection_count" in labels[0]}) > len(COUNTED)
+
+
+def figures(caller: Caller) -> dict[tuple[str, ...], float]:
+    """What is counted of the webhooks of this test, by metric and labels; of durations only how many there are."""
+    lines = [line for line in caller("GET", "/metrics").body.decode().splitlines() if FIGURES in line]
+    found: dict[tuple[str, ...], float] = {}
+    for name, family in families("\n".join([*lines, ""])).items():
+        for sample in family.samples:
+            if ".figures.test" in sample.labels["name"] and sample.name.endswith(("_total", "_count")):
+                labels = (f"{key}={value}" for key, value in sorted(sample.labels.items()))
+                found[name, sample.name, *labels] = sample.value
+    return found

@@ -43,6 +43,14 @@ def test_buckets_are_cumulative(as_openmetrics: bool, labels: tuple[str, ...]) -
     assert rest == {"a_seconds_sum": 12.5, "a_seconds_count": 6}
 
 
+def test_old_counters_have_no_suffix_but_in_openmetrics() -> None:
+    """As Go's expfmt writes them: a parser of OpenMetrics takes no other."""
+    family = Family("a_count", "counter", "A.", (), [((), 1)])
+    assert exposition([family]).decode() == "# HELP a_count A.\n# TYPE a_count counter\na_count 1\n"
+    [found] = read([family], as_openmetrics=True)
+    assert [(sample.name, sample.value) for sample in found.samples] == [("a_count_total", 1)]
+
+
 def test_bounds_are_written_as_go_writes_them() -> None:
     """Prometheus tells ``1`` from ``1.0``: two texts are two series. Observed on 1.36.3."""
     text = exposition([Family("a", "histogram", "A.", (), [((), Buckets((0.005, 1.0, 60.0), [0, 0, 0, 0], 0.0))])])

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 
+from extapi.crd.yamltext import to_yaml
 from extapi.loading.module import LoadingError, load_api
 
 _SERVICE = re.compile(r"(?P<namespace>[a-z0-9-]+)/(?P<name>[a-z0-9-]+)(:(?P<port>[0-9]{1,5}))?(?P<path>/\S*)?")
@@ -157,31 +157,3 @@ def _webhook(url: str, service: str, ca_file: Path | None) -> dict[str, Any] | N
     if ca_file is not None:
         config["caBundle"] = base64.b64encode(ca_file.read_bytes()).decode()
     return config
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes lists indented, and no references."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write everything out."""
-        del data
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent the items of lists."""
-        del indentless
-        super().increase_indent(flow, indentless=False)
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Several lines as several lines."""
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
-def to_yaml(manifest: dict[str, Any]) -> str:
-    """A definition as a document that a person may read."""
-    return yaml.dump(manifest, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -22,6 +22,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.argument("target", metavar="MODULE:NAME")
 @click.option(
+    "--as",
+    "as_",
+    type=click.Choice(["aggregated", "crd"]),
+    default="aggregated",
+    show_default=True,
+    help="How the cluster serves the API: by an extension server, or as CustomResourceDefinitions with webhooks.",
+)
+@click.option(
     "--dir",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
@@ -177,7 +185,7 @@ def _arguments(target: str, directory: Path | None, flags: Mapping[str, Any]) ->
     """A command line that renders the same; it names DIR instead of the actual directory."""
     words = [target, *(["--dir", "."] if directory is not None else [])]
     for key, value in flags.items():
-        words.append(f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}"))
+        words.append(f"--{key.rstrip('_').replace('_', '-')}" + ("" if value is True else f"={value}"))
     return shlex.join(words)
 
 

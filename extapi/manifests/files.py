@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from extapi.api.definition import Api
-from extapi.manifests import registration, rights, workload
+from extapi.crd.yamltext import to_yaml as definition_text
+from extapi.manifests import registration, rights, webhooks, workload
 from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.yamltext import comment, to_yaml
 
@@ -28,11 +29,12 @@ class File:
     obj: Obj = field(repr=False)
     why: str = ""
     applied: bool = True
+    written: Callable[[Obj], str] = to_yaml
 
     @property
     def text(self) -> str:
         """The content of the file."""
-        return comment(self.why) + to_yaml(self.obj)
+        return comment(self.why) + self.written(self.obj)
 
 
 def render(settings: ManifestSettings, api: Api) -> list[File]:
@@ -41,6 +43,8 @@ def render(settings: ManifestSettings, api: Api) -> list[File]:
     Raises:
         ValueError: The API cannot be served; the message says why.
     """
+    if settings.crds:
+        return [*_base(settings), *_webhooks_rights(settings, api), *_workload(settings), *_definitions(settings, api)]
     return [*_base(settings), *_rights(settings, api), *_workload(settings), *_registration(settings, api)]
 
 
@@ -99,6 +103,24 @@ def _rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
         + (" The other rules are those of Api(needs=[...]), for the server's own code." if api.needs else ""),
     )
     yield File("server-role-binding.yaml", rights.server_role_binding(settings))
+    yield from _users_rights(settings, api)
+
+
+def _webhooks_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
+    role = rights.webhooks_role(settings, api)
+    if role is not None:
+        why = "What admission plugins and controllers follow and write" + (
+            ", and the rules of Api(needs=[...])." if api.needs else "."
+        )
+        yield File("server-role.yaml", role, why)
+        yield File("server-role-binding.yaml", rights.server_role_binding(settings))
+    if api.controllers:
+        yield File("lease-role.yaml", rights.lease_role(settings), "One pod at a time runs the controllers.")
+        yield File("lease-role-binding.yaml", rights.lease_role_binding(settings))
+    yield from _users_rights(settings, api)
+
+
+def _users_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
     view, edit = rights.view_role(settings, api), rights.edit_role(settings, api)
     if view is not None:
         why = "For users: the cluster's roles view, edit and admin may also read this API."
@@ -124,15 +146,32 @@ def _workload(settings: ManifestSettings) -> Iterator[File]:
         )
 
 
+def _definitions(settings: ManifestSettings, api: Api) -> Iterator[File]:
+    converted = webhooks.converted(api)
+    yield File("service.yaml", registration.service(settings, unready=rights.follows(api, converted)))
+    yield from _certificates(settings)
+    for obj in webhooks.definitions(settings, api):
+        plural, _, group = obj["metadata"]["name"].partition(".")
+        name = plural if len(api.groups) == 1 else f"{plural}.{group}"
+        why = _about_ca(settings) if (group, plural) in converted else ""
+        yield File(f"definition-{name}.yaml", obj, why, written=definition_text)
+    for obj in webhooks.configurations(settings, api):
+        kind = obj["kind"].removesuffix("WebhookConfiguration").lower()
+        yield File(f"{kind}-webhooks.yaml", obj, _about_ca(settings))
+
+
 def _registration(settings: ManifestSettings, api: Api) -> Iterator[File]:
     yield File("service.yaml", registration.service(settings))
-    if settings.cert_manager:
-        for name, obj in registration.certificates(settings):
-            yield File(f"{name}.yaml", obj)
+    yield from _certificates(settings)
     for obj in registration.api_services(settings, api):
         # Usually there is one group; then the version is enough.
         name = obj["metadata"]["name"] if len(api.groups) > 1 else obj["spec"]["version"]
         yield File(f"apiservice-{name}.yaml", obj, _about_ca(settings))
+
+
+def _certificates(settings: ManifestSettings) -> Iterator[File]:
+    if settings.cert_manager:
+        yield from (File(f"{name}.yaml", obj) for name, obj in registration.certificates(settings))
 
 
 def _about_ca(settings: ManifestSettings) -> str:

@@ -24,13 +24,18 @@ _FIRST_VERSION_PRIORITY = 100
 _CERT_MANAGER = "cert-manager.io/v1"
 
 
-def service(settings: ManifestSettings) -> Obj:
-    """The name and the port at which kube-apiserver reaches the server."""
+def service(settings: ManifestSettings, *, unready: bool = False) -> Obj:
+    """The name and the port at which kube-apiserver reaches the server. ``unready``: also while it is not ready."""
+    early = Noted(
+        "publishNotReadyAddresses",
+        "The server is ready once it has listed what its code follows, and has to convert some of that.",
+    )
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(settings),
         "spec": {
+            **({early: True} if unready else {}),
             "selector": settings.labels,
             "ports": [{"name": "https", "port": SERVICE_PORT, "targetPort": "https"}],
         },

@@ -1,7 +1,8 @@
 """Rights: of the server in the cluster, and of users on what it serves.
 
 Source of the server's rights: "Set up an extension API server" in the Kubernetes documentation, and what this server
-reads: ``extapi.server.process``. Controllers and plugins of an author go through the server itself, by loopback.
+reads: ``extapi.server.process``. Controllers and plugins of an author go through the server itself, by loopback; where the
+kinds are custom resources, through kube-apiserver, with the rights of :func:`webhooks_rules`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
+from extapi.admission.base import Startable
 from extapi.api.definition import Api
+from extapi.api.policyrule import PolicyRule
 from extapi.manifests.settings import ManifestSettings
 from extapi.registry.feed import KindFeed
 from extapi.registry.served import ServedKind
@@ -55,6 +58,82 @@ def server_role(settings: ManifestSettings, api: Api) -> Obj:
         "verbs": READ,
     }
     return _role(settings, "server", [namespaces, admission, *(rule.to_dict() for rule in api.needs)])
+
+
+def webhooks_role(settings: ManifestSettings, api: Api) -> Obj | None:
+    """What the code of ``extapi webhooks`` reads and writes; None if it needs no right."""
+    rules = list(webhooks_rules(api))
+    return _role(settings, "server", rules) if rules else None
+
+
+def webhooks_rules(api: Api) -> Iterator[Obj]:
+    """The rules for the API's own kinds, where these are custom resources, then those of ``Api(needs=[...])``.
+
+    A plugin or controller that has an attribute ``needs``, a list of :class:`~extapi.api.policyrule.PolicyRule`, gets these. Of
+    one without it only the worst case is known: a plugin that is started may read all kinds of its API, a controller may also
+    write them.
+    """
+    verbs: dict[tuple[str, str], set[str]] = {}
+    for each in own_rules(api):
+        if each.resource_names:
+            continue
+        for group in each.api_groups:
+            for resource in each.resources:
+                verbs.setdefault((group, resource), set()).update(each.verbs)
+    merged: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (group, resource), some in verbs.items():
+        ordered = (*(verb for verb in (*READ, *WRITE) if verb in some), *sorted(some.difference(READ, WRITE)))
+        merged.setdefault((group, ordered), []).append(resource)
+    for (group, ordered), resources in merged.items():
+        yield {"apiGroups": (group,), "resources": tuple(sorted(resources)), "verbs": ordered}
+    yield from (each.to_dict() for each in own_rules(api) if each.resource_names)
+    yield from (each.to_dict() for each in api.needs)
+
+
+def own_rules(api: Api) -> Iterator[PolicyRule]:
+    """What each plugin and controller does with the API's own kinds."""
+    for plugin in api.admission:
+        if isinstance(plugin, Startable):
+            yield from getattr(plugin, "needs", None) or _every(api, READ)
+    for controller in api.controllers:
+        yield from getattr(controller, "needs", None) or _every(api, (*READ, *WRITE))
+
+
+def follows(api: Api, kinds: Collection[tuple[str, str]]) -> bool:
+    """Whether a plugin that is started reads one of these kinds, by group and plural: until it has, no pod is ready."""
+    rules = [
+        rule
+        for plugin in api.admission
+        if isinstance(plugin, Startable)
+        for rule in getattr(plugin, "needs", None) or _every(api, READ)
+    ]
+    return any(group in rule.api_groups and plural in rule.resources for rule in rules for group, plural in kinds)
+
+
+def _every(api: Api, verbs: Sequence[str]) -> Iterator[PolicyRule]:
+    """These verbs on every kind, and what of them ``status`` and ``scale`` have."""
+    for group in api.groups:
+        kinds = [kind.plural for kind in group.kinds]
+        yield PolicyRule(api_groups=[group.name], resources=kinds, verbs=verbs)
+        inner = [
+            *(f"{kind.plural}/status" for kind in group.kinds if any(map(kind.status_of, kind.versions))),
+            *(f"{kind.plural}/scale" for kind in group.kinds if any(map(kind.scale_of, kind.versions))),
+        ]
+        if inner and set(verbs) > set(READ):
+            yield PolicyRule(api_groups=[group.name], resources=inner, verbs=["get", "patch", "update"])
+
+
+def lease_role(settings: ManifestSettings) -> Obj:
+    """The Lease by which one of several pods runs the controllers. RBAC cannot restrict create to a name."""
+    leases: Obj = {"apiGroups": ("coordination.k8s.io",), "resources": ("leases",)}
+    rules = [{**leases, "verbs": ("create",)}, {**leases, "resourceNames": (settings.name,), "verbs": ("get", "update")}]
+    metadata = {"name": settings.name, "namespace": settings.namespace, "labels": settings.labels}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
+
+
+def lease_role_binding(settings: ManifestSettings) -> Obj:
+    """The server has that role."""
+    return _binding(settings, "RoleBinding", "", "Role", settings.name, namespace=settings.namespace)
 
 
 def server_role_binding(settings: ManifestSettings) -> Obj:
@@ -124,7 +203,7 @@ def _binding(
     return {
         "apiVersion": f"{RBAC}/v1",
         "kind": kind,
-        "metadata": {"name": f"{settings.name}:{name}", **dict(where), "labels": settings.labels},
+        "metadata": {"name": f"{settings.name}:{name}" if name else settings.name, **dict(where), "labels": settings.labels},
         "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": settings.name, "namespace": settings.namespace}],
     }

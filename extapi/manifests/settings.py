@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from extapi.api.definition import KUBERNETES_GROUPS, Api
+from extapi.api.policyrule import PolicyRule
 from extapi.storage.url import parse_url
 
 PORT = 8443
@@ -59,6 +60,8 @@ class ManifestSettings:
     storage: str
     """As ``extapi serve --storage`` has it."""
     cert_manager: bool
+    crds: bool
+    """Whether the kinds are CustomResourceDefinitions, and the server answers their webhooks."""
     stores: bool
     """Whether the server keeps objects in a file or in memory; then only one replica may run at a time."""
 
@@ -97,13 +100,15 @@ def make_settings(
     replicas: int = 1,
     storage: str = "",
     cert_manager: bool = False,
+    as_: str = "aggregated",
 ) -> ManifestSettings:
     """The settings for ``api``; an empty value or 0 is derived from the name of its first group.
 
     Raises:
         SettingsErrors: Settings contradict each other or do not fit the API.
     """
-    name = name or default_name(api)
+    name, crds = name or default_name(api), as_ == "crd"
+    stores = has_storage(api) and not crds
     settings = ManifestSettings(
         target=target,
         name=name,
@@ -112,11 +117,12 @@ def make_settings(
         port=port or (HOST_PORT if host_network else PORT),
         host_network=host_network,
         replicas=replicas,
-        storage=storage or (f"sqlite:////var/lib/{name}/data.sqlite" if has_storage(api) else "memory:"),
+        storage=storage or (f"sqlite:////var/lib/{name}/data.sqlite" if stores else "memory:"),
         cert_manager=cert_manager,
-        stores=has_storage(api),
+        crds=crds,
+        stores=stores,
     )
-    problems = [*_names(api, settings), *_storage(settings)]
+    problems = [*_names(api, settings), *(_custom_resources(api, storage) if crds else _storage(settings))]
     if problems:
         raise SettingsErrors(problems)
     return settings
@@ -183,6 +189,24 @@ def _storage(settings: ManifestSettings) -> Iterator[str]:
             f"--replicas: with memory: each of {settings.replicas} pods would have its own objects, "
             "and clients would see now these, now those. Only one replica is possible with this storage"
         )
+
+
+def _custom_resources(api: Api, storage: str) -> Iterator[str]:
+    """Why the API cannot be served as CustomResourceDefinitions."""
+    from extapi.crd.export import export_api  # noqa: PLC0415 - what only --as crd needs; it compiles kinds
+    from extapi.crd.expressible import refused  # noqa: PLC0415 - as above
+
+    if storage:
+        yield "--storage: with --as crd kube-apiserver stores the objects; leave it out"
+    refusals = list(refused(api))
+    for text in refusals:
+        yield f"--as crd: {text}. Serve it with extapi serve (--as aggregated), or move it to another Api"
+    for each in [] if refusals else export_api(api, webhook={"url": "https://localhost/"}):
+        yield from (f"--as crd: {each.kind}: {note}" for note in each.notes if each.manifest is None)
+    for each in (*api.admission, *api.controllers):
+        rules = getattr(each, "needs", ())
+        if isinstance(rules, str) or not all(isinstance(rule, PolicyRule) for rule in rules):
+            yield f"--as crd: {type(each).__name__}.needs must be a list of PolicyRule"
 
 
 def _mountable(directory: str) -> bool:

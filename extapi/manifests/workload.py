@@ -163,20 +163,23 @@ def _container(settings: ManifestSettings) -> Obj:
     if settings.data_directory:
         mounts.append({"name": "data", "mountPath": settings.data_directory})
     mounts.append({"name": "tmp", "mountPath": "/tmp"})  # noqa: S108 - the pod's own
+    slow, grows = "A large store takes a while to read", "the objects, which are all kept in it"
+    if settings.crds:
+        slow, grows = "What the code follows takes a while to list", "what the code follows, and with reviews"
     return {
-        "name": "apiserver",
+        "name": "webhooks" if settings.crds else "apiserver",
         "image": settings.image,
         "args": [
-            "serve",
+            "webhooks" if settings.crds else "serve",
             settings.target,
             f"--secure-port={settings.port}",
             f"--tls-cert-file={TLS_DIRECTORY}/tls.crt",
             f"--tls-private-key-file={TLS_DIRECTORY}/tls.key",
-            f"--storage={settings.storage}",
+            *([] if settings.crds else [f"--storage={settings.storage}"]),
             *([f"--shutdown-delay-duration={delay}s"] if (delay := _shutdown_delay(settings)) else []),
         ],
         "ports": [{"name": "https", "containerPort": settings.port}],
-        Noted("startupProbe", "A large store takes a while to read: two minutes before the first liveness probe."): {
+        Noted("startupProbe", f"{slow}: two minutes before the first liveness probe."): {
             **_probe("/livez", seconds=2),
             "failureThreshold": 60,
         },
@@ -186,7 +189,7 @@ def _container(settings: ManifestSettings) -> Obj:
             "requests": {"cpu": "100m", "memory": "128Mi"},
             Noted(
                 "limits",
-                "Memory grows with the objects, which are all kept in it. There is no CPU limit: it would only delay.",
+                f"Memory grows with {grows}. There is no CPU limit: it would only delay.",
             ): {"memory": "512Mi"},
         },
         "securityContext": {

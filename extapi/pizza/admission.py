@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extapi import Context, Informer, NotFound, Operation, Review
+from extapi import Context, Informer, NotFound, Operation, PolicyRule, Review
 
 GROUP = "restaurant.programming-kubernetes.info"
 TOPPINGS = (GROUP, "v1alpha1", "toppings")
@@ -14,6 +14,9 @@ class ToppingsExist:
     Toppings are read from an informer. One that it does not have is read live, as it may have been created a moment ago. If
     that read fails, the pizza is refused.
     """
+
+    needs = (PolicyRule(api_groups=[GROUP], resources=["toppings"], verbs=["get", "list", "watch"]),)
+    """What it does with the API's own kinds, for a cluster that serves them as CustomResourceDefinitions."""
 
     def __init__(self) -> None:
         self._context: Context | None = None

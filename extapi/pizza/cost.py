@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extapi import Context, Informer, NotFound, Quantity
+from extapi import Context, Informer, NotFound, PolicyRule, Quantity
 from extapi.pizza.admission import GROUP, TOPPINGS
 
 PIZZAS = (GROUP, "v1beta1", "pizzas")
@@ -12,6 +12,12 @@ PIZZAS = (GROUP, "v1beta1", "pizzas")
 
 class CostController:
     """Adds up the cost of a pizza's toppings whenever the pizza or a topping changes."""
+
+    needs = (
+        PolicyRule(api_groups=[GROUP], resources=["pizzas", "toppings"], verbs=["list", "watch"]),
+        PolicyRule(api_groups=[GROUP], resources=["pizzas/status"], verbs=["patch"]),
+    )
+    """What it does with the API's own kinds, for a cluster that serves them as CustomResourceDefinitions."""
 
     async def run(self, context: Context) -> None:
         """Follow pizzas and toppings, and price every pizza whose cost may have changed."""

@@ -12,6 +12,7 @@ from extapi.authentication.bundle import BundleFile
 from extapi.authentication.trust import TrustSettings
 from extapi.client.credentials import NotInCluster
 from extapi.client.kube import Client
+from extapi.crd.expressible import not_supported
 from extapi.listener.state import Limits, OnFinished
 from extapi.listener.tls import ServingCertificate
 from extapi.server.delegation import ClusterAccess
@@ -21,7 +22,6 @@ from extapi.webhooks.access import delegated
 from extapi.webhooks.authors import AuthorsCluster
 from extapi.webhooks.bounds import TOGETHER
 from extapi.webhooks.callers import Callers
-from extapi.webhooks.expressible import not_supported
 from extapi.webhooks.options import WebhookOptions
 from extapi.webhooks.server import WebhookServer, is_started
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from extapi.admission.base import Startable
 from extapi.admission.chain import AdmissionChain
 from extapi.api.definition import Api
+from extapi.crd.expressible import served_kinds
 from extapi.http.request import Request
 from extapi.http.response import Handler, Response, http_error
 from extapi.registry.ruling import RuleRunner
@@ -24,7 +25,6 @@ from extapi.server.servedmetrics import build_families
 from extapi.server.shutdown import Shutdown
 from extapi.webhooks.callers import Callers
 from extapi.webhooks.endpoints import ReviewPaths
-from extapi.webhooks.expressible import served_kinds
 from extapi.webhooks.reviewmetrics import ReviewMetrics, informer_families
 
 _READY: Final = frozenset({"readyz"})

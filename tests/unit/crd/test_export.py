@@ -32,12 +32,13 @@ from extapi import (
 )
 from extapi.api.column import AGE
 from extapi.api.declaration import DeclarationError
-from extapi.crd.command import crd, to_yaml
+from extapi.crd.command import crd
 from extapi.crd.defaults import set_defaults
 from extapi.crd.definition import Definition
 from extapi.crd.export import Exported, export_api, export_kind, left_out
 from extapi.crd.kinds import kind_of
 from extapi.crd.validation import validate_create
+from extapi.crd.yamltext import to_yaml
 from extapi.pizza import api as pizza_api
 from extapi.testing import InMemoryServer, serve
 from tests.differential.every import all_cases

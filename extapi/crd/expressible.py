@@ -24,6 +24,14 @@ def served_kinds(api: Api) -> Iterator[ServedKind]:
                 yield ServedKind(kind, group.name)
 
 
+def refused(api: Api) -> Iterator[str]:
+    """The kinds and subresources that no definition can have, with the reason: an API that has some cannot be served as CRDs alone."""
+    for group in api.groups:
+        for kind in group.kinds:
+            why = _refusal(kind, group.name)
+            yield from (f"{kind.plural}.{group.name}: {text}" for text in ([why] if why else _unserved(kind)))
+
+
 def not_supported(api: Api) -> Iterator[str]:
     """Everything that the API has and webhooks do not do, one text each, for authors and operators."""
     for group in api.groups:
@@ -56,9 +64,14 @@ def _missing(kind: Kind) -> Iterator[str]:
         yield f"{name}.prepare_for_deletion is not called: no webhook can change an object that is deleted"
     if strategy.blocks_deletion is not Strategy.blocks_deletion:
         yield f"{name}.blocks_deletion is not asked: kube-apiserver asks finalizers alone; set one in prepare"
+    yield from _unserved(kind)
+
+
+def _unserved(kind: Kind) -> Iterator[str]:
+    """The subresources that custom resources do not have."""
     for subresource, declared in kind.subresources.items():
         what = f"field {declared.field}" if declared.field else "Python code"
         yield f"subresource {subresource} is not served: it is {what}, and custom resources have status and scale only"
 
 
-__all__ = ["not_supported", "served_kinds"]
+__all__ = ["not_supported", "refused", "served_kinds"]

@@ -1,4 +1,4 @@
-"""APIServices of the cluster that kubectl would talk to: read, and patched.
+"""Objects of the cluster that kubectl would talk to, which lead to servers: read, and patched.
 
 Imported only where it is used: the ``kubernetes`` package, which reads kubeconfigs, takes its time.
 """
@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from extapi.client.operatorclient import NoAnswer, UnusableKubeconfig, operator
-from extapi.manifests.cabundle import Obj, PatchFailed
+from extapi.manifests.cabundle import Obj, PatchFailed, Registered
 
-_PATH = "/apis/apiregistration.k8s.io/v1/apiservices/"
 _TIMEOUT = 30.0
 """Seconds for one request."""
 _LIMIT = 16 * 1024 * 1024
 """Bytes of an answer."""
 
 
-class ClusterAPIServices:
-    """See :class:`extapi.manifests.cabundle.ApiServices`. ``server`` is the URL of its kube-apiserver.
+class KubectlsCluster:
+    """See :class:`extapi.manifests.cabundle.RegisteredObjects`. ``server`` is the URL of its kube-apiserver.
 
     Args:
         kubeconfig: None: what kubectl takes.
@@ -37,37 +36,38 @@ class ClusterAPIServices:
             raise PatchFailed(str(error)) from error
         self.server = self._operator.server
 
-    def get(self, name: str) -> Obj | None:
-        """The APIService; None if there is none of that name.
+    def get(self, of: Registered) -> Obj | None:
+        """The object; None if there is none of that kind and name.
 
         Raises:
             PatchFailed: It cannot be read.
         """
-        status, data = self._ask("GET", name, {})
+        status, data = self._ask("GET", of.path, {})
         if status == 404:
             return None
-        return self._object("get", name, status, data)
+        return self._object("get", of, status, data)
 
-    def patch(self, name: str, patch: Obj) -> None:
-        """Change it by a JSON merge patch (RFC 7386).
+    def patch(self, of: Registered, patch: list[Obj]) -> None:
+        """Change it by a JSON patch (RFC 6902).
 
         Raises:
             PatchFailed: The cluster refuses, or does not answer.
         """
-        content = {"Content-Type": "application/merge-patch+json"}
-        status, data = self._ask("PATCH", f"{name}?fieldManager=extapi-manifests", content, json.dumps(patch).encode())
-        self._object("patch", name, status, data)
+        content = {"Content-Type": "application/json-patch+json"}
+        target = f"{of.path}?fieldManager=extapi-manifests"
+        status, data = self._ask("PATCH", target, content, json.dumps(patch).encode())
+        self._object("patch", of, status, data)
 
     def _ask(self, method: str, target: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, bytes]:
         headers = {"Accept": "application/json", "User-Agent": "extapi-manifests", **headers}
         try:
-            answer = self._operator.request(method, _PATH + target, headers, body, seconds=_TIMEOUT)
+            answer = self._operator.request(method, target, headers, body, seconds=_TIMEOUT)
             data, _ = answer.read(_LIMIT)  # half an answer is no JSON
         except NoAnswer as error:
             raise PatchFailed(f"{self.server} does not answer: {error}") from error
         return answer.status, data
 
-    def _object(self, verb: str, name: str, status: int, data: bytes) -> Obj:
+    def _object(self, verb: str, of: Registered, status: int, data: bytes) -> Obj:
         try:
             found: Any = json.loads(data)
         except ValueError:
@@ -76,4 +76,4 @@ class ClusterAPIServices:
             return found
         message = found.get("message") if isinstance(found, dict) else None
         why = message or f"the answer is {status}, without a Status"
-        raise PatchFailed(f"cannot {verb} the APIService {name} at {self.server}: {why}")
+        raise PatchFailed(f"cannot {verb} the {of.kind} {of.name} at {self.server}: {why}")

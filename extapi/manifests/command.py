@@ -63,7 +63,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="As for extapi serve.  [default: SQLite in a volume; memory: if nothing is stored]",
 )
 @click.option("--cert-manager", is_flag=True, help="Let cert-manager issue the serving certificate and set caBundle.")
-@click.option("--patch-ca-bundle", is_flag=True, help="Render nothing: set caBundle on the APIServices in the cluster.")
+@click.option(
+    "--patch-ca-bundle",
+    is_flag=True,
+    help="Render nothing: set caBundle on what leads to the server in the cluster, APIServices or definitions and webhooks.",
+)
 @click.option(
     "--ca-file",
     type=_FILE,
@@ -118,9 +122,13 @@ class OthersFiles(Exception):
 
 def _render(api: Any, settings: ManifestSettings, directory: Path | None, arguments: str) -> None:
     """Render to files or to stdout. Imported here, so that ``--help`` and wrong command lines answer at once."""
+    from extapi.crd.expressible import not_supported  # noqa: PLC0415
     from extapi.manifests.files import KUSTOMIZATION, kustomization, render, stream  # noqa: PLC0415
 
     files = render(settings, api)
+    if settings.crds:
+        for note in not_supported(api):
+            click.echo(f"note: {note}", err=True)
     if directory is None:
         click.echo(stream(settings, files, arguments), nl=False)
         return
@@ -162,15 +170,15 @@ def _patch(api: Any, settings: ManifestSettings, ca_file: Path, kubeconfig: Path
     except MissingPackage as missing:
         _fail(str(missing))
     from extapi.manifests.cabundle import PatchFailed, read_bundle, set_bundle  # noqa: PLC0415
-    from extapi.manifests.cluster import ClusterAPIServices  # noqa: PLC0415
+    from extapi.manifests.cluster import KubectlsCluster  # noqa: PLC0415
+    from extapi.manifests.files import registered  # noqa: PLC0415
 
-    names = [f"{version}.{group.name}" for group in api.groups for version in group.versions_by_priority()]
     done, problems = [], ""
     try:
         bundle = read_bundle(ca_file, dt.datetime.now(dt.UTC))
-        cluster = ClusterAPIServices(kubeconfig, context)
-        for name, changed in set_bundle(cluster, settings, names, bundle):
-            done.append(f"apiservice.apiregistration.k8s.io/{name} {'patched' if changed else 'unchanged'}")
+        cluster = KubectlsCluster(kubeconfig, context)
+        for each, changed in set_bundle(cluster, settings, list(registered(settings, api)), bundle):
+            done.append(f"{each.resource}/{each.name} {'patched' if changed else 'unchanged'}")
     except PatchFailed as error:
         problems = str(error)
     finally:

@@ -9,6 +9,7 @@ from typing import Any
 from extapi.api.definition import Api
 from extapi.crd.yamltext import to_yaml as definition_text
 from extapi.manifests import registration, rights, webhooks, workload
+from extapi.manifests.cabundle import Registered
 from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.yamltext import comment, to_yaml
 
@@ -46,6 +47,19 @@ def render(settings: ManifestSettings, api: Api) -> list[File]:
     if settings.crds:
         return [*_base(settings), *_webhooks_rights(settings, api), *_workload(settings), *_definitions(settings, api)]
     return [*_base(settings), *_rights(settings, api), *_workload(settings), *_registration(settings, api)]
+
+
+def registered(settings: ManifestSettings, api: Api) -> Iterator[Registered]:
+    """The rendered objects that lead to the server, and have a ``caBundle``."""
+    if not settings.crds:
+        yield from (
+            Registered(obj["kind"], obj["metadata"]["name"]) for obj in registration.api_services(settings, api)
+        )
+        return
+    yield from (
+        Registered("CustomResourceDefinition", f"{plural}.{group}") for group, plural in webhooks.converted(api)
+    )
+    yield from (Registered(obj["kind"], obj["metadata"]["name"]) for obj in webhooks.configurations(settings, api))
 
 
 def kustomization(settings: ManifestSettings, files: Sequence[File], arguments: str) -> str:

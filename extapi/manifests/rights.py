@@ -126,7 +126,10 @@ def _every(api: Api, verbs: Sequence[str]) -> Iterator[PolicyRule]:
 def lease_role(settings: ManifestSettings) -> Obj:
     """The Lease by which one of several pods runs the controllers. RBAC cannot restrict create to a name."""
     leases: Obj = {"apiGroups": ("coordination.k8s.io",), "resources": ("leases",)}
-    rules = [{**leases, "verbs": ("create",)}, {**leases, "resourceNames": (settings.name,), "verbs": ("get", "update")}]
+    rules = [
+        {**leases, "verbs": ("create",)},
+        {**leases, "resourceNames": (settings.name,), "verbs": ("get", "update")},
+    ]
     metadata = {"name": settings.name, "namespace": settings.namespace, "labels": settings.labels}
     return {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
 
@@ -203,7 +206,11 @@ def _binding(
     return {
         "apiVersion": f"{RBAC}/v1",
         "kind": kind,
-        "metadata": {"name": f"{settings.name}:{name}" if name else settings.name, **dict(where), "labels": settings.labels},
+        "metadata": {
+            "name": f"{settings.name}:{name}" if name else settings.name,
+            **dict(where),
+            "labels": settings.labels,
+        },
         "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": settings.name, "namespace": settings.namespace}],
     }

@@ -203,10 +203,10 @@ def _custom_resources(api: Api, storage: str) -> Iterator[str]:
         yield f"--as crd: {text}. Serve it with extapi serve (--as aggregated), or move it to another Api"
     for each in [] if refusals else export_api(api, webhook={"url": "https://localhost/"}):
         yield from (f"--as crd: {each.kind}: {note}" for note in each.notes if each.manifest is None)
-    for each in (*api.admission, *api.controllers):
-        rules = getattr(each, "needs", ())
+    for code in (*api.admission, *api.controllers):
+        rules = getattr(code, "needs", ())
         if isinstance(rules, str) or not all(isinstance(rule, PolicyRule) for rule in rules):
-            yield f"--as crd: {type(each).__name__}.needs must be a list of PolicyRule"
+            yield f"--as crd: {type(code).__name__}.needs must be a list of PolicyRule"
 
 
 def _mountable(directory: str) -> bool:

@@ -108,11 +108,9 @@ def reviews(api: Api) -> Iterator[KindReviews]:
         )
 
 
-def converted(api: Api) -> frozenset[tuple[str, str]]:
+def converted(api: Api) -> list[tuple[str, str]]:
     """The group and plural of the kinds whose objects the server converts."""
-    return frozenset(
-        (group.name, kind.plural) for group, kind in _kinds(api) if kind.hub is not None and len(kind.versions) > 1
-    )
+    return [(group.name, kind.plural) for group, kind in _kinds(api) if kind.hub is not None and len(kind.versions) > 1]
 
 
 def _webhook(settings: ManifestSettings, each: KindReviews, operations: Sequence[str], path: str) -> Obj:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from examples.wardle import api as wardle
 from extapi import Api, Group, Kind, Object, Strategy, Struct, Subresource, Version
-from extapi.pizza import api as pizza
 from extapi.crd.expressible import not_supported, served_kinds
+from extapi.pizza import api as pizza
 from tests.kubernetes.hooked import api as lamps
 from tests.kubernetes.who import api as who
 

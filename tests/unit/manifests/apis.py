@@ -57,3 +57,16 @@ library = Api(
 
 core = Api(Group("", Kind("Thing", storage="v1", versions={"v1": Version(ANY)}, behaviour=built_in())))
 """What is Kubernetes' own."""
+
+
+class Careless:
+    """Says in words what it needs."""
+
+    needs = ("list things",)
+
+    async def start(self, _context: Any) -> None: ...
+
+
+careless = Api(
+    Group("careless.example.com", Kind("Thing", storage="v1", versions={"v1": Version(ANY)})), admission=[Careless()]
+)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from extapi.manifests.cabundle import PatchFailed, read_bundle, set_bundle
+from extapi.codec.patches import json_patch
+from extapi.manifests.cabundle import PatchFailed, Registered, read_bundle, set_bundle
 from extapi.manifests.settings import make_settings
 from extapi.pizza import api as pizza
 from tests.certificates import SERVER, authority, bundle, self_signed
@@ -19,19 +21,28 @@ SETTINGS = make_settings(pizza, "extapi.pizza:api")
 
 
 class Cluster:
-    """APIServices in memory; merge patches of ``spec``."""
+    """APIServices, or given objects, in memory; JSON patches."""
 
-    def __init__(self, **specs: Any) -> None:
-        self.objects = {name: {"metadata": {}, "spec": spec} for name, spec in specs.items()}
+    def __init__(self, *objects: Any, **specs: Any) -> None:
+        made = [{"kind": "APIService", "metadata": {"name": name}, "spec": spec} for name, spec in specs.items()]
+        self.objects = {each["metadata"]["name"]: each for each in (*objects, *made)}
         self.patched: list[str] = []
 
-    def get(self, name: str) -> Any:
-        return self.objects.get(name)
+    def get(self, of: Registered) -> Any:
+        found = self.objects.get(of.name)
+        return None if found is None or found["kind"] != of.kind else found
 
-    def patch(self, name: str, patch: Any) -> None:
-        self.patched.append(name)
-        spec = self.objects[name]["spec"] | patch["spec"]
-        self.objects[name]["spec"] = {key: value for key, value in spec.items() if value is not None}
+    def patch(self, of: Registered, patch: Any) -> None:
+        self.patched.append(of.name)
+        self.objects[of.name] = json_patch(self.objects[of.name], json.dumps(patch).encode()).value
+
+
+def services(*names: str) -> list[Registered]:
+    return [Registered("APIService", name) for name in names]
+
+
+def told(**changed: bool) -> list[tuple[Registered, bool]]:
+    return list(zip(services(*changed), changed.values(), strict=True))
 
 
 def ours(**more: Any) -> dict[str, Any]:
@@ -40,16 +51,16 @@ def ours(**more: Any) -> dict[str, Any]:
 
 def test_each_is_told_whether_it_was_changed() -> None:
     cluster = Cluster(one=ours(), two=ours(caBundle=base64.b64encode(b"pem").decode()))
-    assert list(set_bundle(cluster, SETTINGS, ["one", "two"], b"pem")) == [("one", True), ("two", False)]
+    assert list(set_bundle(cluster, SETTINGS, services("one", "two"), b"pem")) == told(one=True, two=False)
     assert cluster.patched == ["one"]
     assert base64.b64decode(cluster.objects["one"]["spec"]["caBundle"]) == b"pem"
-    assert list(set_bundle(cluster, SETTINGS, ["one", "two"], b"pem")) == [("one", False), ("two", False)]
+    assert list(set_bundle(cluster, SETTINGS, services("one", "two"), b"pem")) == told(one=False, two=False)
 
 
 def test_looking_at_certificates_is_switched_on_again() -> None:
     """kube-apiserver refuses caBundle together with insecureSkipTLSVerify (behaviour D17)."""
     cluster = Cluster(one=ours(insecureSkipTLSVerify=True))
-    assert list(set_bundle(cluster, SETTINGS, ["one"], b"pem")) == [("one", True)]
+    assert list(set_bundle(cluster, SETTINGS, services("one"), b"pem")) == told(one=True)
     assert "insecureSkipTLSVerify" not in cluster.objects["one"]["spec"]
 
 
@@ -71,7 +82,58 @@ def test_looking_at_certificates_is_switched_on_again() -> None:
 def test_what_is_not_ours_is_left_alone_and_all_the_rest(spec: Any, words: str) -> None:
     cluster = Cluster(one=ours(), **({} if spec is None else {"two": spec}))
     with pytest.raises(PatchFailed, match=words):
-        list(set_bundle(cluster, SETTINGS, ["one", "two"], b"pem"))
+        list(set_bundle(cluster, SETTINGS, services("one", "two"), b"pem"))
+    assert cluster.patched == []
+
+
+def config(*, service: str = "restaurant", **more: Any) -> dict[str, Any]:
+    return {"clientConfig": {"service": {"namespace": "restaurant", "name": service}, **more}}
+
+
+HOOKS = Registered("ValidatingWebhookConfiguration", "hooks")
+DEFINITION = Registered("CustomResourceDefinition", "pizzas.example.com")
+
+
+def hooks(*each: dict[str, Any]) -> dict[str, Any]:
+    named = [{"name": f"{index}.example.com", **hook} for index, hook in enumerate(each)]
+    return {"kind": HOOKS.kind, "metadata": {"name": HOOKS.name}, "webhooks": named}
+
+
+def definition(**spec: Any) -> dict[str, Any]:
+    return {"kind": DEFINITION.kind, "metadata": {"name": DEFINITION.name}, "spec": {"names": {}, **spec}}
+
+
+def test_webhooks_and_conversion_get_it_where_they_lack_it() -> None:
+    own = base64.b64encode(b"pem").decode()
+    cluster = Cluster(
+        hooks(config(), config(caBundle=own), config(caBundle="b2xk")),
+        definition(conversion={"strategy": "Webhook", "webhook": config()}),
+    )
+    done = list(set_bundle(cluster, SETTINGS, [DEFINITION, HOOKS], b"pem"))
+    assert done == [(DEFINITION, True), (HOOKS, True)]
+    found = cluster.objects
+    assert [each["clientConfig"]["caBundle"] for each in found["hooks"]["webhooks"]] == [own, own, own]
+    assert found["pizzas.example.com"]["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] == own
+    assert not any(changed for _, changed in set_bundle(cluster, SETTINGS, [DEFINITION, HOOKS], b"pem"))
+
+
+@pytest.mark.parametrize(
+    ("obj", "of", "words"),
+    [
+        (
+            hooks(config(), config(service="shop")),
+            HOOKS,
+            "the ValidatingWebhookConfiguration hooks leads to the Service",
+        ),
+        (definition(), DEFINITION, "the CustomResourceDefinition pizzas.example.com leads to no Service"),
+        (definition(conversion={"strategy": "None"}), DEFINITION, "leads to no Service"),
+        (definition(), HOOKS, "there is no ValidatingWebhookConfiguration hooks: apply the manifests first"),
+    ],
+)
+def test_webhooks_of_others_are_left_alone(obj: Any, of: Registered, words: str) -> None:
+    cluster = Cluster(obj)
+    with pytest.raises(PatchFailed, match=words):
+        list(set_bundle(cluster, SETTINGS, [of], b"pem"))
     assert cluster.patched == []
 
 
@@ -79,7 +141,7 @@ def test_what_cert_manager_sets_is_left_to_it() -> None:
     cluster = Cluster(one=ours())
     cluster.objects["one"]["metadata"] = {"annotations": {"cert-manager.io/inject-ca-from": "a/b"}}
     with pytest.raises(PatchFailed, match="cert-manager sets its caBundle"):
-        list(set_bundle(cluster, SETTINGS, ["one"], b"pem"))
+        list(set_bundle(cluster, SETTINGS, services("one"), b"pem"))
 
 
 def test_several_authorities_are_one_bundle(tmp_path: Path) -> None:

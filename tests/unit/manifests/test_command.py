@@ -36,6 +36,33 @@ def test_deploy_is_what_it_writes_for_the_pizza_api(tmp_path: Path) -> None:
         assert (ROOT / "deploy" / name).read_text() == text, name
 
 
+def test_deploy_crd_is_what_it_writes_for_the_pizza_api_as_definitions(tmp_path: Path) -> None:
+    """If this fails: ``extapi manifests extapi.pizza:api --as crd --dir deploy/crd``."""
+    result = run(PIZZA, "--as", "crd", "--dir", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert {path.name: path.read_text() for path in (ROOT / "deploy" / "crd").iterdir() if path.is_file()} == written
+    assert (
+        "note: pizzas.restaurant.programming-kubernetes.info: a status that PizzaStrategy.prepare sets" in result.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "flags", "words"),
+    [
+        (LIBRARY, "", "books.library.example.com: subresource loan is not served: it is Python code"),
+        ("tests.unit.manifests.apis:reviews", "", "reviews.desk.example.com: its objects are not stored (rest=)"),
+        ("tests.kubernetes.connecting:api", "", "subresource exec is not served: it is Python code"),
+        ("tests.unit.manifests.apis:careless", "", "Careless.needs must be a list of PolicyRule"),
+        (PIZZA, "--storage=memory:", "--storage: with --as crd kube-apiserver stores the objects; leave it out"),
+    ],
+)
+def test_what_no_definition_can_be_is_refused(target: str, flags: str, words: str) -> None:
+    result = run(target, "--as=crd", *flags.split())
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert words in result.stderr
+
+
 def written_order(result: Result) -> list[str]:
     return [line.split()[0].rpartition("/")[2] for line in result.output.splitlines()]
 

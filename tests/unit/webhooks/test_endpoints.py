@@ -7,10 +7,10 @@ import json
 import pytest
 
 from extapi import Api, Group, Kind, Object, Version
+from extapi.crd.expressible import served_kinds
 from extapi.registry.served import ServedKind
 from extapi.webhooks.bounds import ADMISSION
 from extapi.webhooks.endpoints import path_names
-from extapi.crd.expressible import served_kinds
 from tests.unit.webhooks.asking import Asked, lamps, recorded
 
 RECORDED = recorded()

@@ -121,6 +121,11 @@ def _rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
 
 
 def _webhooks_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
+    yield File(
+        "auth-delegator.yaml",
+        rights.auth_delegator(settings),
+        "TokenReview and SubjectAccessReview: the server asks kube-apiserver who may read its metrics.",
+    )
     role = rights.webhooks_role(settings, api)
     if role is not None:
         why = "What admission plugins and controllers follow and write" + (
@@ -129,7 +134,7 @@ def _webhooks_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
         yield File("server-role.yaml", role, why)
         yield File("server-role-binding.yaml", rights.server_role_binding(settings))
     if api.controllers:
-        yield File("lease-role.yaml", rights.lease_role(settings), "One pod at a time runs the controllers.")
+        yield File("lease-role.yaml", rights.lease_role(settings, api), "One pod at a time runs the controllers.")
         yield File("lease-role-binding.yaml", rights.lease_role_binding(settings))
     yield from _users_rights(settings, api)
 

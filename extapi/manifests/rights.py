@@ -32,7 +32,7 @@ _LABEL = f"{RBAC}/aggregate-to-"
 
 
 def auth_delegator(settings: ManifestSettings) -> Obj:
-    """The server asks kube-apiserver who a user is and what they may do."""
+    """The server asks kube-apiserver who a user is and what they may do; one with webhooks, about readers of its metrics."""
     return _binding(settings, "ClusterRoleBinding", "auth-delegator", "ClusterRole", "system:auth-delegator")
 
 
@@ -123,12 +123,13 @@ def _every(api: Api, verbs: Sequence[str]) -> Iterator[PolicyRule]:
             yield PolicyRule(api_groups=[group.name], resources=inner, verbs=["get", "patch", "update"])
 
 
-def lease_role(settings: ManifestSettings) -> Obj:
+def lease_role(settings: ManifestSettings, api: Api) -> Obj:
     """The Lease by which one of several pods runs the controllers. RBAC cannot restrict create to a name."""
+    lease = api.groups[0].name  # as extapi webhooks names it
     leases: Obj = {"apiGroups": ("coordination.k8s.io",), "resources": ("leases",)}
     rules = [
         {**leases, "verbs": ("create",)},
-        {**leases, "resourceNames": (settings.name,), "verbs": ("get", "update")},
+        {**leases, "resourceNames": (lease,), "verbs": ("get", "update")},
     ]
     metadata = {"name": settings.name, "namespace": settings.namespace, "labels": settings.labels}
     return {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}

@@ -147,7 +147,6 @@ def test_the_rights_are_those_that_the_code_declares() -> None:
         {"apiGroups": [group], "resources": ["pizzas"], "verbs": ["list", "watch"]},
         {"apiGroups": [group], "resources": ["pizzas/status"], "verbs": ["patch"]},
     ]
-    assert "auth-delegator" not in objects
     assert "authentication-reader" not in objects
 
 
@@ -166,6 +165,8 @@ def test_the_rights_of_code_that_declares_none() -> None:
     ]
     role, binding = objects["lease-role"], objects["lease-role-binding"]
     assert {each for found in role["rules"] for each in found["resources"]} == {"leases"}
+    (named,) = [each["resourceNames"] for each in role["rules"] if "resourceNames" in each]
+    assert named == [GROUP]
     assert (role["kind"], binding["kind"]) == ("Role", "RoleBinding")
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
 

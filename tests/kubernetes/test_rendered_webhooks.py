@@ -139,7 +139,7 @@ def _migration(kubectl: Kubectl, log: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert f"{PIZZA}: status.storedVersions is v1alpha1, without v1beta1\n" in done.stderr
     assert stored() == ["v1alpha1"]
-    assert kubectl(*dropped).endswith(f"/{PIZZA} patched (server dry run)\n")
+    assert kubectl(*dropped).endswith(f"/{PIZZA} patched\n")
     # What is stored in a version is read in it without the webhook.
     asked = log.read_text().count("/convert/")
     found = kubectl("-n", NAMESPACE, "get", f"pizzas.v1alpha1.{GROUP}", "margherita", "-o", "jsonpath={.spec.toppings}")

@@ -77,10 +77,17 @@ class ClusterReader:
         """The answer to a review; nothing that is kept is ever sent."""
         return self._send("POST", path, right, "application/json", json.dumps(obj).encode())
 
-    def _send(self, method: str, path: str, right: str, accept: str, body: bytes | None) -> Reading:
+    def dry_run(self, method: str, path: str, right: str, obj: dict[str, Any], content_type: str) -> Reading:
+        """The answer to a write that kube-apiserver does not keep (``dryRun=All``)."""
+        query = urlencode({"dryRun": "All", "fieldManager": "extapi-doctor"})
+        return self._send(method, f"{path}?{query}", right, "application/json", json.dumps(obj).encode(), content_type)
+
+    def _send(
+        self, method: str, path: str, right: str, accept: str, body: bytes | None, content: str = "application/json"
+    ) -> Reading:
         headers = {"Accept": accept, "User-Agent": "extapi-doctor"}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = content
         began = self._timer()
         seconds = min(self._seconds, self.left())
         if seconds <= 0:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, cast
 from urllib.parse import quote
 
+from extapi.admission.matching.rules import ALL
 from extapi.api.definition import Api
 from extapi.doctor.accounts import REVIEWS, RIGHTS, accounts_of, review_of, selector_of
 from extapi.doctor.addresses import Address, addresses_of
@@ -29,6 +31,7 @@ from extapi.doctor.facts import (
     text,
 )
 from extapi.doctor.handshake import shake_hands
+from extapi.doctor.hookexamination import HookExamination
 from extapi.doctor.parallel import Answer, Key, Question, in_parallel
 from extapi.doctor.registration import RegisteredService, Registration, registration
 from extapi.doctor.store import read_store
@@ -96,6 +99,16 @@ def gather(cluster: ClusterReader, scope: ExaminationScope) -> Facts:
         raise
 
 
+class _Alone(TypedDict):
+    """What is asked once, whatever there is."""
+
+    config_map: Reading
+    aggregated: Reading
+    openapi_v2: Reading
+    openapi_v3: Reading
+    namespaces: Reading
+
+
 class _Examination:
     """One run: each method asks something, :meth:`_each` in parallel."""
 
@@ -104,19 +117,26 @@ class _Examination:
         self._scope = scope
         self._known: dict[Account, AccountFacts] = {}
         """Several Services may have the same account."""
+        self._connected: frozenset[RegisteredService] = frozenset()
+        """The Service to which ``--connect`` leads."""
 
     def facts(self) -> Facts:
         """All of it."""
         registrations, now = self._registrations()
-        references = dict.fromkeys(each.service for each in registrations if each.service is not None)
-        self._check_connect([f"{each.namespace}/{each.name}" for each in references])
+        examination = HookExamination(self._cluster, self._scope.groups, min(HANDSHAKE, self._scope.seconds))
+        hooks = examination.registered()
+        own = [each.service for each in registrations if each.service is not None]
+        others = [each.service for each in hooks.hooks if each.service is not None]
+        references = dict.fromkeys([*own, *others])
+        self._check_connect(own or [each.service for each in hooks.hooks if each.service and ALL not in each.groups])
         alone = self._alone()
         services = self._each({(each.namespace, each.name): each for each in references}, self._service)
         targets = {each: (each, services[each.namespace, each.name]) for each in references}
         paths = _document_paths(alone["openapi_v3"], registrations)
         stored = read_store(self._scope.storage, seconds=self._scope.seconds) if self._scope.storage else None
         discovery = self._each({each.name: each for each in registrations}, self._discovery)
-        accounts = {place: self._accounts(place[0], facts) for place, facts in services.items()}
+        servers = {(each.namespace, each.name) for each in own}
+        accounts = {place: self._accounts(place[0], facts) for place, facts in services.items() if place in servers}
         documents = self._each(paths, self._document)
         return Facts(
             now=now,
@@ -130,12 +150,14 @@ class _Examination:
             stored=stored,
             # Last: from outside the cluster most addresses time out without an answer.
             served=self._each(targets, self._served),
+            hooks=examination.served(hooks),
             **alone,
         )
 
-    def _check_connect(self, services: Sequence[str]) -> None:
+    def _check_connect(self, references: Sequence[RegisteredService]) -> None:
         """What is at one address can be compared with the caBundles of one Service."""
-        several = list(dict.fromkeys(services))
+        self._connected = frozenset(references)
+        several = list(dict.fromkeys(f"{each.namespace}/{each.name}" for each in references))
         if self._scope.connect and len(several) > 1:
             raise CannotAsk(
                 f"--connect leads to one server, and there are several Services: {', '.join(several)}; choose with --group"
@@ -160,7 +182,7 @@ class _Examination:
         chosen = [each for each in registrations if (each.group in wanted if wanted else each.service is not None)]
         return sorted(chosen, key=lambda each: (each.group, each.version)), reading.date or dt.datetime.now(dt.UTC)
 
-    def _alone(self) -> dict[str, Reading]:
+    def _alone(self) -> _Alone:
         """The questions that are asked once, by their names in :class:`Facts`."""
         terminating = {"fieldSelector": "status.phase=Terminating", "limit": PAGE}
         get = self._cluster.get
@@ -173,7 +195,7 @@ class _Examination:
             "openapi_v3": lambda: get("/openapi/v3", "get on the path /openapi/v3"),
             "namespaces": lambda: get("/api/v1/namespaces", "list on namespaces", query=terminating),
         }
-        return self._each(asked, lambda ask: ask())
+        return cast("_Alone", self._each(asked, lambda ask: ask()))
 
     def _api_service(self, name: str) -> Reading:
         return self._cluster.get(f"{APISERVICES}/{name}", f"get on apiservices.apiregistration.k8s.io {name}")
@@ -216,7 +238,7 @@ class _Examination:
         """The certificates at the first address that answers; if none does, the reasons, as far as there was time."""
         reference, facts = target
         failures: list[Served] = []
-        given = self._scope.connect
+        given = self._scope.connect if reference in self._connected else None
         for host, port in [given] if given else addresses_of(reference, facts, in_cluster=self._scope.in_cluster):
             left = self._cluster.left()
             if left <= 0:

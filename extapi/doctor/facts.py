@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from cryptography import x509
 
+from extapi.doctor.hooks import Hook, HookURL
 from extapi.doctor.registration import RegisteredService, Registration
 
 Obj = dict[str, Any]
@@ -173,6 +174,36 @@ class StoredVersions:
 
 
 @dataclass(frozen=True, slots=True)
+class HookCall:
+    """A request by which kube-apiserver calls webhooks: what it was, and the answer."""
+
+    what: str
+    """Such as ``list pizzas.example.com in v1alpha1``."""
+    converts: bool
+    """Whether an object had to be converted for it."""
+    admits: bool
+    """Whether it is a write, about which webhooks of admission are asked."""
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class HookFacts:
+    """The webhooks of the groups in question, and what was found out about them."""
+
+    lists: Sequence[Reading] = ()
+    """Where they are kept: definitions, configurations of both kinds."""
+    hooks: Sequence[Hook] = ()
+    served: Mapping[HookURL, Sequence[Served]] = field(default_factory=dict)
+    """What presented certificates at addresses that are not those of Services."""
+    namespaces: Mapping[str, Reading] = field(default_factory=dict)
+    """The namespaces of their servers, and kube-system."""
+    calls: Sequence[HookCall] = ()
+    """Only about named groups."""
+    definitions: frozenset[tuple[str, str]] = frozenset()
+    """Group and version of each custom resource."""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything that the checks look at. A missing key means that the question made no sense."""
 
@@ -196,6 +227,37 @@ class Facts:
     """By namespace and name of the Service."""
     namespaces: Reading
     stored: StoredVersions | None
+    hooks: HookFacts = HookFacts()
+
+    def references(self) -> dict[RegisteredService, NamedBy]:
+        """Each Service that an APIService or a webhook leads to, and what does."""
+        found: dict[RegisteredService, list[Registration | Hook]] = {}
+        named: list[Registration | Hook] = [*self.registrations, *self.hooks.hooks]
+        for each in named:
+            if each.service is not None:
+                found.setdefault(each.service, []).append(each)
+        return {reference: NamedBy(of) for reference, of in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBy:
+    """What leads to a Service."""
+
+    of: Sequence[Registration | Hook]
+
+    @property
+    def what(self) -> str:
+        """The sort of objects."""
+        return "webhooks" if all(isinstance(each, Hook) for each in self.of) else "APIServices"
+
+    @property
+    def fields(self) -> str:
+        """Where to correct it."""
+        if self.what == "APIServices":
+            return "spec.service of its APIServices"
+        return ", ".join(
+            dict.fromkeys(f"{each.service_field} of {each.owner}" for each in self.of if isinstance(each, Hook))
+        )
 
 
 def objects(value: Any) -> list[Obj]:

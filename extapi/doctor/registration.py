@@ -65,6 +65,26 @@ class Registration:
         return f"APIService {self.name}"
 
     @property
+    def target(self) -> RegisteredService | None:
+        """Where its server is."""
+        return self.service
+
+    @property
+    def bundle_field(self) -> str:
+        """Its field with the authority."""
+        return "spec.caBundle"
+
+    @property
+    def service_field(self) -> str:
+        """Its field that names the Service."""
+        return "spec.service"
+
+    @property
+    def patch_command(self) -> str:
+        """What sets the authority, if the server is built with extapi."""
+        return "extapi manifests MODULE:NAME --patch-ca-bundle"
+
+    @property
     def passes(self) -> bool:
         """Whether kube-apiserver proxies to it."""
         return self.available is not None and self.available.status == "True"
@@ -78,8 +98,8 @@ def registration(obj: dict[str, Any]) -> Registration:
         name=str(metadata.get("name", "")),
         group=str(spec.get("group", "")),
         version=str(spec.get("version", "")),
-        service=_reference(service) if isinstance(service, dict) else None,
-        bundle=_bundle(spec.get("caBundle")),
+        service=reference_of(service) if isinstance(service, dict) else None,
+        bundle=bundle_of(spec.get("caBundle")),
         insecure=spec.get("insecureSkipTLSVerify") is True,
         available=condition(status.get("conditions"), "Available"),
         created=moment(metadata.get("creationTimestamp")),
@@ -103,7 +123,8 @@ def moment(value: Any) -> dt.datetime | None:
         return None
 
 
-def _reference(service: dict[str, Any]) -> RegisteredService:
+def reference_of(service: dict[str, Any]) -> RegisteredService:
+    """Read a ``service`` of an APIService or of the ``clientConfig`` of a webhook."""
     port = service.get("port")
     return RegisteredService(
         _label(service.get("namespace")), _label(service.get("name")), port if isinstance(port, int) else DEFAULT_PORT
@@ -115,7 +136,8 @@ def _label(value: Any) -> str:
     return _NO_LABEL.sub("_", value) if isinstance(value, str) else ""
 
 
-def _bundle(value: Any) -> bytes:
+def bundle_of(value: Any) -> bytes:
+    """The PEM text of a ``caBundle``."""
     try:
         return base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except binascii.Error:

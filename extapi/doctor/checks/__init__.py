@@ -8,6 +8,7 @@ from extapi.doctor.checks.authentication import authentication
 from extapi.doctor.checks.availability import availability
 from extapi.doctor.checks.certificates import certificates
 from extapi.doctor.checks.clocks import clocks
+from extapi.doctor.checks.deadlocks import deadlocks
 from extapi.doctor.checks.discovery import discovery
 from extapi.doctor.checks.namespaces import namespaces
 from extapi.doctor.checks.openapi import openapi
@@ -15,6 +16,7 @@ from extapi.doctor.checks.rights import rights
 from extapi.doctor.checks.services import services
 from extapi.doctor.checks.storedversions import stored_versions
 from extapi.doctor.checks.versions import versions
+from extapi.doctor.checks.webhooks import webhooks
 from extapi.doctor.facts import Facts
 from extapi.doctor.finding import Finding, merged
 
@@ -30,6 +32,8 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     openapi,
     namespaces,
     stored_versions,
+    webhooks,
+    deadlocks,
 )
 
 

@@ -1,6 +1,7 @@
-"""``certificate.*``: the caBundle of an APIService against the certificate that its server presents. Pure.
+"""``certificate.*``: the caBundle of an APIService or a webhook against the certificate that its server presents. Pure.
 
-kube-apiserver connects under ``SERVICE.NAMESPACE.svc`` and trusts caBundle, or without one the system's roots (behaviour D5).
+kube-apiserver connects under ``SERVICE.NAMESPACE.svc``, or to the host of a webhook's URL, and trusts caBundle, or without one the
+system's roots (behaviour D5).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from extapi.doctor.checks.pods import connect, connection
 from extapi.doctor.duration import day
 from extapi.doctor.facts import MORE_TIME, OVER, Facts, Served
 from extapi.doctor.finding import Finding, Severity, error, ok, unknown, warning
+from extapi.doctor.hooks import Hook, HookURL
 from extapi.doctor.registration import RegisteredService, Registration
 
 BUNDLE, CHAIN, NAMES, DATES = "certificate.bundle", "certificate.chain", "certificate.names", "certificate.dates"
@@ -22,23 +24,30 @@ _RENEW = "reissue it (extapi certs) and replace the serving Secret; extapi serve
 
 
 def certificates(facts: Facts) -> Iterator[Finding]:
-    """For each APIService its bundle, then the certificate at its server."""
-    for each in facts.registrations:
-        if each.service is None:
+    """For each APIService and webhook its bundle, then the certificate at its server."""
+    named: list[Registration | Hook] = [*facts.registrations, *facts.hooks.hooks]
+    for each in named:
+        target = each.target
+        if target is None:
             continue
         anchors, findings = _bundle(each, facts.now)
         yield from findings
         if each.insecure:
             continue  # then no presented certificate counts
-        for served in facts.served.get(each.service, ()):
+        tried = (
+            facts.served.get(target, ())
+            if isinstance(target, RegisteredService)
+            else facts.hooks.served.get(target, ())
+        )
+        for served in tried:
             if served.chain:
-                yield from _presented(each, each.service, anchors, served, facts)
+                yield from _presented(each, target, anchors, served, facts)
                 break
         else:
-            yield _not_reached(each, each.service, facts)
+            yield _not_reached(each, target, tried, facts)
 
 
-def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
+def _bundle(each: Registration | Hook, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
     """Judge the certificates that may vouch for the server."""
     if each.insecure:
         finding = warning(
@@ -46,11 +55,11 @@ def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate
             each.subject,
             saw="insecureSkipTLSVerify is true",
             wrong="any server at the Service's address is accepted, and gets every request with its user",
-            do="set spec.caBundle to the authority of the serving certificate, and insecureSkipTLSVerify to false",
+            do=f"set {each.bundle_field} to the authority of the serving certificate, and insecureSkipTLSVerify to false",
         )
         return [], [finding]
     if not each.bundle:
-        if each.passes:
+        if each.passes or each.service is None:
             return [], [
                 ok(BUNDLE, each.subject, "no caBundle: the roots of kube-apiserver's own system vouch for the server")
             ]
@@ -59,8 +68,8 @@ def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate
             each.subject,
             saw="no caBundle",
             wrong="only the roots of kube-apiserver's own system are trusted, and those sign no certificate for "
-            f"{each.service.host if each.service else 'a Service'}",
-            do="set spec.caBundle to the base64 of the authority's PEM: extapi manifests MODULE:NAME --patch-ca-bundle",
+            f"{each.service.host}",
+            do=f"set {each.bundle_field} to the base64 of the authority's PEM: {each.patch_command}",
         )
         return [], [finding]
     try:
@@ -71,13 +80,13 @@ def _bundle(each: Registration, now: dt.datetime) -> tuple[list[x509.Certificate
             each.subject,
             saw=f"caBundle has {len(each.bundle)} bytes that are not PEM certificates: {problem}",
             wrong="kube-apiserver cannot connect to the server, and says so only in its log",
-            do="set spec.caBundle to the base64 of the authority's PEM, encoded once",
+            do=f"set {each.bundle_field} to the base64 of the authority's PEM, encoded once",
         )
         return [], [finding]
     return anchors, list(_anchors(each, anchors, now))
 
 
-def _anchors(each: Registration, anchors: Sequence[x509.Certificate], now: dt.datetime) -> Iterator[Finding]:
+def _anchors(each: Registration | Hook, anchors: Sequence[x509.Certificate], now: dt.datetime) -> Iterator[Finding]:
     ended = [one for one in anchors if one.not_valid_after_utc < now]
     early = [one for one in anchors if one.not_valid_before_utc > now]
     usable = [one for one in anchors if one not in ended and one not in early]
@@ -87,22 +96,22 @@ def _anchors(each: Registration, anchors: Sequence[x509.Certificate], now: dt.da
         wrong = (
             "every certificate of the caBundle has expired" if ended else "no certificate of the caBundle is valid yet"
         )
-        do = "extapi certs rotate makes a new authority and leaf; then extapi manifests MODULE:NAME --patch-ca-bundle"
+        do = f"extapi certs rotate makes a new authority and leaf; then {each.patch_command}"
         yield error(BUNDLE, each.subject, saw=saw, wrong=wrong, do=do)
     elif ended:
         wrong = f"{', '.join(map(subject_of, ended))} has expired, and vouches for nothing"
-        yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do="remove it from spec.caBundle")
+        yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do=f"remove it from {each.bundle_field}")
     elif all(ends_soon(one, now) for one in usable):
         wrong = "the authority expires soon, and every certificate that it signed with it"
-        do = "extapi certs rotate: first both authorities in spec.caBundle, then the new leaf, then the new authority alone"
+        do = f"extapi certs rotate: first both authorities in {each.bundle_field}, then the new leaf, then the new authority alone"
         yield warning(BUNDLE, each.subject, saw=saw, wrong=wrong, do=do)
     else:
         yield ok(BUNDLE, each.subject, saw)
 
 
 def _presented(
-    each: Registration,
-    reference: RegisteredService,
+    each: Registration | Hook,
+    reference: RegisteredService | HookURL,
     anchors: Sequence[x509.Certificate],
     served: Served,
     facts: Facts,
@@ -121,7 +130,7 @@ def _presented(
             yield finding
 
 
-def _chain(each: Registration, anchors: Sequence[x509.Certificate], served: Served) -> Finding:
+def _chain(each: Registration | Hook, anchors: Sequence[x509.Certificate], served: Served) -> Finding:
     leaf = served.chain[0]
     saw = f"{served.address} presents {subject_of(leaf)}, issued by {leaf.issuer.rfc4514_string()}"
     problem = vouched(served.chain, anchors)
@@ -135,12 +144,12 @@ def _chain(each: Registration, anchors: Sequence[x509.Certificate], served: Serv
         each.subject,
         saw=saw,
         wrong=wrong,
-        do="set spec.caBundle to the authority that signed the serving certificate (with intermediates in --tls-cert-file): "
-        "extapi manifests MODULE:NAME --patch-ca-bundle",
+        do=f"set {each.bundle_field} to the authority that signed the serving certificate (with intermediates in --tls-cert-file): "
+        f"{each.patch_command}",
     )
 
 
-def _names(each: Registration, reference: RegisteredService, served: Served) -> Finding:
+def _names(each: Registration | Hook, reference: RegisteredService | HookURL, served: Served) -> Finding:
     leaf = served.chain[0]
     saw = f"{served.address} presents a certificate for {', '.join(names_of(leaf)) or 'no names at all'}"
     if is_for(leaf, reference.host):
@@ -150,11 +159,16 @@ def _names(each: Registration, reference: RegisteredService, served: Served) -> 
         each.subject,
         saw=saw,
         wrong=f"kube-apiserver expects {reference.host} among its subject alternative names (the common name does not count)",
-        do=f"issue it with that DNS name: extapi certs --service {reference.name} --namespace {reference.namespace}",
+        do="issue it with that name: extapi certs "
+        + (
+            f"--service {reference.name} --namespace {reference.namespace}"
+            if isinstance(reference, RegisteredService)
+            else f"--host {reference.host}"
+        ),
     )
 
 
-def _dates(each: Registration, anchors: Sequence[x509.Certificate], served: Served, now: dt.datetime) -> Finding:
+def _dates(each: Registration | Hook, anchors: Sequence[x509.Certificate], served: Served, now: dt.datetime) -> Finding:
     """The worst certificate of the chain: expired, not yet valid, or expiring soon."""
     valid = [one for one in served.chain if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
     trusted = [one for one in anchors if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
@@ -178,13 +192,14 @@ def _dates(each: Registration, anchors: Sequence[x509.Certificate], served: Serv
     return warnings[0] if warnings else ok(DATES, each.subject, until)
 
 
-def _not_reached(each: Registration, reference: RegisteredService, facts: Facts) -> Finding:
+def _not_reached(
+    each: Registration | Hook, reference: RegisteredService | HookURL, tried: Sequence[Served], facts: Facts
+) -> Finding:
     """From outside a cluster that is usual; with --connect it is not."""
-    tried = facts.served.get(reference, ())
     if any(one.over for one in tried):
         return unknown(CHAIN, each.subject, OVER, do=MORE_TIME)
     told = "; ".join(f"{one.address}: {one.failure}" for one in tried)
-    if any(one.given for one in tried):
+    if any(one.given for one in tried) and isinstance(reference, RegisteredService):
         why = f"no certificate at the address of --connect: {told}"
         return unknown(CHAIN, each.subject, why, do=connection(facts, reference))
     why = f"not reachable from here: {told}" if told else "no address can be reached from here"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from extapi.doctor.accounts import selector_of
 from extapi.doctor.facts import Facts, text
+from extapi.doctor.hooks import Hook, HookURL
 from extapi.doctor.registration import RegisteredService, Registration
 
 
@@ -23,8 +24,10 @@ def port_field(facts: Facts, reference: RegisteredService) -> str:
     return "spec.service.port of the APIService" if _external(facts, reference) else "the Service's targetPort"
 
 
-def connect(facts: Facts, each: Registration, reference: RegisteredService) -> str:
+def connect(facts: Facts, each: Registration | Hook, reference: RegisteredService | HookURL) -> str:
     """How to let the doctor reach the server."""
+    if isinstance(reference, HookURL):
+        return f"run extapi doctor where {reference.subject} can be reached, as on a node of the control plane"
     found = facts.services.get((reference.namespace, reference.name))
     if found is not None and found.service.status == 404:
         return "see service.exists"

@@ -1,4 +1,4 @@
-"""``service.*``: the Service of an APIService, its port, and what is behind it. Pure.
+"""``service.*``: the Service of an APIService or a webhook, its port, and what is behind it. Pure.
 
 kube-aggregator checks ports and endpoints of ClusterIP Services only (behaviour D3), and connects to the ClusterIP, or with
 ``--enable-aggregator-routing`` to an endpoint.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from extapi.doctor.accounts import deployments_behind, selector_of
 from extapi.doctor.addresses import ready_addresses, service_port
-from extapi.doctor.facts import Facts, Obj, ServiceFacts, member, objects, text
+from extapi.doctor.facts import Facts, NamedBy, Obj, ServiceFacts, member, objects, text
 from extapi.doctor.finding import Finding, error, ok, unknown
 from extapi.doctor.registration import RegisteredService
 
@@ -18,10 +18,10 @@ EXISTS, PORT, SELECTOR, ENDPOINTS = "service.exists", "service.port", "service.s
 
 
 def services(facts: Facts) -> Iterator[Finding]:
-    """Judge each Service once, and each port that an APIService names once."""
-    for reference in dict.fromkeys(each.service for each in facts.registrations if each.service is not None):
+    """Judge each Service once, and each port that an APIService or a webhook names once."""
+    for reference, named in facts.references().items():
         found = facts.services[reference.namespace, reference.name]
-        yield _exists(reference, found)
+        yield _exists(reference, found, named)
         if not found.service.found:
             continue
         service = found.service.obj()
@@ -30,12 +30,12 @@ def services(facts: Facts) -> Iterator[Finding]:
             saw = f"kube-apiserver connects to {name}:{reference.port}, without endpoints"
             yield ok(PORT, reference.subject, saw)
             continue
-        yield from _port(reference, service)
+        yield from _port(reference, service, named)
         yield from _pods(reference, found, service)
         yield _endpoints(reference, found, service)
 
 
-def _exists(reference: RegisteredService, found: ServiceFacts) -> Finding:
+def _exists(reference: RegisteredService, found: ServiceFacts, named: NamedBy) -> Finding:
     if found.service.found:
         kind = text(found.service.obj(), "spec", "type") or "ClusterIP"
         return ok(EXISTS, reference.subject, f"there, of type {kind}")
@@ -45,13 +45,13 @@ def _exists(reference: RegisteredService, found: ServiceFacts) -> Finding:
         EXISTS,
         reference.subject,
         saw=found.service.text,
-        wrong="APIServices lead to a Service that does not exist",
-        do=f"kubectl get services -n {reference.namespace}; create the Service, or correct spec.service of its APIServices",
+        wrong=f"{named.what} lead to a Service that does not exist",
+        do=f"kubectl get services -n {reference.namespace}; create the Service, or correct {named.fields}",
     )
 
 
-def _port(reference: RegisteredService, service: Obj) -> Iterator[Finding]:
-    """Judge the port that the APIService names."""
+def _port(reference: RegisteredService, service: Obj, named: NamedBy) -> Iterator[Finding]:
+    """Judge the port that the APIService or the webhook names."""
     ports = objects(member(service, "spec", "ports"))
     listed = ", ".join(f"{each.get('port')}{f' ({name})' if (name := text(each, 'name')) else ''}" for each in ports)
     found = service_port(service, reference.port)
@@ -59,9 +59,9 @@ def _port(reference: RegisteredService, service: Obj) -> Iterator[Finding]:
         yield error(
             PORT,
             reference.subject,
-            saw=f"the APIServices name port {reference.port}; the Service has {listed or 'none'}",
+            saw=f"the {named.what} name port {reference.port}; the Service has {listed or 'none'}",
             wrong="kube-apiserver does not connect to a port that the Service does not have",
-            do="set spec.service.port of the APIServices to a port of the Service (it is the port's number, never its name)",
+            do=f"set the port in {named.fields} to a port of the Service (it is the port's number, never its name)",
         )
     elif (protocol := text(found, "protocol") or "TCP") != "TCP":
         yield error(

@@ -48,6 +48,8 @@ def _missing(facts: Facts, group: ExpectedGroup) -> Iterator[Finding]:
                 wrong="kube-apiserver answers 404 for this version",
                 do=f"create the APIService {name}: extapi manifests MODULE:NAME renders it",
             )
+        elif known[version].service is None and _by_webhooks(facts, group.name, version):
+            yield ok(CHECK, f"APIService {name}", "custom resources of the cluster, with webhooks")
         elif known[version].service is None:
             yield error(
                 CHECK,
@@ -60,3 +62,8 @@ def _missing(facts: Facts, group: ExpectedGroup) -> Iterator[Finding]:
             )
         else:
             yield ok(CHECK, f"APIService {name}", "registered, as the app has it")
+
+
+def _by_webhooks(facts: Facts, group: str, version: str) -> bool:
+    """Whether a CustomResourceDefinition serves the version, and webhooks are registered for the group."""
+    return (group, version) in facts.hooks.definitions and any(group in each.groups for each in facts.hooks.hooks)

@@ -1,15 +1,30 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from extapi.doctor.facts import HookFacts, Served, ServiceFacts
 from extapi.doctor.finding import Severity
+from extapi.doctor.hookreading import conversion_of
 from extapi.doctor.hooks import HookURL
 from tests.certificates import SERVER, authority
-from tests.unit.doctor.healthy import CA, HOST, NOW, PLACE, REFERENCE, SUBJECT, forbidden, reading, served, service
+from tests.unit.doctor.healthy import (
+    CA,
+    EXPECTED,
+    HOST,
+    NOW,
+    PLACE,
+    REFERENCE,
+    SUBJECT,
+    forbidden,
+    reading,
+    registered,
+    served,
+    service,
+)
 from tests.unit.doctor.hooked import (
     CONVERSION,
     HOOK,
@@ -54,16 +69,10 @@ def test_the_bundle_of_a_webhook(changed: dict[str, Any], check: str, words: str
 
 
 def test_the_bundle_of_a_conversion_is_named_by_its_field() -> None:
-    facts = hook_facts(hooks=[hook for each in [definition(caBundle=None)] if (hook := _conversion(each))])
+    facts = hook_facts(hooks=[hook for each in [definition(caBundle=None)] if (hook := conversion_of(each))])
     finding = one("certificate.bundle", CONVERSION, facts)
     assert finding.do.startswith("set spec.conversion.webhook.clientConfig.caBundle to")
     assert finding.do.endswith("extapi manifests MODULE:NAME --as crd --patch-ca-bundle")
-
-
-def _conversion(obj: dict[str, Any]) -> Any:
-    from extapi.doctor.hookreading import conversion_of  # noqa: PLC0415 - for one test
-
-    return conversion_of(obj)
 
 
 def test_the_certificate_of_a_webhook() -> None:
@@ -164,8 +173,6 @@ def test_calls(answer: Any, severity: Severity) -> None:
 
 
 def test_a_list_that_converts_nothing_says_nothing_of_webhooks() -> None:
-    from dataclasses import replace  # noqa: PLC0415 - for one test
-
     plain = replace(call(admits=False), converts=False)
     assert not found("webhook.call", plain.what, hook_facts(calls=[plain]))
 
@@ -186,8 +193,6 @@ def test_configurations_that_cannot_be_read() -> None:
 
 
 def test_an_api_served_as_definitions_with_webhooks_is_what_the_app_wants() -> None:
-    from tests.unit.doctor.healthy import EXPECTED, registered  # noqa: PLC0415 - for one test
-
     local = registered(service=None)
     served_by = hook_facts(definitions=frozenset({("shop.example.com", "v1")}))
     assert one("apiservice.registered", SUBJECT, served_by, expected=EXPECTED, **local).severity is Severity.OK

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from extapi.dev.kube import KubeClient
+from extapi.dev.kube import KubeClient, KubeError
 from tests.certificates import SERVER, Issued, authority
 from tests.docs.samples import ROOT, blocks
 from tests.kubernetes import doctoring
@@ -21,6 +21,7 @@ from tests.kubernetes.ailing import NAMESPACE, Ailing, api_service, nobody, serv
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.doctoring import Examination
 from tests.kubernetes.second import APISERVICES
+from tests.kubernetes.test_crd_export import established
 from tests.waiting import until
 
 pytestmark = pytest.mark.kubernetes
@@ -59,6 +60,8 @@ class Ward:
     status: int
     examination: Examination
     ports: dict[str, int]
+    ca: Issued
+    stranger: Issued
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +90,118 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
         text = doctoring.start(plane.kubeconfig, "--timeout=7")
         examination = doctoring.examine(plane.kubeconfig, "--timeout=7")
         status, printed = doctoring.finished(text)
-        yield Ward(plane, printed, status, examination, ports)
+        yield Ward(plane, printed, status, examination, ports, ca, stranger)
+
+
+@pytest.fixture(scope="module")
+def sick(ward: Ward) -> Examination:
+    """Webhooks of one group with one thing wrong each, at the same servers, and what the doctor says of that group."""
+    client, group = ward.plane.client, SICK
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [{"name": name, "served": True, "storage": name == "v1", "schema": schema} for name in ("v1", "v2")]
+    conversion = {"conversionReviewVersions": ["v1"], "clientConfig": _config(ward, "down")}
+    spec = {
+        "group": group,
+        "scope": "Namespaced",
+        "names": {"plural": "ailments", "singular": "ailment", "kind": "Ailment", "listKind": "AilmentList"},
+        "versions": versions,
+        "conversion": {"strategy": "Webhook", "webhook": conversion},
+    }
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    _post(client, path, {"metadata": {"name": f"ailments.{group}"}, "spec": spec})
+    until(lambda: established(ward.plane, f"{path}/ailments.{group}"))
+    ailment = {"apiVersion": f"{group}/v1", "kind": "Ailment", "metadata": {"name": "one"}}
+    ailments = f"/apis/{group}/v1/namespaces/{NAMESPACE}/ailments"
+    _post(client, ailments, ailment)
+    rule = {"apiGroups": [group], "apiVersions": ["*"], "operations": ["*"], "resources": ["ailments"]}
+    pods = {**rule, "apiGroups": ["", "coordination.k8s.io"], "resources": ["pods", "leases"]}
+    here = {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}}
+    ignored = {"rules": [rule], "failurePolicy": "Ignore"}
+    parts: dict[str, dict[str, Any]] = {
+        "bundle": {"rules": [rule], "timeoutSeconds": 30},
+        "absent": ignored,
+        "names": ignored,
+        "expired": ignored,
+        "port": ignored,
+        "clock": {"rules": [{**rule, "resources": ["others"]}, pods], "namespaceSelector": here},
+    }
+    hooks = [
+        {
+            "name": f"{name}.{group}",
+            "clientConfig": _config(ward, name),
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            **part,
+        }
+        for name, part in parts.items()
+    ]
+    configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    _post(client, configurations, {"metadata": {"name": "sick"}, "webhooks": hooks})
+
+    def asked() -> bool:
+        with pytest.raises(KubeError, match="failed calling webhook"):
+            client.request("POST", f"{ailments}?dryRun=All", {**ailment, "metadata": {"name": "two"}})
+        return True
+
+    until(asked)
+    return doctoring.examine(ward.plane.kubeconfig, f"--group={group}")
+
+
+SICK = "sick.example.com"
+
+
+def _config(ward: Ward, name: str) -> dict[str, Any]:
+    bundle = (ward.stranger if name == "bundle" else ward.ca).pem
+    port = ward.ports.get(f"{name}.example.com", 443)
+    service = {"namespace": NAMESPACE, "name": name, "port": port, "path": "/x"}
+    return {"service": service, "caBundle": base64.b64encode(bundle).decode()}
+
+
+@pytest.mark.parametrize(
+    ("check", "severity", "subject", "words"),
+    [
+        (
+            "webhook.call",
+            "error",
+            "bundle",
+            ["unknown authority", "set webhooks[0].clientConfig.caBundle of Validating"],
+        ),
+        ("webhook.timeout", "warning", "bundle", ["is 30", "webhooks[0].timeoutSeconds of Validating"]),
+        ("certificate.chain", "error", "bundle", ["does not vouch", "set webhooks[0].clientConfig.caBundle"]),
+        ("certificate.names", "error", "names", ["expects names.doctor.svc"]),
+        ("certificate.dates", "error", "expired", ["it has expired"]),
+        (
+            "webhook.deadlock",
+            "error",
+            "clock",
+            ["CREATE pods, UPDATE leases in its own namespace doctor", "webhooks[5]."],
+        ),
+        ("webhook.deadlock", "ok", "bundle", ["nothing that its server needs"]),
+        (
+            "webhook.call",
+            "error",
+            "",
+            ["list ailments.sick.example.com in v2", "connection refused", "nothing answers"],
+        ),
+        ("service.exists", "error", "absent", ["correct webhooks[1].clientConfig.service of Validating"]),
+        (
+            "service.port",
+            "error",
+            "port",
+            ["the webhooks name port 443; the Service has 6443", "webhooks[4].clientConfig"],
+        ),
+    ],
+)
+def test_webhooks(sick: Examination, check: str, severity: str, subject: str, words: list[str]) -> None:
+    about = f"webhook {subject}.{SICK} of ValidatingWebhookConfiguration sick"
+    if not subject:
+        about = f"conversion of CustomResourceDefinition ailments.{SICK}"
+    elif check.startswith("service."):
+        about = f"Service {NAMESPACE}/{subject}"
+    finding = sick.finding(check, about)
+    assert finding["severity"] == severity
+    told = f"{finding['saw']} {finding['wrong']} {finding['do']}"
+    assert [each for each in words if each not in told] == [], told
 
 
 @pytest.fixture

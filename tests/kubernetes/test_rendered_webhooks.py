@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.kubernetes import doctoring
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.fixtures import planes
 from tests.kubernetes.pizzas import GROUP, PIZZA, topping
@@ -90,6 +91,7 @@ def test_the_walkthrough_of_the_book(plane: ControlPlane, kubectl: Kubectl, hook
     assert "/convert/v1/pizza?timeout=30s" in log.read_text()
     if plane.name == "kube":
         _admission(kubectl, hooks, create, get)
+        _doctor(kubectl)
     _migration(kubectl, log)
 
 
@@ -113,6 +115,22 @@ def _admission(kubectl: Kubectl, hooks: RenderedHooks, create: Any, get: Any) ->
     assert create(MARGHERITA) == f"pizza.{GROUP}/margherita created\n"
     assert create(SALAMI) == f"pizza.{GROUP}/salami created\n"
     assert get("v1beta1", "salami") == [{"name": name, "quantity": 1} for name in ("tomato", "mozzarella", "salami")]
+
+
+def _doctor(kubectl: Kubectl) -> None:
+    """It finds nothing wrong, and has called each webhook."""
+    examined = doctoring.examine(kubectl.kubeconfig, "--app=extapi.pizza:api")
+    assert examined.wrong() == []
+    called = [each for each in examined.report["findings"] if each["check"] == "webhook.call"]
+    assert {(each["severity"], each["subjects"][0].partition(" in ")[0]) for each in called} == {
+        ("ok", f"list {PIZZA}"),
+        ("ok", f"patch {PIZZA}"),
+        ("ok", f"patch toppings.{GROUP}"),
+    }
+    hooks = {f"webhook {name}.{GROUP} of ValidatingWebhookConfiguration restaurant" for name in ("pizzas", "toppings")}
+    for each in (*hooks, f"conversion of CustomResourceDefinition {PIZZA}"):
+        for check in ("certificate.chain", "certificate.names", "certificate.dates"):
+            assert examined.finding(check, each)["severity"] == "ok"
 
 
 def _again(kubectl: Kubectl) -> None:

@@ -19,12 +19,15 @@ from extapi.cli import main
 from extapi.dev import ports
 from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
+from extapi.webhooks.options import FLAGS
 from tests.kubernetes.control_plane import ControlPlane, Kubectl
 from tests.kubernetes.test_crd_export import established
 from tests.kubernetes.webhookserver import DEFINITIONS
 from tests.waiting import until
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+LEASES = "--leader-elect-resource-namespace=restaurant"
+"""What a pod knows, and a process outside of one has to be told, if it has controllers."""
 
 
 def extapi(*arguments: str) -> Result:
@@ -54,14 +57,15 @@ class RenderedHooks:
                 config["service"]["port"] = self.port
         return objects
 
-    def apply(self, *kinds: str, leave_out: tuple[str, ...] = ()) -> None:
-        """Apply the objects of these kinds, or all but some, strictly and by the server; namespaces first."""
+    def apply(self, *kinds: str, leave_out: tuple[str, ...] = ()) -> list[str]:
+        """Apply the objects of these kinds, or all but some, strictly, and by the server; what kubectl says."""
         some = [each for each in self.rendered() if (each["kind"] in kinds if kinds else each["kind"] not in leave_out)]
         text = yaml.safe_dump_all(some)
-        self.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", stdin=text)
+        said = self.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", stdin=text)
         for each in some:
             if each["kind"] == "CustomResourceDefinition":
                 until(partial(established, self.plane, f"{DEFINITIONS}/{each['metadata']['name']}"))
+        return said.splitlines()
 
     def trust(self) -> list[str]:
         """Set caBundle; the lines that say so."""
@@ -81,6 +85,7 @@ class RenderedHooks:
             f"--tls-cert-file={tls / 'tls.crt'}",
             f"--tls-private-key-file={tls / 'tls.key'}",
             f"--kubeconfig={self._account()}",
+            *([LEASES] if "leader-elect" in {flag.name for flag in FLAGS} else []),
             *flags,
         ]
         child = self.plane.processes.start_python("rendered-webhooks", "extapi", command)

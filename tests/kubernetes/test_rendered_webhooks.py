@@ -104,6 +104,11 @@ def _admission(kubectl: Kubectl, hooks: RenderedHooks, create: Any, get: Any) ->
         "mutatingwebhookconfiguration.admissionregistration.k8s.io/restaurant patched",
         "validatingwebhookconfiguration.admissionregistration.k8s.io/restaurant patched",
     ]
+    # What was set stays when the manifests are applied again.
+    hooks.apply(*CONFIGURATIONS)
+    assert all(each.endswith(" unchanged") for each in hooks.trust())
+    dry = ("apply", "--dry-run=server", "--validate=strict", "-f", "-")
+    assert kubectl(*dry, stdin=yaml.safe_dump_all(hooks.rendered())).count("(server dry run)\n") == len(hooks.rendered())
     refused = until(lambda: said if "created" not in (said := create(MARGHERITA)) else _again(kubectl))
     assert refused == (
         'Error from server (Forbidden): error when creating "STDIN": admission webhook '

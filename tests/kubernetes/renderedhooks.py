@@ -26,6 +26,8 @@ from tests.kubernetes.webhookserver import DEFINITIONS
 from tests.waiting import until
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+ELECTS = any(flag.name == "leader-elect" for flag in FLAGS)
+"""Whether ``extapi webhooks`` runs controllers."""
 LEASES = "--leader-elect-resource-namespace=restaurant"
 """What a pod knows, and a process outside of one has to be told, if it has controllers."""
 
@@ -85,7 +87,7 @@ class RenderedHooks:
             f"--tls-cert-file={tls / 'tls.crt'}",
             f"--tls-private-key-file={tls / 'tls.key'}",
             f"--kubeconfig={self._account()}",
-            *([LEASES] if "leader-elect" in {flag.name for flag in FLAGS} else []),
+            *([LEASES] if ELECTS else []),
             *flags,
         ]
         child = self.plane.processes.start_python("rendered-webhooks", "extapi", command)

@@ -22,7 +22,7 @@ from tests.kubernetes import doctoring
 from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.fixtures import planes
 from tests.kubernetes.pizzas import GROUP, PIZZA, topping
-from tests.kubernetes.renderedhooks import CONFIGURATIONS, RenderedHooks, render
+from tests.kubernetes.renderedhooks import CONFIGURATIONS, ELECTS, RenderedHooks, render
 from tests.waiting import until
 
 MARGHERITA = f"""
@@ -120,6 +120,9 @@ def _admission(kubectl: Kubectl, hooks: RenderedHooks, create: Any, get: Any) ->
     assert create(MARGHERITA) == f"pizza.{GROUP}/margherita created\n"
     assert create(SALAMI) == f"pizza.{GROUP}/salami created\n"
     assert get("v1beta1", "salami") == [{"name": name, "quantity": 1} for name in ("tomato", "mozzarella", "salami")]
+    if ELECTS:
+        cost = ("-n", NAMESPACE, "get", "pizza", "salami", "-o", "jsonpath={.status.cost}")
+        until(lambda: kubectl(*cost) == "3.00")
 
 
 def _doctor(kubectl: Kubectl) -> None:

@@ -108,7 +108,9 @@ def _admission(kubectl: Kubectl, hooks: RenderedHooks, create: Any, get: Any) ->
     hooks.apply(*CONFIGURATIONS)
     assert all(each.endswith(" unchanged") for each in hooks.trust())
     dry = ("apply", "--dry-run=server", "--validate=strict", "-f", "-")
-    assert kubectl(*dry, stdin=yaml.safe_dump_all(hooks.rendered())).count("(server dry run)\n") == len(hooks.rendered())
+    assert kubectl(*dry, stdin=yaml.safe_dump_all(hooks.rendered())).count("(server dry run)\n") == len(
+        hooks.rendered()
+    )
     refused = until(lambda: said if "created" not in (said := create(MARGHERITA)) else _again(kubectl))
     assert refused == (
         'Error from server (Forbidden): error when creating "STDIN": admission webhook '

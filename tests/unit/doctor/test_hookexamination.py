@@ -10,10 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from extapi.doctor.examination import ExaminationScope, gather
+from extapi.doctor.addresses import Address
+from extapi.doctor.clusterreader import CannotAsk
+from extapi.doctor.examination import APISERVICES, ExaminationScope, gather
 from extapi.doctor.facts import Facts
+from extapi.doctor.registration import RegisteredService
 from tests.answering import serving, whole
-from tests.unit.doctor.healthy import GROUP
+from tests.unit.doctor.healthy import GROUP, REFERENCE, api_service, external
 from tests.unit.doctor.hooked import config, configuration, definition, rule
 from tests.unit.doctor.test_clusterreader import at
 
@@ -24,7 +27,7 @@ WARE = {"metadata": {"name": "one", "namespace": "mall"}}
 
 
 def asked(
-    *groups: str, there: bool = True, answers: Mapping[str, Any] | None = None
+    *groups: str, there: bool = True, connect: Address | None = None, answers: Mapping[str, Any] | None = None
 ) -> tuple[Facts, list[tuple[str, str, dict[str, list[str]]]]]:
     """The facts, and each request: its method, path and query."""
     requests: list[tuple[str, str, dict[str, list[str]]]] = []
@@ -44,7 +47,7 @@ def asked(
         whole(200, json.dumps(known.get(url.path, {})).encode())(handler)
 
     with serving(answer) as server:
-        return gather(at(server), ExaminationScope(groups=frozenset(groups))), requests
+        return gather(at(server), ExaminationScope(groups=frozenset(groups), connect=connect)), requests
 
 
 def test_webhooks_of_a_group_are_called_and_nothing_is_kept() -> None:
@@ -101,3 +104,26 @@ def test_a_url_is_shaken_hands_with() -> None:
     facts, _ = asked(GROUP, answers={HOOKS: {"items": [at_url]}, CRDS: {"items": []}})
     ((served,),) = facts.hooks.served.values()
     assert (served.address, served.failure) == ("127.0.0.1:1", "Connection refused")
+
+
+def test_an_address_that_is_named_is_that_of_one_server() -> None:
+    """That of the APIService, if there is one; of the webhooks if not, unless these are everybody's."""
+    elsewhere = {"namespace": "shop", "name": "hooks", "port": 443}
+    here = RegisteredService("shop", "hooks", 443)
+    hooks = configuration(clientConfig=config(service=elsewhere))
+    every = configuration(name="all.example.com", rules=[rule("*", group="*")])
+    service = external("127.0.0.2")[REFERENCE.namespace, REFERENCE.name].service.obj()
+    answers: dict[str, Any] = {
+        APISERVICES: {"items": [api_service()]},
+        "/api/v1/namespaces/shop/services/hooks": service,
+        HOOKS: {"items": [hooks]},
+        CRDS: {"items": []},
+    }
+    closed = ("127.0.0.1", 1)
+    facts, _ = asked(GROUP, connect=closed, answers=answers)
+    assert [each.address for each in facts.served[REFERENCE]] == ["127.0.0.1:1"]
+    assert [each.address for each in facts.served[here]] == ["127.0.0.2:443"]
+    facts, _ = asked(GROUP, connect=closed, answers={**answers, APISERVICES: {}, HOOKS: {"items": [hooks, every]}})
+    assert [each.address for each in facts.served[here]] == ["127.0.0.1:1"]
+    with pytest.raises(CannotAsk, match="there are several Services: shop/server, shop/hooks"):
+        asked(GROUP, connect=closed, answers={**answers, APISERVICES: {}, HOOKS: {"items": [configuration(), hooks]}})

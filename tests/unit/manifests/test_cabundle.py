@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from extapi.codec.patches import json_patch
+from extapi.errors import Invalid
 from extapi.manifests.cabundle import PatchFailed, Registered, read_bundle, set_bundle
 from extapi.manifests.settings import make_settings
 from extapi.pizza import api as pizza
@@ -115,6 +116,20 @@ def test_webhooks_and_conversion_get_it_where_they_lack_it() -> None:
     assert [each["clientConfig"]["caBundle"] for each in found["hooks"]["webhooks"]] == [own, own, own]
     assert found["pizzas.example.com"]["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] == own
     assert not any(changed for _, changed in set_bundle(cluster, SETTINGS, [DEFINITION, HOOKS], b"pem"))
+
+
+def test_a_list_that_changes_meanwhile_is_not_patched() -> None:
+    """A JSON pointer names a place in the list; what is there may be another webhook by now."""
+
+    class Changing(Cluster):
+        def patch(self, of: Registered, patch: Any) -> None:
+            self.objects[of.name]["webhooks"].insert(0, {"name": "new.example.com", **config(service="shop")})
+            super().patch(of, patch)
+
+    cluster = Changing(hooks(config()))
+    with pytest.raises(Invalid):
+        list(set_bundle(cluster, SETTINGS, [HOOKS], b"pem"))
+    assert not any("caBundle" in each["clientConfig"] for each in cluster.objects["hooks"]["webhooks"])
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,8 @@ class HookFacts:
     """Only about named groups."""
     definitions: frozenset[tuple[str, str]] = frozenset()
     """Group and version of each custom resource."""
+    stored: Mapping[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
+    """The storage version of each definition, and its ``status.storedVersions``."""
 
 
 @dataclass(frozen=True, slots=True)

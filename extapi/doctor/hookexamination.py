@@ -70,6 +70,7 @@ class HookExamination:
                 for each in definitions
                 for version in objects(member(each, "spec", "versions"))
             ),
+            stored={text(each, "metadata", "name"): _stored(each) for each in definitions},
             calls=self._calls([_kind(each) for each in definitions[:MOST_KINDS]], hooks) if self.groups else (),
         )
 
@@ -154,6 +155,14 @@ def _kind(definition: Obj) -> _Kind:
         versions=tuple(text(each, "name") for each in versions),
         converted=text(definition, "spec", "conversion", "strategy") == "Webhook",
     )
+
+
+def _stored(definition: Obj) -> tuple[str, Sequence[str]]:
+    """The storage version, and what is on record."""
+    versions = objects(member(definition, "spec", "versions"))
+    storage = next((text(each, "name") for each in versions if each.get("storage") is True), "")
+    recorded = member(definition, "status", "storedVersions")
+    return storage, [str(each) for each in recorded] if isinstance(recorded, list) else []
 
 
 def _matches(hook: Hook, kind: _Kind, version: str) -> bool:

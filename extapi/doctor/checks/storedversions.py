@@ -1,7 +1,8 @@
 """``storage.versions``: whether a server can read everything that is in its store. Pure.
 
 A server that cannot convert a stored version refuses to start (:mod:`extapi.registry.storedversions`). From outside only the
-version of new objects is visible, as ``storageVersionHash`` in discovery.
+version of new objects is visible, as ``storageVersionHash`` in discovery. Of custom resources kube-apiserver keeps a record,
+``status.storedVersions``, and nothing that is on it can be dropped from the definition.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ def stored_versions(facts: Facts) -> Iterator[Finding]:
     for group in facts.expected:
         for kind in group.kinds:
             yield from _new_objects(facts, group, kind)
+    yield from _definitions(facts)
+    if facts.stored is None and facts.hooks.stored and not any(each.service for each in facts.registrations):
+        return  # there is no other store
     if facts.stored is None:
         yield unknown(
             CHECK,
@@ -31,6 +35,23 @@ def stored_versions(facts: Facts) -> Iterator[Finding]:
         yield unknown(CHECK, facts.stored.url, facts.stored.failure)
     else:
         yield from _store(facts, facts.stored)
+
+
+def _definitions(facts: Facts) -> Iterator[Finding]:
+    """Custom resources of the groups in question; without one, all have others to look after them."""
+    for name, (storage, recorded) in facts.hooks.stored.items() if facts.groups else ():
+        subject, saw = f"CustomResourceDefinition {name}", f"status.storedVersions is {', '.join(recorded)}"
+        old = [version for version in recorded if version != storage]
+        if not old:
+            yield ok(CHECK, subject, saw)
+            continue
+        yield warning(
+            CHECK,
+            subject,
+            saw=f"{saw}; new objects are stored in {storage}",
+            wrong=f"objects may still be stored in {', '.join(old)}, which cannot be dropped from spec.versions",
+            do=f"extapi migrate {name} stores all anew and corrects status.storedVersions",
+        )
 
 
 def _store(facts: Facts, stored: StoredVersions) -> Iterator[Finding]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from extapi.doctor.facts import StoredVersions
+from extapi.doctor.facts import HookFacts, StoredVersions
 from extapi.doctor.finding import Severity
 from extapi.server.discovery import storage_version_hash
 from tests.unit.doctor.healthy import EXPECTED, GROUP, NAME, discovery, found, one, reading
@@ -50,3 +50,23 @@ def test_the_version_of_new_objects() -> None:
     assert finding.saw == "new objects are stored in a version that the app does not have; the app says v1"
     hidden = {NAME: reading(discovery(resources=[{"name": "wares"}]))}
     assert one(CHECK, expected=EXPECTED, discovery=hidden).severity is Severity.UNKNOWN  # the store itself alone
+
+
+@pytest.mark.parametrize(
+    ("recorded", "severity", "words"),
+    [
+        (["v1"], Severity.OK, "status.storedVersions is v1"),
+        (["v0", "v1"], Severity.WARNING, "extapi migrate wares.shop.example.com stores all anew"),
+    ],
+)
+def test_custom_resources_have_a_record_at_kube_apiserver(recorded: list[str], severity: Severity, words: str) -> None:
+    """There is no other store then, so none is asked for."""
+    hooks = HookFacts(stored={"wares.shop.example.com": ("v1", recorded)})
+    finding = one(CHECK, hooks=hooks, groups=frozenset({GROUP}), registrations=[], services={}, accounts={})
+    assert finding.severity is severity
+    assert words in f"{finding.saw} {finding.do}"
+
+
+def test_without_a_group_the_records_of_all_custom_resources_are_not_told() -> None:
+    hooks = HookFacts(stored={"wares.shop.example.com": ("v1", ["v0", "v1"])})
+    assert {each.severity for each in found(CHECK, hooks=hooks)} == {Severity.UNKNOWN}

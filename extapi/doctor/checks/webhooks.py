@@ -77,7 +77,7 @@ def webhooks(facts: Facts) -> Iterator[Finding]:
     """What is registered, how calls went, and how long they may take."""
     hooks = facts.hooks
     for reading in hooks.lists:
-        if not reading.found:
+        if not reading.found and reading.status != 404:  # without such kinds there are no webhooks
             yield unknown(REGISTERED, "webhooks", reading.why, do=MORE_TIME if reading.over else "")
     for each in hooks.hooks:
         where = each.target.subject if each.target is not None else "nowhere"

@@ -190,6 +190,7 @@ def test_a_long_timeout_is_a_warning_where_it_holds_up_writes() -> None:
 
 def test_configurations_that_cannot_be_read() -> None:
     assert one("webhook.registered", "webhooks", hook_facts(lists=[forbidden()])).severity is Severity.UNKNOWN
+    assert not found("webhook.registered", "webhooks", hook_facts(lists=[reading(status=404, text="not found")]))
 
 
 def test_an_api_served_as_definitions_with_webhooks_is_what_the_app_wants() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from cryptography import x509
 
-from extapi.doctor.hooks import Hook, HookURL
+from extapi.doctor.hooks import HookURL, RegisteredHook
 from extapi.doctor.registration import RegisteredService, Registration
 
 Obj = dict[str, Any]
@@ -192,7 +192,7 @@ class HookFacts:
 
     lists: Sequence[Reading] = ()
     """Where they are kept: definitions, configurations of both kinds."""
-    hooks: Sequence[Hook] = ()
+    hooks: Sequence[RegisteredHook] = ()
     served: Mapping[HookURL, Sequence[Served]] = field(default_factory=dict)
     """What presented certificates at addresses that are not those of Services."""
     namespaces: Mapping[str, Reading] = field(default_factory=dict)
@@ -233,8 +233,8 @@ class Facts:
 
     def references(self) -> dict[RegisteredService, NamedBy]:
         """Each Service that an APIService or a webhook leads to, and what does."""
-        found: dict[RegisteredService, list[Registration | Hook]] = {}
-        named: list[Registration | Hook] = [*self.registrations, *self.hooks.hooks]
+        found: dict[RegisteredService, list[Registration | RegisteredHook]] = {}
+        named: list[Registration | RegisteredHook] = [*self.registrations, *self.hooks.hooks]
         for each in named:
             if each.service is not None:
                 found.setdefault(each.service, []).append(each)
@@ -245,12 +245,12 @@ class Facts:
 class NamedBy:
     """What leads to a Service."""
 
-    of: Sequence[Registration | Hook]
+    of: Sequence[Registration | RegisteredHook]
 
     @property
     def what(self) -> str:
         """The sort of objects."""
-        return "webhooks" if all(isinstance(each, Hook) for each in self.of) else "APIServices"
+        return "webhooks" if all(isinstance(each, RegisteredHook) for each in self.of) else "APIServices"
 
     @property
     def fields(self) -> str:
@@ -258,7 +258,9 @@ class NamedBy:
         if self.what == "APIServices":
             return "spec.service of its APIServices"
         return ", ".join(
-            dict.fromkeys(f"{each.service_field} of {each.owner}" for each in self.of if isinstance(each, Hook))
+            dict.fromkeys(
+                f"{each.service_field} of {each.owner}" for each in self.of if isinstance(each, RegisteredHook)
+            )
         )
 
 

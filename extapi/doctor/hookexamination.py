@@ -15,7 +15,7 @@ from extapi.doctor.clusterreader import ClusterReader
 from extapi.doctor.facts import HookCall, HookFacts, Obj, Reading, Served, member, objects, text
 from extapi.doctor.handshake import shake_hands
 from extapi.doctor.hookreading import about, admission_of, conversion_of
-from extapi.doctor.hooks import Hook, HookURL
+from extapi.doctor.hooks import HookURL, RegisteredHook
 from extapi.doctor.parallel import in_parallel
 
 WORKERS = 8
@@ -102,12 +102,12 @@ class HookExamination:
             return [Served(f"{url.host}:{url.port}", given=False, over=True)]
         return [shake_hands(url.host, url.port, server_name=url.host, seconds=min(self.seconds, left))]
 
-    def _calls(self, kinds: Sequence[_Kind], hooks: Sequence[Hook]) -> Sequence[HookCall]:
+    def _calls(self, kinds: Sequence[_Kind], hooks: Sequence[RegisteredHook]) -> Sequence[HookCall]:
         asked = {each: each for each in kinds if each.versions}
         each = in_parallel(asked, lambda kind: list(self._called(kind, hooks)), workers=WORKERS)
         return [call for calls in each.values() for call in calls]
 
-    def _called(self, kind: _Kind, hooks: Sequence[Hook]) -> Iterator[HookCall]:
+    def _called(self, kind: _Kind, hooks: Sequence[RegisteredHook]) -> Iterator[HookCall]:
         """Lists in each version, then a write in the storage version that is not kept."""
         one: Obj = {}
         name = f"{kind.plural}.{kind.group}"
@@ -165,6 +165,6 @@ def _stored(definition: Obj) -> tuple[str, Sequence[str]]:
     return storage, [str(each) for each in recorded] if isinstance(recorded, list) else []
 
 
-def _matches(hook: Hook, kind: _Kind, version: str) -> bool:
+def _matches(hook: RegisteredHook, kind: _Kind, version: str) -> bool:
     subjects = [Subject(each, kind.group, version, kind.plural, "", kind.namespaced) for each in ("CREATE", "UPDATE")]
     return hook.dry and any(rule.matches(subject, version) for rule in hook.rules for subject in subjects)

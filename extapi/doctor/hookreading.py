@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from extapi.admission.matching.rules import ALL, RuleWithOperations
 from extapi.admission.matching.selectors import Selector
 from extapi.doctor.facts import Obj, member, objects, text
-from extapi.doctor.hooks import Hook, HookURL
+from extapi.doctor.hooks import HookURL, RegisteredHook
 from extapi.doctor.registration import bundle_of, reference_of
 
 CONVERSION_SECONDS = 30
@@ -18,12 +18,12 @@ ADMISSION_SECONDS = 10
 """``timeoutSeconds`` of a webhook that has none."""
 
 
-def conversion_of(definition: Obj) -> Hook | None:
+def conversion_of(definition: Obj) -> RegisteredHook | None:
     """The conversion webhook of a definition, if it has one."""
     if text(definition, "spec", "conversion", "strategy") != "Webhook":
         return None
     name, group = text(definition, "metadata", "name"), text(definition, "spec", "group")
-    return Hook(
+    return RegisteredHook(
         owner=f"CustomResourceDefinition {name}",
         name="",
         path="spec.conversion.webhook",
@@ -35,14 +35,14 @@ def conversion_of(definition: Obj) -> Hook | None:
     )
 
 
-def admission_of(configuration: Obj, kind: str) -> Iterator[Hook]:
+def admission_of(configuration: Obj, kind: str) -> Iterator[RegisteredHook]:
     """The webhooks of a configuration of that kind."""
     owner = f"{kind} {text(configuration, 'metadata', 'name')}"
     for index, hook in enumerate(objects(configuration.get("webhooks"))):
         rules = objects(hook.get("rules"))
         groups = [str(group) for rule in rules for group in rule.get("apiGroups") or ()]
         seconds = hook.get("timeoutSeconds")
-        yield Hook(
+        yield RegisteredHook(
             owner=owner,
             name=text(hook, "name"),
             path=f"webhooks[{index}]",
@@ -59,7 +59,7 @@ def admission_of(configuration: Obj, kind: str) -> Iterator[Hook]:
         )
 
 
-def about(hooks: Iterable[Hook], groups: frozenset[str]) -> list[Hook]:
+def about(hooks: Iterable[RegisteredHook], groups: frozenset[str]) -> list[RegisteredHook]:
     """Those about one of these groups; without groups all."""
     return [each for each in hooks if not groups or each.groups & (groups | {ALL})]
 

@@ -26,7 +26,7 @@ class HookURL:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class RegisteredHook:
     """One webhook. ``owner``: the object that has it, such as ``ValidatingWebhookConfiguration shop``."""
 
     owner: str

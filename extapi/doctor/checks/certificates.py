@@ -16,7 +16,7 @@ from extapi.doctor.checks.pods import connect, connection
 from extapi.doctor.duration import day
 from extapi.doctor.facts import MORE_TIME, OVER, Facts, Served
 from extapi.doctor.finding import Finding, Severity, error, ok, unknown, warning
-from extapi.doctor.hooks import Hook, HookURL
+from extapi.doctor.hooks import HookURL, RegisteredHook
 from extapi.doctor.registration import RegisteredService, Registration
 
 BUNDLE, CHAIN, NAMES, DATES = "certificate.bundle", "certificate.chain", "certificate.names", "certificate.dates"
@@ -25,7 +25,7 @@ _RENEW = "reissue it (extapi certs) and replace the serving Secret; extapi serve
 
 def certificates(facts: Facts) -> Iterator[Finding]:
     """For each APIService and webhook its bundle, then the certificate at its server."""
-    named: list[Registration | Hook] = [*facts.registrations, *facts.hooks.hooks]
+    named: list[Registration | RegisteredHook] = [*facts.registrations, *facts.hooks.hooks]
     for each in named:
         target = each.target
         if target is None:
@@ -47,7 +47,7 @@ def certificates(facts: Facts) -> Iterator[Finding]:
             yield _not_reached(each, target, tried, facts)
 
 
-def _bundle(each: Registration | Hook, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
+def _bundle(each: Registration | RegisteredHook, now: dt.datetime) -> tuple[list[x509.Certificate], list[Finding]]:
     """Judge the certificates that may vouch for the server."""
     if each.insecure:
         finding = warning(
@@ -86,7 +86,9 @@ def _bundle(each: Registration | Hook, now: dt.datetime) -> tuple[list[x509.Cert
     return anchors, list(_anchors(each, anchors, now))
 
 
-def _anchors(each: Registration | Hook, anchors: Sequence[x509.Certificate], now: dt.datetime) -> Iterator[Finding]:
+def _anchors(
+    each: Registration | RegisteredHook, anchors: Sequence[x509.Certificate], now: dt.datetime
+) -> Iterator[Finding]:
     ended = [one for one in anchors if one.not_valid_after_utc < now]
     early = [one for one in anchors if one.not_valid_before_utc > now]
     usable = [one for one in anchors if one not in ended and one not in early]
@@ -110,7 +112,7 @@ def _anchors(each: Registration | Hook, anchors: Sequence[x509.Certificate], now
 
 
 def _presented(
-    each: Registration | Hook,
+    each: Registration | RegisteredHook,
     reference: RegisteredService | HookURL,
     anchors: Sequence[x509.Certificate],
     served: Served,
@@ -130,7 +132,7 @@ def _presented(
             yield finding
 
 
-def _chain(each: Registration | Hook, anchors: Sequence[x509.Certificate], served: Served) -> Finding:
+def _chain(each: Registration | RegisteredHook, anchors: Sequence[x509.Certificate], served: Served) -> Finding:
     leaf = served.chain[0]
     saw = f"{served.address} presents {subject_of(leaf)}, issued by {leaf.issuer.rfc4514_string()}"
     problem = vouched(served.chain, anchors)
@@ -149,7 +151,7 @@ def _chain(each: Registration | Hook, anchors: Sequence[x509.Certificate], serve
     )
 
 
-def _names(each: Registration | Hook, reference: RegisteredService | HookURL, served: Served) -> Finding:
+def _names(each: Registration | RegisteredHook, reference: RegisteredService | HookURL, served: Served) -> Finding:
     leaf = served.chain[0]
     saw = f"{served.address} presents a certificate for {', '.join(names_of(leaf)) or 'no names at all'}"
     if is_for(leaf, reference.host):
@@ -168,7 +170,9 @@ def _names(each: Registration | Hook, reference: RegisteredService | HookURL, se
     )
 
 
-def _dates(each: Registration | Hook, anchors: Sequence[x509.Certificate], served: Served, now: dt.datetime) -> Finding:
+def _dates(
+    each: Registration | RegisteredHook, anchors: Sequence[x509.Certificate], served: Served, now: dt.datetime
+) -> Finding:
     """The worst certificate of the chain: expired, not yet valid, or expiring soon."""
     valid = [one for one in served.chain if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
     trusted = [one for one in anchors if one.not_valid_before_utc <= now <= one.not_valid_after_utc]
@@ -193,7 +197,7 @@ def _dates(each: Registration | Hook, anchors: Sequence[x509.Certificate], serve
 
 
 def _not_reached(
-    each: Registration | Hook, reference: RegisteredService | HookURL, tried: Sequence[Served], facts: Facts
+    each: Registration | RegisteredHook, reference: RegisteredService | HookURL, tried: Sequence[Served], facts: Facts
 ) -> Finding:
     """From outside a cluster that is usual; with --connect it is not."""
     if any(one.over for one in tried):

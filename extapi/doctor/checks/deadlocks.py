@@ -13,7 +13,7 @@ from extapi.admission.matching.rules import Subject
 from extapi.doctor.accounts import deployments_behind
 from extapi.doctor.facts import Facts, member
 from extapi.doctor.finding import Finding, error, ok, warning
-from extapi.doctor.hooks import Hook
+from extapi.doctor.hooks import RegisteredHook
 from extapi.errors import ApiError
 
 CHECK = "webhook.deadlock"
@@ -39,7 +39,7 @@ def deadlocks(facts: Facts) -> Iterator[Finding]:
         yield from found or [ok(CHECK, each.subject, "it matches nothing that its server needs")]
 
 
-def _own(each: Hook, namespace: str, facts: Facts) -> Iterator[Finding]:
+def _own(each: RegisteredHook, namespace: str, facts: Facts) -> Iterator[Finding]:
     needed = _matched(each, namespace, facts) if namespace else []
     if not needed:
         return
@@ -48,7 +48,7 @@ def _own(each: Hook, namespace: str, facts: Facts) -> Iterator[Finding]:
     yield _finding(each, saw, wrong, [namespace])
 
 
-def _system(each: Hook, own: str, facts: Facts) -> Iterator[Finding]:
+def _system(each: RegisteredHook, own: str, facts: Facts) -> Iterator[Finding]:
     needed = _matched(each, SYSTEM, facts)
     if not needed:
         return
@@ -62,19 +62,19 @@ def _system(each: Hook, own: str, facts: Facts) -> Iterator[Finding]:
     )
 
 
-def _finding(each: Hook, saw: str, wrong: str, values: list[str]) -> Finding:
+def _finding(each: RegisteredHook, saw: str, wrong: str, values: list[str]) -> Finding:
     if each.conditions:
         wrong += ", unless its matchConditions leave that out"
         return warning(CHECK, each.subject, saw=saw, wrong=wrong, do=_exclude(each, values))
     return error(CHECK, each.subject, saw=saw, wrong=wrong, do=_exclude(each, values))
 
 
-def _exclude(each: Hook, values: list[str]) -> str:
+def _exclude(each: RegisteredHook, values: list[str]) -> str:
     expression = f"{{key: {_NAME}, operator: NotIn, values: [{', '.join(values)}]}}"
     return f"leave the namespace out: {each.path}.namespaceSelector of {each.owner}, matchExpressions: [{expression}]"
 
 
-def _matched(each: Hook, namespace: str, facts: Facts) -> list[Subject]:
+def _matched(each: RegisteredHook, namespace: str, facts: Facts) -> list[Subject]:
     """What of the needed writes in a namespace the webhook is asked about."""
     reading = facts.hooks.namespaces.get(namespace)
     labels: Any = member(reading.obj(), "metadata", "labels") if reading is not None and reading.found else None
@@ -90,7 +90,7 @@ def _matched(each: Hook, namespace: str, facts: Facts) -> list[Subject]:
     ]
 
 
-def _pod_labels(each: Hook, facts: Facts) -> list[Mapping[str, str]]:
+def _pod_labels(each: RegisteredHook, facts: Facts) -> list[Mapping[str, str]]:
     """The labels of the pods behind the webhook's Service, or of those that its Deployments would create."""
     found = facts.services.get((each.service.namespace, each.service.name)) if each.service is not None else None
     if found is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from extapi.doctor.accounts import selector_of
 from extapi.doctor.facts import Facts, text
-from extapi.doctor.hooks import Hook, HookURL
+from extapi.doctor.hooks import HookURL, RegisteredHook
 from extapi.doctor.registration import RegisteredService, Registration
 
 
@@ -24,7 +24,7 @@ def port_field(facts: Facts, reference: RegisteredService) -> str:
     return "spec.service.port of the APIService" if _external(facts, reference) else "the Service's targetPort"
 
 
-def connect(facts: Facts, each: Registration | Hook, reference: RegisteredService | HookURL) -> str:
+def connect(facts: Facts, each: Registration | RegisteredHook, reference: RegisteredService | HookURL) -> str:
     """How to let the doctor reach the server."""
     if isinstance(reference, HookURL):
         return f"run extapi doctor where {reference.subject} can be reached, as on a node of the control plane"

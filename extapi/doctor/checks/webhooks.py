@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from extapi.doctor.facts import MORE_TIME, Facts, HookCall
 from extapi.doctor.finding import Finding, error, ok, unknown, warning
-from extapi.doctor.hooks import Hook
+from extapi.doctor.hooks import RegisteredHook
 
 REGISTERED, CALL, TIMEOUT = "webhook.registered", "webhook.call", "webhook.timeout"
 SLOW = 1.0
@@ -88,7 +88,7 @@ def webhooks(facts: Facts) -> Iterator[Finding]:
             yield _call(call, facts)
 
 
-def _timeout(each: Hook) -> Iterator[Finding]:
+def _timeout(each: RegisteredHook) -> Iterator[Finding]:
     if each.name and each.fails and each.seconds > LONG:
         yield warning(
             TIMEOUT,
@@ -135,7 +135,7 @@ def _call(call: HookCall, facts: Facts) -> Finding:
     return ok(CALL, call.what, f"an answer {took}" + (f": {message}" if message else ""))
 
 
-def _named(message: str, facts: Facts) -> Hook | None:
+def _named(message: str, facts: Facts) -> RegisteredHook | None:
     """The webhook that a message is about: it has the name, or for conversion the group."""
     for each in facts.hooks.hooks:
         if each.name and f'webhook "{each.name}"' in message:

@@ -7,7 +7,7 @@ kinds are custom resources, through kube-apiserver, with the rights of :func:`we
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -94,19 +94,20 @@ def own_rules(api: Api) -> Iterator[PolicyRule]:
     """What each plugin and controller does with the API's own kinds."""
     for plugin in api.admission:
         if isinstance(plugin, Startable):
-            yield from getattr(plugin, "needs", None) or _every(api, READ)
+            yield from _needs(plugin, api, READ)
     for controller in api.controllers:
-        yield from getattr(controller, "needs", None) or _every(api, (*READ, *WRITE))
+        yield from _needs(controller, api, (*READ, *WRITE))
+
+
+def _needs(code: object, api: Api, verbs: Sequence[str]) -> Iterable[PolicyRule]:
+    """What a plugin or controller declares; without a declaration these verbs on every kind."""
+    declared: Iterable[PolicyRule] | None = getattr(code, "needs", None)
+    return _every(api, verbs) if declared is None else declared
 
 
 def follows(api: Api, kinds: Collection[tuple[str, str]]) -> bool:
     """Whether a plugin that is started reads one of these kinds, by group and plural: until it has, no pod is ready."""
-    rules = [
-        rule
-        for plugin in api.admission
-        if isinstance(plugin, Startable)
-        for rule in getattr(plugin, "needs", None) or _every(api, READ)
-    ]
+    rules = [rule for plugin in api.admission if isinstance(plugin, Startable) for rule in _needs(plugin, api, READ)]
     return any(group in rule.api_groups and plural in rule.resources for rule in rules for group, plural in kinds)
 
 

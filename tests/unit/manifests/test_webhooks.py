@@ -45,6 +45,12 @@ class Follows:
     async def validate(self, _review: Any) -> None: ...
 
 
+class FollowsOthers(Follows):
+    """Follows kinds of the cluster, and none of its own API."""
+
+    needs: tuple[PolicyRule, ...] = ()
+
+
 class Runs:
     async def run(self, _context: Any) -> None: ...
 
@@ -153,6 +159,7 @@ def test_the_rights_are_those_that_the_code_declares() -> None:
 def test_the_rights_of_code_that_declares_none() -> None:
     read, write = ["get", "list", "watch"], ["create", "delete", "deletecollection", "patch", "update"]
     assert "server-role" not in crds(shop(strategy=Checks()))
+    assert "server-role" not in crds(shop(FollowsOthers()))
     events = PolicyRule.for_events()
     assert crds(shop(Follows(), needs=[events]))["server-role"]["rules"] == [
         {"apiGroups": [GROUP], "resources": ["things"], "verbs": read},
@@ -182,6 +189,7 @@ def test_a_server_that_converts_what_it_waits_for_is_asked_before_it_is_ready() 
 
     assert unready(group, Follows())
     assert not unready(group, *pizza.admission)  # they follow toppings alone, which have one version
+    assert not unready(group, FollowsOthers())
     assert not unready(toppings, Follows())
     assert not unready(group)
 

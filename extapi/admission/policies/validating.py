@@ -110,7 +110,7 @@ class ValidatingPolicies:
         except (ApiError, ParamError) as error:
             denials += _misconfigured(definition, None, str(error))
             return
-        notes: dict[str, list[str]] = {}
+        notes: dict[str, dict[str, None]] = {}
         for binding in hook.bindings:
             try:
                 if not await self._matcher.binds(binding, review, asked.about, review.requested_name()):
@@ -221,7 +221,7 @@ def _noted(
     definition: PolicyDefinition[Validations],
     binding: Binding,
     annotations: Sequence[Annotation],
-    notes: dict[str, list[str]],
+    notes: dict[str, dict[str, None]],
 ) -> list[_Denial]:
     """Keep audit annotations by key, each value once; why the write is refused."""
     denials: list[_Denial] = []
@@ -230,9 +230,7 @@ def _noted(
             denials.append(_Denial(definition, binding, each.error))
         elif each.value:
             value = each.value.encode(errors="surrogatepass")[:_LONGEST].decode(errors="replace")
-            values = notes.setdefault(each.key, [])
-            if value not in values:
-                values.append(value)
+            notes.setdefault(each.key, {})[value] = None
     return denials
 
 

@@ -255,6 +255,20 @@ def test_what_is_noted_of_a_denied_write(policed: Policed, monkeypatch: pytest.M
     assert json.loads(noted[FAILURE])[0]["message"] == "failed expression: object.spec.legs < 3"
 
 
+def test_notes_of_several_params(policed: Policed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each value once, in the order of the params."""
+    noted: dict[str, str] = {}
+    monkeypatch.setattr("extapi.admission.base.Review.annotate", lambda _, key, value: noted.setdefault(key, value))
+    notes = [{"key": "most", "valueExpression": "string(params.most)"}]
+    policed.policy("one", "true", auditAnnotations=notes, paramKind=LIMIT_KIND, bound=False)
+    policed.bind("one", paramRef={"selector": {"matchLabels": {"limits": "yes"}}, **DENY})
+    for name, most in (("c", 1), ("a", 2), ("b", 1), ("d", 3)):
+        policed.limit(name, most)
+    policed.until(lambda: policed.params._followed and len(list(_informer(policed).items())) == 4)
+    assert policed.create()[0] == 201
+    assert noted["one/most"] == "2, 1, 3"
+
+
 def test_the_time_of_the_request_bounds_that_of_policies(policed: Policed) -> None:
     """What is decided after it is not told as if it had been decided."""
     policed.policy("one", "authorizer.path('/x').check('get').allowed()")

@@ -19,15 +19,12 @@ from extapi.cli import main
 from extapi.dev import ports
 from extapi.dev.kube import KubeClient
 from extapi.dev.ports import LOOPBACK
-from extapi.webhooks.options import FLAGS
 from tests.kubernetes.control_plane import ControlPlane, Kubectl
 from tests.kubernetes.test_crd_export import established
 from tests.kubernetes.webhookserver import DEFINITIONS
 from tests.waiting import until
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-ELECTS = any(flag.name == "leader-elect" for flag in FLAGS)
-"""Whether ``extapi webhooks`` runs controllers."""
 LEASES = "--leader-elect-resource-namespace=restaurant"
 """What a pod knows, and a process outside of one has to be told, if it has controllers."""
 
@@ -87,7 +84,7 @@ class RenderedHooks:
             f"--tls-cert-file={tls / 'tls.crt'}",
             f"--tls-private-key-file={tls / 'tls.key'}",
             f"--kubeconfig={self._account()}",
-            *([LEASES] if ELECTS else []),
+            LEASES,
             *flags,
         ]
         child = self.plane.processes.start_python("rendered-webhooks", "extapi", command)

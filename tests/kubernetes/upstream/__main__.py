@@ -7,7 +7,7 @@ import sys
 from extapi.dev.build import programs
 from extapi.dev.failure import DevFailure
 from tests.kubernetes.customresources import program as customresources
-from tests.kubernetes.upstream.program import build
+from tests.kubernetes.upstream.program import agnhost, build
 
 
 def _say(line: str) -> None:
@@ -17,6 +17,6 @@ def _say(line: str) -> None:
 if __name__ == "__main__":
     try:
         programs(_say)
-        print(build(_say), customresources.build(_say))  # noqa: T201 - a command's output
+        print(build(_say), agnhost(_say), customresources.build(_say))  # noqa: T201 - a command's output
     except DevFailure as failure:
         sys.exit(f"error: {failure}")

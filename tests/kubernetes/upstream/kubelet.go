@@ -28,7 +28,7 @@ type kubelet struct {
 	server    string // the URL of kube-apiserver, which containers get as a pod gets it
 	images    string
 	directory string
-	address   string
+	address   string // the node's; its pods have the next ones
 	pods      pods
 }
 
@@ -113,7 +113,11 @@ func (k *kubelet) step(ctx context.Context, p *v1.Pod) error {
 	if p.Status.Phase == v1.PodRunning && p.Status.Conditions[0].Status == ready {
 		return nil
 	}
-	p.Status.Phase, p.Status.PodIP, p.Status.PodIPs = v1.PodRunning, k.address, []v1.PodIP{{IP: k.address}}
+	address := k.address
+	if running.network != nil {
+		address = running.network.address
+	}
+	p.Status.Phase, p.Status.PodIP, p.Status.PodIPs = v1.PodRunning, address, []v1.PodIP{{IP: address}}
 	// ReplicaSets and EndpointSlices look at no other condition.
 	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}}
 	_, err := api.UpdateStatus(ctx, p, metav1.UpdateOptions{})

@@ -4,8 +4,8 @@
 // The specs are compiled as they are. The suite around them (k8s.io/kubernetes/test/e2e) is not: before the first spec it
 // waits for nodes that are schedulable and for the pods of kube-system, and a control plane alone has neither.
 //
-// Flags are those of e2e.test and of ginkgo, and the three below; without them no kubelet is played. What ginkgo has to say goes to stdout, the hollow
-// kubelet's log to stderr.
+// Flags are those of e2e.test and of ginkgo, and those below; without them no kubelet is played. What ginkgo has to say goes
+// to stdout, the hollow kubelet's log to stderr.
 package main
 
 import (
@@ -13,6 +13,8 @@ import (
 	"flag"
 	"log"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -36,7 +38,8 @@ func main() {
 	log.SetPrefix("hollow kubelet: ")
 	images := flag.String("pod-images", "", "directory of programs that stand in for the images of their names")
 	directory := flag.String("pod-directory", "", "where volumes and logs of pods go")
-	address := flag.String("pod-address", "", "of all pods; no loopback address, because EndpointSlices refuse those")
+	address := flag.String("pod-address", "", "of the node; pods have the next ones. No loopback address, because EndpointSlices refuse those")
+	only := flag.Bool("pods-only", false, "run no spec, but play the node until SIGTERM, for specs in other processes")
 	framework.RegisterCommonFlags(flag.CommandLine)
 	framework.RegisterClusterFlags(flag.CommandLine)
 	flag.Parse()
@@ -46,6 +49,13 @@ func main() {
 	stop := func() {}
 	if *images != "" {
 		stop = playKubelet(*images, *directory, *address)
+	}
+	if *only {
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGTERM)
+		<-ended
+		stop()
+		return
 	}
 	var failed failure
 	suite, reporter := framework.CreateGinkgoConfig()

@@ -29,9 +29,11 @@ const (
 
 // pod is a group of processes.
 type pod struct {
-	end    context.CancelFunc
-	ended  sync.WaitGroup
-	probes []string // URLs that have to answer
+	end     context.CancelFunc
+	ended   sync.WaitGroup
+	number  int
+	network *network // nil: nothing of it runs here
+	probes  []string // URLs that have to answer
 }
 
 // container is one process with its own view of the file system.
@@ -41,6 +43,7 @@ type container struct {
 	env     []string
 	home    string            // the pod's directory: logs, volumes, and where the view is put together
 	mounts  map[string]string // mount paths, and the directories that appear there
+	network *network
 }
 
 // start gives each container its volumes and runs it. One whose image has no program here is only said to run.
@@ -50,8 +53,8 @@ func (k *kubelet) start(ctx context.Context, p *v1.Pod) (*pod, error) {
 	if err != nil {
 		return nil, err
 	}
+	running := &pod{number: k.number()}
 	var containers []*container
-	var probes []string
 	for _, c := range p.Spec.Containers {
 		image, _, _ := strings.Cut(path.Base(c.Image), ":")
 		program := filepath.Join(k.images, image)
@@ -59,8 +62,14 @@ func (k *kubelet) start(ctx context.Context, p *v1.Pod) (*pod, error) {
 			log.Printf("%s/%s: container %s (%s) is only said to run", p.Namespace, p.Name, c.Name, image)
 			continue
 		}
+		if running.network == nil {
+			if running.network, err = newNetwork(running.number, k.address, server.Host); err != nil {
+				return nil, err
+			}
+		}
 		mounts, err := k.volumes(ctx, p, &c, home)
 		if err != nil {
+			running.network.close()
 			return nil, err
 		}
 		command := []string{program}
@@ -75,15 +84,18 @@ func (k *kubelet) start(ctx context.Context, p *v1.Pod) (*pod, error) {
 				"PATH=/usr/local/bin:/usr/bin:/bin",
 				"KUBERNETES_SERVICE_HOST=" + server.Hostname(), "KUBERNETES_SERVICE_PORT=" + server.Port(),
 			},
-			home:   home,
-			mounts: mounts,
+			home:    home,
+			mounts:  mounts,
+			network: running.network,
 		})
 		if r := c.ReadinessProbe; r != nil && r.HTTPGet != nil {
 			scheme := strings.ToLower(string(r.HTTPGet.Scheme))
-			probes = append(probes, fmt.Sprintf("%s://%s:%d%s", scheme, k.address, r.HTTPGet.Port.IntValue(), r.HTTPGet.Path))
+			running.probes = append(
+				running.probes,
+				fmt.Sprintf("%s://%s:%d%s", scheme, running.network.address, r.HTTPGet.Port.IntValue(), r.HTTPGet.Path),
+			)
 		}
 	}
-	running := &pod{probes: probes}
 	ctx, running.end = context.WithCancel(ctx)
 	for _, c := range containers {
 		log.Printf("%s/%s: container %s is %q", p.Namespace, p.Name, c.name, c.command)
@@ -102,6 +114,22 @@ func (k *kubelet) start(ctx context.Context, p *v1.Pod) (*pod, error) {
 func (p *pod) stop() {
 	p.end()
 	p.ended.Wait()
+	if p.network != nil {
+		p.network.close()
+	}
+}
+
+// number is one that no pod has.
+func (k *kubelet) number() int {
+	taken := map[int]bool{}
+	for _, running := range k.pods {
+		taken[running.number] = true
+	}
+	number := 1
+	for taken[number] {
+		number++
+	}
+	return number
 }
 
 // ready asks the readiness probes, from the first moment on: initialDelaySeconds would only be waited for.
@@ -124,8 +152,11 @@ func (p *pod) ready() bool {
 
 // keepRunning runs the process until ctx ends, again and again (restartPolicy Always, which a Deployment's pods have).
 func (c *container) keepRunning(ctx context.Context) error {
-	// Never unlocked: mounts and the signal at the parent's death belong to the thread, which ends with this goroutine.
+	// Never unlocked: mounts, the network and the signal at the parent's death belong to the thread, which ends with this goroutine.
 	runtime.LockOSThread()
+	if err := c.network.enter(); err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
 	root, err := c.view()
 	if err != nil {
 		return err

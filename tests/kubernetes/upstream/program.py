@@ -1,4 +1,4 @@
-"""The program with Kubernetes' e2e specs: what it is made of, and where the finished one is."""
+"""The programs: Kubernetes' e2e specs, and the image that they deploy; what they are made of, and where the finished ones are."""
 
 from __future__ import annotations
 
@@ -17,10 +17,28 @@ PROGRAM = GoProgram(
     version=KUBERNETES[2],
 )
 
+AGNHOST = GoProgram(
+    sources=PROGRAM.sources,
+    name="agnhost",
+    title="the image of Kubernetes' e2e specs",
+    arguments=PROGRAM.arguments,
+    package="k8s.io/kubernetes/test/images/agnhost",
+    version=PROGRAM.version,
+)
+"""The webhook servers of the specs, among much else."""
+
 
 def build(say: Callable[[str], None]) -> Path:
-    """The finished program, compiled if it is not there.
+    """The finished specs, compiled if they are not there.
 
     :raises DevFailure: the cache cannot be written, or the compiler failed.
     """
     return compiled(PROGRAM, say, cache=cache_directory(os.environ))
+
+
+def agnhost(say: Callable[[str], None]) -> Path:
+    """The finished program of the image, likewise.
+
+    :raises DevFailure: as above.
+    """
+    return compiled(AGNHOST, say, cache=cache_directory(os.environ))

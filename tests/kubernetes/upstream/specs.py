@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from extapi.dev.processes import Processes
 from tests.kubernetes.control_plane import ControlPlane
 
 ADDRESS = "203.0.113.1"
-"""Of all pods. One of TEST-NET-3 (RFC 5737), so that it is nobody's."""
+"""Of the node; its pods have the next ones. One of TEST-NET-3 (RFC 5737), so that it is nobody's."""
 FLAGS = ("--enable-aggregator-routing=true",)
 """kube-apiserver connects to the addresses in EndpointSlices, since no kube-proxy makes a Service's address work."""
 CONTROLLERS = ("deployment-controller", "replicaset-controller", "endpointslice-controller")
@@ -57,20 +58,17 @@ def run(
     *,
     skip: Iterable[str] = (),
     images: Path | None = None,
+    flags: Iterable[str] = (),
 ) -> Run:
     """Run the specs whose text matches one of the patterns ``focus`` and none of ``skip``.
 
     :param directory: takes what the pods leave.
     :param images: holds the programs that stand in for container images, by the names of those; without it no kubelet is
         played.
+    :param flags: further ones of e2e.test.
     """
     report = directory / "report.json"
     processes = Processes(directory)
-    kubelet = (
-        [f"--pod-images={images}", f"--pod-directory={directory / 'pods'}", f"--pod-address={ADDRESS}"]
-        if images
-        else []
-    )
     child = processes.start(
         "specs",
         [
@@ -79,7 +77,8 @@ def run(
             "--provider=skeleton",
             "--dump-logs-on-failure=false",  # of nodes
             f"--kubectl-path={Path(sysconfig.get_path('scripts')) / 'kubectl'}",
-            *kubelet,
+            *(_kubelet(images, directory) if images else ()),
+            *flags,
             "--ginkgo.v",
             "--ginkgo.no-color",
             f"--ginkgo.timeout={_LIMIT}s",
@@ -93,12 +92,31 @@ def run(
         child.process.wait(_LIMIT + 60)
     finally:
         processes.stop()
+    found = outcomes(json.loads(report.read_text())) if report.exists() else {}
+    return Run(found, child.log.read_text(), _logs(directory))
+
+
+@contextmanager
+def node(program: Path, control_plane: ControlPlane, images: Path, directory: Path) -> Iterator[None]:
+    """A node for specs that run in several other processes; the parameters are those of :func:`run`."""
+    processes = Processes(directory)
+    only = [f"--kubeconfig={control_plane.kubeconfig}", "--provider=skeleton", "--pods-only"]
+    processes.start("node", [str(program), *only, *_kubelet(images, directory)], directory=directory)
+    try:
+        yield
+        processes.check()
+    finally:
+        processes.stop()
+
+
+def _kubelet(images: Path, directory: Path) -> list[str]:
+    return [f"--pod-images={images}", f"--pod-directory={directory / 'pods'}", f"--pod-address={ADDRESS}"]
+
+
+def _logs(directory: Path) -> str:
+    """What all containers have said."""
     logs = sorted((directory / "pods").glob("*/*.log"))
-    return Run(
-        outcomes(json.loads(report.read_text())) if report.exists() else {},
-        child.log.read_text(),
-        "".join(f"\n{log.name}:\n{log.read_text()}" for log in logs),
-    )
+    return "".join(f"\n{log.name}:\n{log.read_text()}" for log in logs)
 
 
 def outcomes(report: list[dict[str, Any]]) -> dict[str, Outcome]:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log"
+	"net"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,13 +31,16 @@ type kubelet struct {
 	directory string
 	address   string // the node's; its pods have the next ones
 	pods      pods
+	workloads bool // whether there are no controllers and no pods, only Deployments and Services
 }
 
 // run keeps pods as kube-apiserver has them until ctx ends; then no process of theirs is left.
 func (k *kubelet) run(ctx context.Context) {
-	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
-	if _, err := k.client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
-		log.Fatalf("node: %v", err)
+	look := k.look
+	if k.workloads {
+		look = (&workloads{kubelet: k, exposed: map[types.UID][]net.Listener{}}).look
+	} else {
+		k.register(ctx)
 	}
 	ticks := time.NewTicker(period)
 	defer ticks.Stop()
@@ -47,9 +51,17 @@ func (k *kubelet) run(ctx context.Context) {
 			return
 		case <-ticks.C:
 		}
-		if err := k.look(ctx); err != nil && ctx.Err() == nil {
+		if err := look(ctx); err != nil && ctx.Err() == nil {
 			log.Print(err)
 		}
+	}
+}
+
+// register makes the node.
+func (k *kubelet) register(ctx context.Context) {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	if _, err := k.client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
+		log.Fatalf("node: %v", err)
 	}
 }
 

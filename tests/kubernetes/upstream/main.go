@@ -40,6 +40,10 @@ func main() {
 	directory := flag.String("pod-directory", "", "where volumes and logs of pods go")
 	address := flag.String("pod-address", "", "of the node; pods have the next ones. No loopback address, because EndpointSlices refuse those")
 	only := flag.Bool("pods-only", false, "run no spec, but play the node until SIGTERM, for specs in other processes")
+	workloads := flag.Bool(
+		"pod-workloads", false,
+		"there are no controllers and no pods: run the pods of Deployments, and give Services their addresses",
+	)
 	framework.RegisterCommonFlags(flag.CommandLine)
 	framework.RegisterClusterFlags(flag.CommandLine)
 	flag.Parse()
@@ -48,7 +52,9 @@ func main() {
 
 	stop := func() {}
 	if *images != "" {
-		stop = playKubelet(*images, *directory, *address)
+		stop = playKubelet(&kubelet{
+			images: *images, directory: *directory, address: *address, workloads: *workloads, pods: pods{},
+		})
 	}
 	if *only {
 		ended := make(chan os.Signal, 1)
@@ -67,20 +73,21 @@ func main() {
 }
 
 // playKubelet runs the hollow kubelet until what it returns is called.
-func playKubelet(images, directory, address string) func() {
+func playKubelet(k *kubelet) func() {
 	config, err := framework.LoadConfig()
 	if err != nil {
 		log.Fatal(err)
 	}
 	// As kubelets do. Without a word here the client would begin to send CBOR when a spec switches that on in its own.
 	config.ContentType = "application/vnd.kubernetes.protobuf"
+	if k.workloads {
+		config.ContentType = "application/json" // custom resources and aggregated ones have no protobuf
+	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		log.Fatal(err)
 	}
-	k := &kubelet{
-		client: client, server: config.Host, images: images, directory: directory, address: address, pods: pods{},
-	}
+	k.client, k.server = client, config.Host
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	go func() {

@@ -64,7 +64,7 @@ func newNetwork(number int, node, server string) (*network, error) {
 		n.close()
 		return nil, err
 	}
-	go n.serve(server)
+	go serve(n.server, server) // what the pod sends to kube-apiserver
 	return n, nil
 }
 
@@ -84,14 +84,14 @@ func (n *network) close() {
 	}
 }
 
-// serve passes on what the pod sends to kube-apiserver.
-func (n *network) serve(server string) {
+// serve passes on to address what arrives at listener until that is closed.
+func serve(listener net.Listener, address string) {
 	for {
-		pod, err := n.server.Accept()
+		accepted, err := listener.Accept()
 		if err != nil {
-			return // it was closed
+			return
 		}
-		go join(pod, server)
+		go join(accepted, address)
 	}
 }
 

@@ -97,10 +97,12 @@ def run(
 
 
 @contextmanager
-def node(program: Path, control_plane: ControlPlane, images: Path, directory: Path) -> Iterator[None]:
+def node(
+    program: Path, control_plane: ControlPlane, images: Path, directory: Path, *, flags: Iterable[str] = ()
+) -> Iterator[None]:
     """A node for specs that run in several other processes; the parameters are those of :func:`run`."""
     processes = Processes(directory)
-    only = [f"--kubeconfig={control_plane.kubeconfig}", "--provider=skeleton", "--pods-only"]
+    only = [f"--kubeconfig={control_plane.kubeconfig}", "--provider=skeleton", "--pods-only", *flags]
     processes.start("node", [str(program), *only, *_kubelet(images, directory)], directory=directory)
     try:
         yield

@@ -59,8 +59,11 @@ func (k *kubelet) content(ctx context.Context, p *v1.Pod, volume *v1.Volume) (ma
 		case source.ServiceAccountToken != nil:
 			request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 				ExpirationSeconds: source.ServiceAccountToken.ExpirationSeconds,
-				BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID},
 			}}
+			if !k.workloads {
+				bound := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID}
+				request.Spec.BoundObjectRef = bound
+			}
 			accounts := core.ServiceAccounts(p.Namespace)
 			token, err := accounts.CreateToken(ctx, p.Spec.ServiceAccountName, request, metav1.CreateOptions{})
 			if err != nil {

@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --cel | --crd | --ways | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --cel | --crd | --reviews | --ways | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -51,6 +51,12 @@ def main() -> None:
 
             _head()
             cel.main(say, quick=quick)
+            return
+        if "--reviews" in sys.argv[1:]:
+            from tests.bench import reviews  # noqa: PLC0415 - it needs the real control plane
+
+            _head()
+            reviews.main(say, Path(directory), quick=quick)
             return
         if "--crd" in sys.argv[1:]:
             from tests.bench import crd  # noqa: PLC0415 - it starts a control plane

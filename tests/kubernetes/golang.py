@@ -74,6 +74,11 @@ def typed() -> Path:
     return program("clients", "the typed apply of the tests", package="./typed")
 
 
+def pizzahooks() -> Path:
+    """Webhooks of the pizza API on controller-runtime."""
+    return program("clients", "the Go webhooks of the benchmark", package="./pizzahooks")
+
+
 if __name__ == "__main__":
     try:
         made = [

@@ -15,15 +15,16 @@ from typing import Any
 
 import pytest
 
-from tests.kubernetes import second
+from tests.kubernetes import policyengines, second
 from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
 from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, filled as filled_in, neutral, path, posted
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.scraping import families
 from tests.waiting import until
-from tests.webhooks.admission import ALLOWED, EVERY, REFUSED, WRONG, denies
+from tests.webhooks.admission import ALLOWED, BROKEN, EVERY, REFUSED, WRONG, denies
 from tests.webhooks.server import Webhook, certified, serving
+from tests.webhooks.texts import DIFFERENT, TEXTS
 
 compared = pytest.mark.needs("crd")
 """Of tests that ask much: beside kube-apiserver alone. The others also show that the built-in control plane has configurations for
@@ -129,11 +130,16 @@ class Both:
             heard.answers.append(
                 (answer.status, body, answer.headers.get("Warning"), answer.headers.get("Retry-After"))
             )
-            calls = [(call.target, call.review) for call in self.webhook.calls]
+            calls = [(call.target, call.review) for call in self.webhook.calls if _mentions(call.review, group)]
             self.webhook.calls.clear()
             heard.reviews.append(sorted((neutral(each, group, name) for each in calls), key=_order))
         self.admin("DELETE", filled_in(path(rest=f"/{name}"), group=group, name=name))
         return heard
+
+
+def _mentions(review: Any, group: str) -> bool:
+    """Others write too, and some webhooks want to see everything."""
+    return bool(review["request"]["resource"]["group"] == group)
 
 
 def _order(call: Any) -> str:
@@ -153,7 +159,7 @@ def both(
     admin = Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
     markers = {f"marker-{kind}": denies(message="here") for kind in CONFIGURATIONS}
     with (
-        serving({**EVERY, **markers}, certificates.context(directory)) as webhook,
+        serving({**EVERY, **BROKEN, **policyengines.ANSWERS, **markers}, certificates.context(directory)) as webhook,
         second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:") as server,
     ):
         direct = Caller(server.port, tls_of(keys.certificate("serving-ca"), signed, directory))
@@ -436,3 +442,68 @@ def figures(caller: Caller) -> dict[tuple[str, ...], float]:
                 labels = (f"{key}={value}" for key, value in sorted(sample.labels.items()))
                 found[name, sample.name, *labels] = sample.value
     return found
+
+
+@compared
+@pytest.mark.parametrize("answer", BROKEN)
+def test_answers_that_are_none(answer: str, both: Both, same: Callable[[Case], Heard]) -> None:
+    """The texts are those of conversion webhooks, with their differences: Go and llhttp find different mistakes."""
+    both.configure(Case([], validating=[hook(answer)]))
+    for group, text in ((THEIRS, TEXTS[answer]), (OURS, DIFFERENT.get(answer, TEXTS[answer]))):
+        assert text is not None
+        said = text.removeprefix("WEBHOOK failed: ").replace("URL", f"{both.webhook.url(answer)}?timeout=10s")
+        assert both.ask(group, posted(), answer).message == (
+            f'Internal error occurred: failed calling webhook "{answer}.webhook.test": failed to call webhook: {said}'
+        )
+    heard = same(Case([posted()], [hook(answer, failurePolicy="Ignore")]))
+    assert heard.answers[0][0] == 201
+
+
+def test_an_expired_certificate(
+    both: Both, same: Callable[[Case], Heard], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    expired = certified(expired=True)
+    with serving(ALLOWED, expired.context(tmp_path_factory.mktemp("expired"))) as webhook:
+        config = {"url": webhook.url("allow"), "caBundle": base64.b64encode(expired.ca.pem).decode()}
+        heard = same(Case([posted()], [hook("allow", clientConfig=config)]))
+        assert not webhook.calls
+    assert "certificate has expired or is not yet valid: current time" in heard.answers[0][1]["message"]
+
+
+ENGINES = {
+    "gatekeeper": (policyengines.GATEKEEPER_MUTATING, policyengines.GATEKEEPER_VALIDATING),
+    "kyverno": policyengines.kyverno(f"{OURS} {THEIRS}", f"{PLURAL} {PLURAL}/scale {PLURAL}/status"),
+}
+
+
+@pytest.mark.parametrize(("engine", "label"), [("gatekeeper", "assigned"), ("kyverno", "mutated")])
+def test_a_life_under_a_policy_engine(engine: str, label: str, same: Callable[[Case], Heard]) -> None:
+    refused = {"gatekeeper": 403, "kyverno": 400}[engine]
+    bad = Step("PATCH", path("v2", "/{name}?fieldManager=me"), {"metadata": {"labels": {"bad": "1"}}}, MERGE)
+    heard = same(Case([*LIFE[:-1], bad, posted("v2", labels={"bad": "1"}), LIFE[-1]], *ENGINES[engine]))
+    assert [status for status, *_ in heard.answers] == [201, 422, 200, 200, 200, 200, 201, refused, refused, 200]
+    assert heard.answers[0][1]["metadata"]["labels"] == {label: "yes"}
+    unasked = {"gatekeeper": [3, 4, 9], "kyverno": []}[engine]  # subresources and deletion
+    assert [number for number, each in enumerate(heard.reviews) if not each] == unasked
+
+
+def test_namespaces_that_policy_engines_leave_out(both: Both, same: Callable[[Case], Heard]) -> None:
+    made = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "ignored", "labels": {policyengines.IGNORED: ""}},
+    }
+    both.control_plane.client.apply("/api/v1/namespaces/ignored", made)
+    obj = cafe(labels={"bad": "1"})
+    for engine, namespace in (("gatekeeper", "ignored"), ("kyverno", "kube-system")):
+        heard = same(
+            Case(
+                [
+                    Step("POST", path(namespace=namespace), obj),
+                    Step("DELETE", path(rest="/{name}", namespace=namespace)),
+                ],
+                *ENGINES[engine],
+            )
+        )
+        assert [status for status, *_ in heard.answers] == [201, 200]
+        assert heard.reviews == [[], []]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.webhooks.answers import half, hang, http
+from tests.webhooks.answers import ANSWERS as NO_REVIEWS, half, hang, http
 from tests.webhooks.server import Answer, Call
 
 
@@ -222,6 +222,11 @@ WRONG: Mapping[str, Answer] = {
     "closed": lambda _: None,
 }
 """Answers of webhooks that fail."""
+
+BROKEN: Mapping[str, Answer] = {
+    name: NO_REVIEWS[name] for name in ("redirect", "garbage", "other-protocol", "closed-in-body", "bad-chunk")
+}
+"""What comes is no answer, or sends the caller elsewhere."""
 
 LATE: Mapping[str, Answer] = {"hang": hang, "half": half}
 """They come too late."""

@@ -31,15 +31,20 @@ type kubelet struct {
 	directory string
 	address   string // the node's; its pods have the next ones
 	pods      pods
-	workloads bool // whether there are no controllers and no pods, only Deployments and Services
+	hosts     string // the file that takes the names of Services; empty: nobody but kube-apiserver looks for them
+	workloads bool   // whether there are no controllers and no pods, only Deployments and Services
 }
 
 // run keeps pods as kube-apiserver has them until ctx ends; then no process of theirs is left.
 func (k *kubelet) run(ctx context.Context) {
 	look := k.look
-	if k.workloads {
+	switch {
+	case k.workloads:
 		look = (&workloads{kubelet: k, exposed: map[types.UID][]net.Listener{}}).look
-	} else {
+	case k.hosts != "":
+		look = (&services{kubelet: k, hosts: k.hosts, there: map[types.UID][]net.Listener{}}).look
+	}
+	if !k.workloads {
 		k.register(ctx)
 	}
 	ticks := time.NewTicker(period)

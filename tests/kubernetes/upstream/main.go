@@ -40,6 +40,7 @@ func main() {
 	directory := flag.String("pod-directory", "", "where volumes and logs of pods go")
 	address := flag.String("pod-address", "", "of the node; pods have the next ones. No loopback address, because EndpointSlices refuse those")
 	only := flag.Bool("pods-only", false, "run no spec, but play the node until SIGTERM, for specs in other processes")
+	hosts := flag.String("pod-hosts", "", "a file that takes the names of Services, which then have their addresses on this machine")
 	workloads := flag.Bool(
 		"pod-workloads", false,
 		"there are no controllers and no pods: run the pods of Deployments, and give Services their addresses",
@@ -53,7 +54,8 @@ func main() {
 	stop := func() {}
 	if *images != "" {
 		stop = playKubelet(&kubelet{
-			images: *images, directory: *directory, address: *address, workloads: *workloads, pods: pods{},
+			images: *images, directory: *directory, address: *address, hosts: *hosts, workloads: *workloads,
+			pods: pods{},
 		})
 	}
 	if *only {

@@ -338,7 +338,9 @@ def conditions(*expressions: str) -> Obj:
 
 TITLE: Final = apply(spec("title: 'made'"))
 WRONG: Final = apply(spec("wrong: 1"))
-CONFIG_MAP: Final = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+PARAM: Final = {"apiVersion": "params.menu.test/v1", "kind": "Choice"}
+"""A kind of its own: a kube-apiserver whose mutating policies have used ConfigMaps, and do no more, has none for validating ones."""
+PARAMS: Final = {"paramKind": PARAM}
 
 
 def param(name: str = "", action: str = "Deny", **members: Any) -> Obj:
@@ -413,20 +415,20 @@ CASES: Final[dict[str, Case]] = {
     "condition-error-ignored": Case([TITLE], [DRY], {**conditions("object.spec.missing == 3"), **IGNORE}),
     "condition-dear": Case([TITLE], [DRY], conditions(DEAR)),
     "condition-namespace": Case([TITLE], [DRY], conditions("namespaceObject.metadata.name == 'default'")),
-    "param": Case([apply(spec("title: params.data.title"))], [DRY], CONFIG_MAP, [param("menu-one")]),
-    "param-missing": Case([TITLE], [DRY], CONFIG_MAP, [param("menu-none")]),
-    "param-missing-ignored": Case([TITLE], [DRY], {**CONFIG_MAP, **IGNORE}, [param("menu-none")]),
-    "param-missing-allowed": Case([TITLE], [DRY], CONFIG_MAP, [param("menu-none", "Allow")]),
+    "param": Case([apply(spec("title: params.data.title"))], [DRY], PARAMS, [param("menu-one")]),
+    "param-missing": Case([TITLE], [DRY], PARAMS, [param("menu-none")]),
+    "param-missing-ignored": Case([TITLE], [DRY], {**PARAMS, **IGNORE}, [param("menu-none")]),
+    "param-missing-allowed": Case([TITLE], [DRY], PARAMS, [param("menu-none", "Allow")]),
     "param-several": Case(
         [apply(spec("words: {params.metadata.name: params.data.title}"))],
         [DRY],
-        CONFIG_MAP,
+        PARAMS,
         [param(selector={"matchLabels": {"menu": "yes"}})],
     ),
     "param-two-bindings": Case(
-        [apply(spec("words: {params.metadata.name: params.data.title}"))], [DRY], CONFIG_MAP, [param("menu-one"), param("menu-two")]
+        [apply(spec("words: {params.metadata.name: params.data.title}"))], [DRY], PARAMS, [param("menu-one"), param("menu-two")]
     ),
-    "param-null": Case([apply(spec("open: params == null"))], [DRY], CONFIG_MAP),
+    "param-null": Case([apply(spec("open: params == null"))], [DRY], PARAMS),
     "binding-elsewhere": Case(
         [TITLE], [DRY], bindings=[{"matchResources": {"objectSelector": {"matchLabels": {"other": "x"}}}}]
     ),

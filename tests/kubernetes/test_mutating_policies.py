@@ -20,7 +20,20 @@ from tests.kubernetes import second
 from tests.kubernetes.calling import Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.menu import OURS, PLURAL, THEIRS, definition
-from tests.kubernetes.mutations import CASES, DRY, HOOKS, LABEL, LENIENT, REGISTERED, Case, Step, apply, path, spec
+from tests.kubernetes.mutations import (
+    CASES,
+    DRY,
+    HOOKS,
+    LABEL,
+    LENIENT,
+    PARAM,
+    REGISTERED,
+    Case,
+    Step,
+    apply,
+    path,
+    spec,
+)
 from tests.waiting import until
 from tests.webhooks.admission import counted
 from tests.webhooks.server import Webhook, certified, serving
@@ -30,7 +43,8 @@ pytestmark = pytest.mark.needs("crd")
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 POLICIES = f"{REGISTRATION}/mutatingadmissionpolicies"
 BINDINGS = f"{REGISTRATION}/mutatingadmissionpolicybindings"
-CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CHOICES = "/apis/params.menu.test/v1/namespaces/default/choices"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 READER = "menu-params"
 MARKER = "zz-marker"
@@ -109,12 +123,24 @@ def _plain(value: Any) -> Any:
     return made
 
 
+def _choices() -> Obj:
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": free}}
+    names = {"plural": "choices", "singular": "choice", "kind": PARAM["kind"], "listKind": "ChoiceList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "choices.params.menu.test"},
+        "spec": {"group": "params.menu.test", "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+
+
 def _prerequisites() -> Iterator[tuple[str, Obj]]:
     for name, data in (("menu-one", {"title": "one", "a": "1"}), ("menu-two", {"title": "two", "b": "2"})):
         metadata = {"name": name, "labels": {"menu": "yes"}}
-        yield CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        yield CHOICES, {**PARAM, "metadata": metadata, "data": data}
     api, group = "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"
-    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}]
+    rules = [{"apiGroups": ["params.menu.test"], "resources": ["choices"], "verbs": ["list", "watch"]}]
     yield (
         f"{RBAC}/clusterroles",
         {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": READER}, "rules": rules},
@@ -173,7 +199,8 @@ def both(
     directory = tmp_path_factory.mktemp("menus")
     client, keys, certificates = control_plane.client, control_plane.certificates, certified()
     made = definition()
-    client.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{made['metadata']['name']}", made)
+    for each in (made, _choices()):
+        client.apply(f"{DEFINITIONS}/{each['metadata']['name']}", each)
     signed = user_certificate(authority(keys, "cluster-ca"), "menu-admin", "system:masters")
     admin = Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
     with (
@@ -181,6 +208,7 @@ def both(
         second.running(control_plane, "tests.kubernetes.menu:api", directory, "memory:"),
     ):
         found, registered = Both(admin, webhook), list(_registered(_webhooks(webhook, certificates.ca.pem)))
+        until(lambda: found.send("GET", CHOICES).status == 200)
         try:
             for where, each in registered:
                 answer = found.send("POST", where, each)
@@ -194,6 +222,8 @@ def both(
             for where, each in registered:
                 if where not in {BINDINGS, POLICIES}:
                     found.send("DELETE", f"{where}/{each['metadata']['name']}")
+            for each in (made, _choices()):
+                found.send("DELETE", f"{DEFINITIONS}/{each['metadata']['name']}")
             found.close()
 
 

@@ -384,3 +384,11 @@ class MergeKey(Marker):
     """
 
     key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatable(Marker):
+    """Items of a set or map list may repeat: the list type is for appliers. Only built-in kinds use it.
+
+    kube-apiserver looks for duplicates in custom resources alone; of its own kinds, strategies do where it matters.
+    """

@@ -166,12 +166,10 @@ def _array(node: Structural, exact: Exact) -> Accepts:
 
 def _unique(node: Structural) -> Accepts | None:
     """Whether a set or map list has no duplicates; False if that takes more than a look."""
-    if node.patch_strategy:
+    if node.patch_strategy or node.list_repeats:
         return None
     if node.list_type == "set":
         return _distinct
-    if node.list_type != "map":
-        return None
     keys = node.list_map_keys
     if len(keys) == 1:
         only = keys[0]

@@ -84,6 +84,8 @@ class Structural:
     """``x-kubernetes-patch-strategy`` of a list. It is published but never read: CRDs may not have it."""
     patch_merge_key: str = ""
     """``x-kubernetes-patch-merge-key``, likewise."""
+    list_repeats: bool = False
+    """Whether items of a set or map list may repeat. It is not published: no list of a CRD may."""
 
     unsupported: Mapping[str, Any] = field(default_factory=dict)
     """Keywords that structural schemas do not have; :mod:`extapi.schema.check` reports them."""

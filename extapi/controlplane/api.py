@@ -31,6 +31,7 @@ from extapi.controlplane.kinds import (
     webhookconfigurations,
 )
 from extapi.controlplane.kinds.parts import review
+from extapi.controlplane.policies import kinds as policies
 
 
 def control_plane_api(
@@ -89,7 +90,15 @@ def _groups(authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock) -
         ),
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
         Group("apiextensions.k8s.io", apiextensions.CUSTOM_RESOURCE_DEFINITION),
-        Group("admissionregistration.k8s.io", webhookconfigurations.MUTATING, webhookconfigurations.VALIDATING),
+        Group(
+            "admissionregistration.k8s.io",
+            webhookconfigurations.MUTATING,
+            webhookconfigurations.VALIDATING,
+            policies.MUTATING_ADMISSION_POLICY,
+            policies.MUTATING_ADMISSION_POLICY_BINDING,
+            policies.VALIDATING_ADMISSION_POLICY,
+            policies.VALIDATING_ADMISSION_POLICY_BINDING,
+        ),
         Group(
             "authentication.k8s.io",
             review(authentication.TokenReview, TokenReviews(tokens)),

@@ -17,7 +17,7 @@ from extapi.admission.expressions.environment import Declarations, environment
 from extapi.errors import FieldError
 from extapi.fielderrors import FieldErrorType
 
-_INTERNAL: Final = "program instantiation failed: "
+INTERNAL: Final = "program instantiation failed: "
 """How an error begins that kube-apiserver takes for its own."""
 
 
@@ -91,7 +91,7 @@ class Compiler:
 def _field_error(text: str, error: str) -> FieldError | None:
     if not error:
         return None
-    if error.startswith(_INTERNAL):
+    if error.startswith(INTERNAL):
         return FieldError(FieldErrorType.INTERNAL, "", detail=error)
     return FieldError.invalid("", text, error)
 

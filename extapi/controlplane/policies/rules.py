@@ -18,6 +18,7 @@ from extapi.controlplane.policies.expressions import (
     ANNOTATION,
     APPLY_CONFIGURATION,
     CONDITION,
+    INTERNAL,
     JSON_PATCH,
     MESSAGE,
     VALIDATION,
@@ -34,7 +35,7 @@ from extapi.controlplane.policies.matching import (
     policy_name_errors,
 )
 from extapi.errors import FieldError
-from extapi.fielderrors import MOST_ERRORS
+from extapi.fielderrors import MOST_ERRORS, FieldErrorType
 
 MOST_ANNOTATIONS: Final = 20
 LONGEST_VALUE: Final = 5 * 1024
@@ -91,11 +92,14 @@ class _Policy:
         if old is not None and all(spec.get(name) == old.get(name) for name in ("paramKind", "matchConditions")):
             return
 
-        def judge(text: str, stored: bool) -> FieldError | None:
-            return self.compiler.compile(text, CONDITION, stored=stored)
+        def judge(text: str, stored: bool) -> str:
+            error = self.compiler.compile(text, CONDITION, stored=stored)
+            return "" if error is None else error.detail
 
         stored = self.stored("matchConditions", "expression")
-        yield from condition_errors(spec.get("matchConditions") or (), "spec.matchConditions", stored, judge)
+        for error in condition_errors(spec.get("matchConditions") or (), "spec.matchConditions", stored, judge):
+            internal = error.detail.startswith(INTERNAL)
+            yield FieldError(FieldErrorType.INTERNAL, error.path, detail=error.detail) if internal else error
 
     def variables(self) -> Iterator[FieldError]:
         """The errors of the variables; those that later expressions may use are compiled by it."""

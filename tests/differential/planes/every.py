@@ -11,12 +11,13 @@ from tests.differential.planes import (
     further,
     numbers,
     own,
+    policies,
     reviews,
     webhooks,
     wire,
 )
 
-MODULES = (applying, common, own, further, reviews, access, wire, numbers, definitions, webhooks)
+MODULES = (applying, common, own, further, reviews, access, wire, numbers, definitions, webhooks, policies)
 
 
 def all_cases() -> dict[str, Case]:

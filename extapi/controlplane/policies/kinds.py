@@ -109,8 +109,24 @@ _STORING: Final[dict[str, Any]] = {
 _SHARED: Final[dict[str, Any]] = {"scope": CLUSTER, "categories": ["api-extensions"]}
 
 
+def _with_status(obj: Obj) -> None:
+    """Go writes a status even if nothing is in it."""
+    obj.setdefault("status", {})
+
+
+def _unchanged(_: Obj) -> None:
+    pass
+
+
 def _policy(type_: type[Object], strategy: Strategy, counted: str, **zero: Any) -> Any:
-    behaviour = built_in(ADMISSION, complete=complete_policy, is_slow=_is_large, zero={"spec": {}, **zero}, **_STORING)
+    behaviour = built_in(
+        ADMISSION,
+        complete=complete_policy,
+        canonicalize=_with_status if zero else _unchanged,
+        is_slow=_is_large,
+        zero={"spec": {}, **zero},
+        **_STORING,
+    )
     return kind_of(
         type_,
         strategy=strategy,

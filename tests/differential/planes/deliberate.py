@@ -142,6 +142,12 @@ DELIBERATE: tuple[Deliberate, ...] = (
         REFUSAL,
         code=422,
     ),
+    Deliberate(
+        "values of wrong types are refused by the schema, as those of custom resources",
+        ("Policies of wrong types: *",),
+        REFUSAL,
+        code=422,
+    ),
     Deliberate(GO, ("numbers: *",), MESSAGE, code=400),
     Deliberate("times may have any precision", ("Lease, own: bodies",), ("",)),
     Deliberate("in protobuf uids and times differ", ("Protobuf: asked for or JSON",), ("content",), code=200),

@@ -61,18 +61,18 @@ def ruled(**members: Any) -> dict[str, Any]:
 
 
 SELECTORS: tuple[Any, ...] = (
-    *(None, {}, [], {"matchLabels": {"a b": "c"}}, {"matchLabels": {"a": "c d"}}, {"nothing": 1}),
+    *(None, {}, {"matchLabels": {"a b": "c"}}, {"matchLabels": {"a": "c d"}}, {"nothing": 1}),
     *({"matchExpressions": [each]} for each in ({"key": "a", "operator": "In"}, {"key": "a", "operator": "Exists", "values": ["b"]},
       {"key": "a b", "operator": "in"}, {}, {"key": "a", "operator": "NotIn", "values": ["b c"]})),
 )  # fmt: skip
 MATCHED: dict[str, list[Any]] = {
-    "none": [..., None, {}, {"resourceRules": []}, {"resourceRules": None}, {"excludeResourceRules": [RULE]}, [], "a"],
-    "policies": [{**MATCHING, "matchPolicy": each} for each in ("", "Exact", "Equivalent", "exact", None, 7)],
+    "none": [..., None, {}, {"resourceRules": []}, {"resourceRules": None}, {"excludeResourceRules": [RULE]}],
+    "policies": [{**MATCHING, "matchPolicy": each} for each in ("", "Exact", "Equivalent", "exact", None)],
     "selectors of namespaces": [{**MATCHING, "namespaceSelector": each} for each in SELECTORS],
     "selectors of objects": [{**MATCHING, "objectSelector": each} for each in SELECTORS],
-    "resources": [ruled(resources=each) for each in RESOURCES],
-    "groups": [ruled(apiGroups=each) for each in WORDS],
-    "versions": [ruled(apiVersions=each) for each in WORDS],
+    "resources": [ruled(resources=each) for each in RESOURCES if each != [7]],
+    "groups": [ruled(apiGroups=each) for each in WORDS if each != "a"],
+    "versions": [ruled(apiVersions=each) for each in WORDS if each != "a"],
     "operations": [ruled(operations=each) for each in (*OPERATIONS, ["DELETE"], ["CREATE", "DELETE", "x"])],
     "scopes": [ruled(scope=each) for each in ("", "*", "Cluster", "Namespaced", "namespaced", None, ...)],
     "names of objects": [ruled(resourceNames=each) for each in ([], ["a"], ["a/b"], ["."], [""], ["a", "a"], None, ["A B"])],
@@ -81,8 +81,8 @@ MATCHED: dict[str, list[Any]] = {
 }  # fmt: skip
 PARAM_KINDS: tuple[Any, ...] = (
     *(None, {}, {"apiVersion": "v1"}, {"kind": "ConfigMap"}, {"apiVersion": "v1", "kind": "ConfigMap"}),
-    *({"apiVersion": each, "kind": "A"} for each in ("", "/", "a/b/c", "a/", "/v1", "A_b/v1", "a/V1", "a.test/v1", "1", 7)),
-    *({"apiVersion": "v1", "kind": each} for each in ("", "a", "A b", "1a", "Ab-C", "A" * 64, "a.b", 7)),
+    *({"apiVersion": each, "kind": "A"} for each in ("", "/", "a/b/c", "a/", "/v1", "A_b/v1", "a/V1", "a.test/v1", "1")),
+    *({"apiVersion": "v1", "kind": each} for each in ("", "a", "A b", "1a", "Ab-C", "A" * 64, "a.b")),
     {"apiVersion": "v1", "kind": "A", "nothing": 1},
 )  # fmt: skip
 PARAM_REFS: tuple[Any, ...] = (
@@ -94,8 +94,8 @@ PARAM_REFS: tuple[Any, ...] = (
     {"name": "a", "namespace": "b", "parameterNotFoundAction": "Deny"},
     {"name": "a", "namespace": "B b", "parameterNotFoundAction": "Deny", "nothing": 1},
 )
-POLICY_NAMES = (..., "", "a", "A", "a.b", "a b", "a/b", "a" * 254, None, 7)
-ACTIONS = (..., None, [], ["Deny"], ["Warn", "Audit"], ["Deny", "Warn"], ["Deny", "Deny"], ["deny"], [""], ["Audit", "Warn", "Deny", "Audit", "x", "x"], "Deny")  # fmt: skip
+POLICY_NAMES = (..., "", "a", "A", "a.b", "a b", "a/b", "a" * 254, None)
+ACTIONS = (..., None, [], ["Deny"], ["Warn", "Audit"], ["Deny", "Warn"], ["Deny", "Deny"], ["deny"], [""], ["Audit", "Warn", "Deny", "Audit", "x", "x"])  # fmt: skip
 
 VARIABLES: tuple[Any, ...] = (
     *([], [{}], [{"name": "a"}], [{"expression": "1"}], [{"name": " ", "expression": " "}]),
@@ -121,8 +121,8 @@ MESSAGES = (
     *("'a'", "''", "1", "object.a", "string(object.a)", "'a' + params.b", "authorizer.path('/').check('get').reason()"),
     *("variables.a", "nothing", "", " ", "\n", "['a']", "null", "request.name", "'a' +", "namespaceObject.metadata.name"),
 )
-REASONS = ("", "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized", "forbidden", "NotFound", None, 7)
-TEXTS = ("", " ", "a", "a\nb", "a\rb", "\na\n", "\n", None, 7)
+REASONS = ("", "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized", "forbidden", "NotFound", None)
+TEXTS = ("", " ", "a", "a\nb", "a\rb", "\na\n", "\n", None)
 KEYS = ("", "a", "a b", "a/b", "A", "a" * 63, "a" * 64, "-", None)
 VALUES = (
     *("'a'", "null", "1", "object.a", "true ? 'a' : 'b'", "nothing", "", " ", " 'a' ", " nothing ", "params.x"),
@@ -143,7 +143,7 @@ def _validating() -> Iterator[tuple[str, list[Step]]]:
         tried(kind, paramKind={"apiVersion": "v1", "kind": "A"}, validations=[{"expression": each, "messageExpression": "'a' + params.a"}])
         for each in ("params.a == 1", "params", "params == null", "variables.a", "has(params.a)")
     ]
-    yield "validations", [tried(kind, validations=each) for each in ([], None, ..., [{}], [{"nothing": 1}], "a", [{}, {}])]
+    yield "validations", [tried(kind, validations=each) for each in ([], None, ..., [{}], [{"nothing": 1}], [{}, {}])]
     yield "messages", [validation(message=each) for each in TEXTS]
     yield "messages in expressions", [validation(messageExpression=each) for each in (*MESSAGES, None)]
     yield "reasons", [validation(reason=each) for each in REASONS]
@@ -190,8 +190,8 @@ def _mutating() -> Iterator[tuple[str, list[Step]]]:
     def mutation(*mutations: Any) -> Step:
         return tried(kind, mutations=list(mutations))
 
-    yield "mutations", [tried(kind, mutations=each) for each in ([], None, ..., [{}], "a", [{"nothing": 1}])]
-    yield "types", [mutation({**CHANGE, "patchType": each}) for each in ("", "JSONPatch", "ApplyConfiguration", "jsonpatch", None, 7)]
+    yield "mutations", [tried(kind, mutations=each) for each in ([], None, ..., [{}], [{"nothing": 1}])]
+    yield "types", [mutation({**CHANGE, "patchType": each}) for each in ("", "JSONPatch", "ApplyConfiguration", "jsonpatch", None)]
     yield "members", [
         mutation({"patchType": type_, **given})
         for type_ in ("JSONPatch", "ApplyConfiguration")
@@ -213,10 +213,28 @@ def _mutating() -> Iterator[tuple[str, list[Step]]]:
     ]
 
 
+WRONG: tuple[dict[str, Any], ...] = (
+    *({name: each} for name in ("matchConstraints", "matchResources", "paramKind", "paramRef") for each in ([], "a")),
+    *({name: 7} for name in ("failurePolicy", "policyName", "reinvocationPolicy")),
+    *({name: "a"} for name in ("validations", "mutations", "validationActions", "variables", "matchConditions")),
+    *({"validations": [{"expression": "true", name: 7}]} for name in ("message", "reason", "messageExpression")),
+    *({name: ruled(resources=[7])} for name in ("matchConstraints", "matchResources")),
+)
+"""Values of wrong types; each kind is sent those of the members that it has."""
+
+
+def _wrong(kind: Sample) -> list[Step]:
+    policy, validating = not kind.kind.endswith("Binding"), kind.kind.startswith("Validating")
+    has = {"matchConstraints", "paramKind", "failurePolicy", "variables", "matchConditions"} if policy else {"matchResources", "paramRef", "policyName"}
+    has |= {"validations"} if policy and validating else {"mutations", "reinvocationPolicy"} if policy else {"validationActions"} if validating else set()
+    found = [tried(kind, **each) for each in WRONG if set(each) <= has]
+    return [*found, *(post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in ("a", []))]
+
+
 def _policy(kind: Sample) -> Iterator[tuple[str, list[Step]]]:
     """What both kinds of policies have."""
     yield from ((f"matching: {name}", [tried(kind, matchConstraints=each) for each in values]) for name, values in MATCHED.items())
-    yield "failure policies", [tried(kind, failurePolicy=each) for each in ("", "Fail", "Ignore", "fail", None, 7)]
+    yield "failure policies", [tried(kind, failurePolicy=each) for each in ("", "Fail", "Ignore", "fail", None)]
     yield "kinds of parameters", [tried(kind, paramKind=each) for each in PARAM_KINDS]
     yield "conditions", [tried(kind, matchConditions=[{"name": "a", "expression": each}]) for each in CONDITIONS]
     yield "conditions about parameters", [
@@ -230,7 +248,7 @@ def _policy(kind: Sample) -> Iterator[tuple[str, list[Step]]]:
         tried(kind, matchConditions=[{"name": f"a{each}", "expression": "true"} for each in range(number)]) for number in (64, 65)
     ]
     yield "variables", [tried(kind, variables=each) for each in VARIABLES]
-    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in (None, {}, "a", [])]
+    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in (None, {})]
     yield "everything wrong", [
         tried(kind, failurePolicy="x", paramKind={}, matchConstraints={"matchPolicy": "x", "resourceRules": [{}]}, matchConditions=[{}], variables=[{}], validations=[{}], mutations=[{}], auditAnnotations=[{}])
     ]
@@ -241,7 +259,7 @@ def _binding(kind: Sample) -> Iterator[tuple[str, list[Step]]]:
     yield from ((f"matching: {name}", [tried(kind, matchResources=each) for each in values]) for name, values in MATCHED.items())
     yield "policies", [tried(kind, policyName=each) for each in POLICY_NAMES]
     yield "parameters", [tried(kind, paramRef=each) for each in PARAM_REFS]
-    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in (None, {}, "a", [])]
+    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in (None, {})]
     yield "everything wrong", [tried(kind, policyName="A b", paramRef={"name": "a/b"}, matchResources={"matchPolicy": "x", "resourceRules": [{"operations": ["DELETE"]}]}, validationActions=["x"])]  # fmt: skip
 
 
@@ -362,6 +380,7 @@ def _topics() -> dict[str, dict[str, Steps]]:
     actions = [tried(VALIDATING_BINDING, validationActions=each) for each in ACTIONS]
     found["ValidatingAdmissionPolicyBinding, rules"] |= {"actions": actions}
     found["Apply policies"] = APPLIED
+    found["Policies of wrong types"] = {kind.kind: _wrong(kind) for kind in KINDS}
     return found
 
 

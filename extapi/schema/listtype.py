@@ -15,8 +15,8 @@ from extapi.schema.structural import Structural, join, join_key
 def validate_lists(value: Any, node: Structural | None, path: str = "") -> Iterator[FieldError]:
     """One error per value that occurs more than once, at its second occurrence; items of map lists must be objects.
 
-    Lists of kinds that are built into kube-apiserver, which a strategic merge patch merges or that say so, are not judged: there the
-    validation of each kind does it.
+    Lists of kinds that are built into kube-apiserver, which a strategic merge patch merges or that say so, are not
+    judged: there the validation of each kind does it.
     """
     if node is None:
         return

@@ -170,6 +170,8 @@ def _unique(node: Structural) -> Accepts | None:
         return None
     if node.list_type == "set":
         return _distinct
+    if node.list_type != "map":
+        return None
     keys = node.list_map_keys
     if len(keys) == 1:
         only = keys[0]

@@ -102,7 +102,7 @@ def _base(*, stored: bool, patch_types: bool) -> Any:
     from extapi.schema.cel.environment import COMPATIBLE, STORED, base_environment  # noqa: PLC0415 - CEL is for policies
 
     found = base_environment(STORED if stored else COMPATIBLE)
-    return found
+    return found.with_patches() if patch_types else found
 
 
 @cache

@@ -32,7 +32,14 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(REVISION, ("Watch: at garbage",), REFUSAL, code=400),
     Deliberate(
         "a token says where to go on in our own store; clients pass it on as it is",
-        ("Event: pages", "ClusterRole: pages", "ClusterRoleBinding: pages", "MutatingWebhookConfiguration: pages"),
+        (
+            "Event: pages",
+            "ClusterRole: pages",
+            "ClusterRoleBinding: pages",
+            "MutatingWebhookConfiguration: pages",
+            "ValidatingAdmissionPolicyBinding: pages",
+            "MutatingAdmissionPolicy: pages",
+        ),
         ("content.metadata.continue",),
         code=200,
     ),
@@ -65,6 +72,20 @@ DELIBERATE: tuple[Deliberate, ...] = (
         EMPTY,
         ("Apply Event: is replaced in the other",),
         ("content.metadata.managedFields.fieldsV1.f:eventTime",),
+    ),
+    Deliberate(
+        EMPTY,
+        (
+            "*AdmissionPolicy*, rules: matching: n*",
+            "*AdmissionPolicy, rules: variables",
+            "*AdmissionPolicy, rules: messages*",
+            "*AdmissionPolicy, rules: annotations",
+            "Apply policies: variables",
+        ),
+        (
+            *_everywhere("spec.variables", "spec.validations", "spec.matchResources", "spec.matchConstraints"),
+            "content.metadata.managedFields",
+        ),
     ),
     Deliberate(EMPTY, ("Namespace: *",), _everywhere("status.conditions.lastTransitionTime")),
     Deliberate(

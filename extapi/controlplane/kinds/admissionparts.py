@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from extapi import Atomic, Description, ListMap, Struct
-from extapi.api.markers import MergeKey, Repeatable
+from extapi.api.markers import MergeKey
 from extapi.api.types import Obj
 from extapi.controlplane.kinds.parts import SelectorRequirement, Text, spelled
 
@@ -49,7 +49,6 @@ MatchConditions = Annotated[
     list[MatchCondition],
     ListMap("name"),
     MergeKey("name"),
-    Repeatable(),
     Description("At most 64 conditions, all of which have to be true."),
 ]
 

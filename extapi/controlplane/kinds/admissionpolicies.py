@@ -21,6 +21,8 @@ from extapi.controlplane.kinds.admissionparts import (
     Words,
     complete,
     complete_rules,
+    dicts_of,
+    drop_empty,
 )
 from extapi.controlplane.kinds.parts import AGE, StatusCondition, Text, part_of, spelled
 
@@ -127,7 +129,6 @@ class ValidatingAdmissionPolicySpec(Struct):
         list[Annotated[Variable, Atomic()]],
         ListMap("name"),
         MergeKey("name"),
-        Repeatable(),
         Description("Expressions that others use, each after those that it uses itself."),
     ] = []
 
@@ -253,22 +254,27 @@ def complete_policy(obj: Obj) -> None:
     spec = obj.get("spec")
     if isinstance(spec, dict):
         complete(spec, {"failurePolicy": "Fail"})
-        _complete_matching(part_of(obj, "spec"), "matchConstraints")
+        _complete_matching(spec, "matchConstraints")
+        drop_empty(spec, "matchConditions", "variables", "validations", "auditAnnotations", "mutations")
     elif spec is None:
         obj["spec"] = {"failurePolicy": "Fail"}
 
 
 def complete_binding(obj: Obj) -> None:
     """Fill in what a client left out of a binding, in place (``SetDefaults_MatchResources``)."""
-    _complete_matching(part_of(obj, "spec"), "matchResources")
+    spec = part_of(obj, "spec")
+    _complete_matching(spec, "matchResources")
+    drop_empty(spec, "validationActions")
 
 
 def _complete_matching(spec: Obj, name: str) -> None:
     matching = spec.get(name)
     if isinstance(matching, dict):
         complete(matching, MATCHING)
-        complete_rules(matching, "resourceRules")
-        complete_rules(matching, "excludeResourceRules")
+        for name in ("resourceRules", "excludeResourceRules"):
+            for rule in dicts_of(matching, name):
+                drop_empty(rule, "resourceNames")
+            complete_rules(matching, name)
 
 
 def _param_kind(obj: dict[str, Any]) -> str:

@@ -18,7 +18,6 @@ from extapi.controlplane.policies.expressions import (
     ANNOTATION,
     APPLY_CONFIGURATION,
     CONDITION,
-    INTERNAL,
     JSON_PATCH,
     MESSAGE,
     VALIDATION,
@@ -35,7 +34,7 @@ from extapi.controlplane.policies.matching import (
     policy_name_errors,
 )
 from extapi.errors import FieldError
-from extapi.fielderrors import MOST_ERRORS, FieldErrorType
+from extapi.fielderrors import MOST_ERRORS
 
 MOST_ANNOTATIONS: Final = 20
 LONGEST_VALUE: Final = 5 * 1024
@@ -97,9 +96,7 @@ class _Policy:
             return "" if error is None else error.detail
 
         stored = self.stored("matchConditions", "expression")
-        for error in condition_errors(spec.get("matchConditions") or (), "spec.matchConditions", stored, judge):
-            internal = error.detail.startswith(INTERNAL)
-            yield FieldError(FieldErrorType.INTERNAL, error.path, detail=error.detail) if internal else error
+        yield from condition_errors(spec.get("matchConditions") or (), "spec.matchConditions", stored, judge)
 
     def variables(self) -> Iterator[FieldError]:
         """The errors of the variables; those that later expressions may use are compiled by it."""

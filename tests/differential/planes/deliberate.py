@@ -75,17 +75,8 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(
         EMPTY,
-        (
-            "*AdmissionPolicy*, rules: matching: n*",
-            "*AdmissionPolicy, rules: variables",
-            "*AdmissionPolicy, rules: messages*",
-            "*AdmissionPolicy, rules: annotations",
-            "Apply policies: variables",
-        ),
-        (
-            *_everywhere("spec.variables", "spec.validations", "spec.matchResources", "spec.matchConstraints"),
-            "content.metadata.managedFields",
-        ),
+        ("*AdmissionPolicy, rules: messages*", "Apply policies: variables"),
+        _everywhere("spec.variables", "spec.validations"),
     ),
     Deliberate(EMPTY, ("Namespace: *",), _everywhere("status.conditions.lastTransitionTime")),
     Deliberate(

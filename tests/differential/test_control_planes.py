@@ -11,7 +11,7 @@ import pytest
 
 from extapi.controlplane.kinds.admissionmessages import ADMISSION
 from extapi.controlplane.kinds.messages import EVENTS, MESSAGES
-from tests.differential.planes import documents, webhooks
+from tests.differential.planes import documents, policies, webhooks
 from tests.differential.planes.deliberate import DELIBERATE, allowed, needed, remaining
 from tests.differential.planes.every import all_cases
 from tests.differential.planes.samples import Sample
@@ -154,7 +154,14 @@ OURS = {
     "coordination.k8s.io": ("leases",),
     "rbac.authorization.k8s.io": ("clusterroles", "clusterrolebindings", "roles", "rolebindings"),
     "apiregistration.k8s.io": ("apiservices",),
-    "admissionregistration.k8s.io": ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
+    "admissionregistration.k8s.io": (
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ),
 }
 MESSAGES_OF = {"events.k8s.io": EVENTS, "admissionregistration.k8s.io": ADMISSION}
 """The messages of groups that have their own."""
@@ -204,6 +211,7 @@ def _fill(call: Callable[..., tuple[Answer, Answer]]) -> None:
         "spec": {"holderIdentity": "a", "renewTime": "2026-01-02T03:04:05.600000Z"},
     }
     for path, obj in (
+        *policies.COMPLETE,
         ("/api/v1/namespaces/default/events", event),
         ("/apis/events.k8s.io/v1/namespaces/default/events", complete),
         ("/api/v1/namespaces/default/secrets", secret),

@@ -18,7 +18,7 @@ from tests.differential.side import Step, apply, delete, get, json_patch, merge,
 
 MATCHING: dict[str, Any] = {"resourceRules": [RULE]}
 VALID: dict[str, Any] = {"matchConstraints": MATCHING, "validations": [{"expression": "true"}]}
-CHANGE = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
+CHANGE = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/a'}]"}}
 MUTABLE: dict[str, Any] = {"matchConstraints": MATCHING, "mutations": [CHANGE], "reinvocationPolicy": "Never"}
 BOUND: dict[str, Any] = {"policyName": "nothing.test", "validationActions": ["Deny"]}
 CHANGED: dict[str, Any] = {"policyName": "nothing.test"}
@@ -395,5 +395,45 @@ def _common() -> Iterator[tuple[str, Case]]:
             said = (steps,) if isinstance(steps, Step) else tuple(steps)
             yield f"Apply {kind.kind}: {name}", Case((*said, _gone(kind)))
 
+
+SELECTOR = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "In", "values": ["d", "e"]}]}
+EVERY_MATCH = {
+    "namespaceSelector": SELECTOR,
+    "objectSelector": {},
+    "matchPolicy": "Exact",
+    "resourceRules": [{**RULE, "scope": "Namespaced", "resourceNames": ["x", "y"]}],
+    "excludeResourceRules": [RULE],
+}
+EVERY_POLICY = {
+    "paramKind": ANY,
+    "matchConstraints": EVERY_MATCH,
+    "matchConditions": [{"name": "a", "expression": "true"}],
+    "variables": [{"name": "v", "expression": "1"}],
+}
+EVERY_REF = {"name": "p", "namespace": "n", "parameterNotFoundAction": "Deny"}
+COMPLETE: tuple[tuple[str, dict[str, Any]], ...] = tuple(
+    (kind.path, {"metadata": {"name": "protobuf"}, "spec": spec})
+    for kind, spec in (
+        (
+            VALIDATING,
+            {
+                **EVERY_POLICY,
+                "validations": [{"expression": "true", "message": "m", "messageExpression": "'a'", "reason": "Forbidden"}],
+                "auditAnnotations": [{"key": "k", "valueExpression": "'b'"}],
+            },
+        ),
+        (
+            MUTATING,
+            {
+                **EVERY_POLICY,
+                "reinvocationPolicy": "IfNeeded",
+                "mutations": [CHANGE, {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}],
+            },
+        ),
+        (VALIDATING_BINDING, {**BOUND, "paramRef": EVERY_REF, "matchResources": EVERY_MATCH}),
+        (MUTATING_BINDING, {**CHANGED, "paramRef": {"selector": SELECTOR, "parameterNotFoundAction": "Allow"}}),
+    )
+)
+"""An object of each kind that has all members; they bind nothing, for the group is served by nobody."""
 
 CASES = {**named(_topics()), **dict(_common())}

@@ -32,6 +32,7 @@ from extapi.controlplane.kinds import (
 )
 from extapi.controlplane.kinds.parts import review
 from extapi.controlplane.policies import kinds as policies
+from extapi.controlplane.policies.access import ParamAccess
 
 
 def control_plane_api(
@@ -55,7 +56,7 @@ def control_plane_api(
     """
     return Api(
         *_groups(authorizer, roles, tokens, clock),
-        admission=[Escalation(roles)],
+        admission=[Escalation(roles), ParamAccess(authorizer)],
         controllers=[
             NamespaceController(),
             AccountController(root_ca),

@@ -32,6 +32,7 @@ from extapi.controlplane.admission import ControlPlaneAdmission
 from extapi.controlplane.aggregator.aggregator import Aggregator
 from extapi.controlplane.api import control_plane_api
 from extapi.controlplane.bootstrap import STEPS, Bootstrap
+from extapi.controlplane.controllers.policytypes import PolicyTypeController
 from extapi.controlplane.customresources.controller import DefinitionController
 from extapi.controlplane.customresources.emptying import Emptier
 from extapi.controlplane.customresources.served import CustomResources
@@ -112,7 +113,10 @@ class ControlPlaneProcess:
             tokens=tokens,
             clock=reactor,
             root_ca=client_ca,
-            controllers=[DefinitionController(self._definitions, emptier)],
+            controllers=[
+                DefinitionController(self._definitions, emptier),
+                PolicyTypeController(reactor, reactor.getThreadPool()),
+            ],
         )
         built_in.update((group.name, kind.plural) for group in api.groups for kind in group.kinds)
         server = Server(

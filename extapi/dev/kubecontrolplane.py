@@ -25,6 +25,7 @@ _CONTROLLERS = (
     "root-ca-certificate-publisher-controller",
     "serviceaccount-controller",
     "serviceaccount-token-controller",
+    "validatingadmissionpolicy-status-controller",
 )
 
 

@@ -38,9 +38,12 @@ def checked(text: str, environment: Environment) -> tuple[Node, frozenset[str]]:
 
 
 def _relative(issue: Issue, environment: Environment) -> Issue:
-    """The issue with names of types that begin where the expression is: ``selfType1.name``, not ``selfType1.spec.name``."""
+    """The issue with names of types that begin where the expression is: ``selfType1.name``, not ``selfType1.spec.name``.
+
+    Other types, such as that of ``request``, keep their names.
+    """
     name = environment.root_name
-    return issue._replace(message=issue.message.replace(name, ROOT)) if name != ROOT else issue
+    return issue._replace(message=issue.message.replace(name, ROOT)) if name.startswith(f"{ROOT}.") else issue
 
 
 def folded(text: str, environment: Environment) -> Node:

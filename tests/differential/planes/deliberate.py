@@ -37,7 +37,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
             "ClusterRole: pages",
             "ClusterRoleBinding: pages",
             "MutatingWebhookConfiguration: pages",
-            "ValidatingAdmissionPolicyBinding: pages",
+            "MutatingAdmissionPolicyBinding: pages",
             "MutatingAdmissionPolicy: pages",
         ),
         ("content.metadata.continue",),

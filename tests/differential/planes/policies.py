@@ -14,7 +14,7 @@ from tests.differential.planes.common import SOME, all_of
 from tests.differential.planes.naming import Steps, named
 from tests.differential.planes.samples import PARTIAL, STRATEGIC, TABLE, Sample
 from tests.differential.planes.webhooks import CONDITION_NAMES, CONDITIONS, GROUP, OPERATIONS, RESOURCES, RULE, WORDS
-from tests.differential.side import Step, apply, delete, get, json_patch, merge, post, put
+from tests.differential.side import Step, apply, delete, get, json_patch, merge, post, put, waiting
 
 MATCHING: dict[str, Any] = {"resourceRules": [RULE]}
 VALID: dict[str, Any] = {"matchConstraints": MATCHING, "validations": [{"expression": "true"}]}
@@ -53,6 +53,16 @@ def _gone(kind: Sample) -> Step:
 def _lived(kind: Sample, *steps: Step) -> tuple[Step, ...]:
     """A conversation that leaves nothing behind."""
     return (*steps, _gone(kind))
+
+
+def _checked(kind: Sample, *steps: Step) -> tuple[Step, ...]:
+    """Steps of which each makes the next generation; one whose types are checked is waited for until they are."""
+    found: list[Step] = []
+    for number, step in enumerate(steps, 1):
+        found.append(step)
+        if kind is VALIDATING:
+            found.append(waiting(kind.at("new"), f'"observedGeneration":{number}'))
+    return tuple(found)
 
 
 def ruled(**members: Any) -> dict[str, Any]:
@@ -273,9 +283,8 @@ def _lives(kind: Sample) -> dict[str, Steps]:
     found: dict[str, Steps] = {
         "generations": _lived(
             kind,
-            post(kind.obj(), kind.path),
+            *_checked(kind, post(kind.obj(), kind.path), merge(one, {"spec": changed})),
             merge(one, {"metadata": {"labels": {"x": "y"}}}),
-            merge(one, {"spec": changed}),
             merge(one, {"spec": changed}),
             merge(one, {"metadata": {"generation": 9}}),
             get(one, TABLE),
@@ -285,7 +294,7 @@ def _lives(kind: Sample) -> dict[str, Steps]:
         "status": (get(f"{kind.at('none')}/status"), put(f"{kind.at('none')}/status", kind.obj())),
         "updates": _lived(
             kind,
-            post(kind.obj(), kind.path),
+            *_checked(kind, post(kind.obj(), kind.path)),
             put(one, kind.obj()),
             put(one, kind.obj(meta={"resourceVersion": "1"})),
             merge(one, {"spec": None}),
@@ -294,21 +303,27 @@ def _lives(kind: Sample) -> dict[str, Steps]:
     if not kind.kind.endswith("Binding"):
         found["conditions that stay"] = _lived(
             kind,
-            post(kind.obj(spec=_spec(kind, matchConditions=condition)), kind.path),
-            merge(one, {"spec": {"matchConditions": [*condition, {"name": "b", "expression": "params.x"}]}}),
-            merge(one, {"spec": {"paramKind": ANY, "matchConditions": [*condition, {"name": "b", "expression": "params.x == 1"}]}}),
-            merge(one, {"spec": {"failurePolicy": "Ignore"}}),
+            *_checked(
+                kind,
+                post(kind.obj(spec=_spec(kind, matchConditions=condition)), kind.path),
+                merge(one, {"spec": {"paramKind": ANY, "matchConditions": [*condition, {"name": "b", "expression": "params.x == 1"}]}}),
+                merge(one, {"spec": {"failurePolicy": "Ignore"}}),
+            ),
+            merge(one, {"spec": {"matchConditions": [*condition, {"name": "b", "expression": "nothing"}]}}),
             merge(one, {"spec": {"paramKind": None}}),
             get(one, TABLE),
         )
         found["strategic"] = _lived(
             kind,
-            post(kind.obj(spec=_spec(kind, matchConditions=condition, variables=[{"name": "v", "expression": "1"}])), kind.path),
-            merge(one, {"spec": {"matchConditions": [{"name": "b", "expression": "true"}]}}, STRATEGIC),
-            merge(one, {"spec": {"matchConditions": [{"name": "a", "$patch": "delete"}]}}, STRATEGIC),
+            *_checked(
+                kind,
+                post(kind.obj(spec=_spec(kind, matchConditions=condition, variables=[{"name": "v", "expression": "1"}])), kind.path),
+                merge(one, {"spec": {"matchConditions": [{"name": "b", "expression": "true"}]}}, STRATEGIC),
+                merge(one, {"spec": {"matchConditions": [{"name": "a", "$patch": "delete"}]}}, STRATEGIC),
+                merge(one, {"spec": {"variables": [{"name": "w", "expression": "2"}]}}, STRATEGIC),
+                merge(one, {"spec": {"matchConstraints": {"resourceRules": [{**RULE, "operations": ["UPDATE"]}]}}}, STRATEGIC),
+            ),
             merge(one, {"spec": {"matchConditions": [{"name": "b", "expression": "nothing"}]}}, STRATEGIC),
-            merge(one, {"spec": {"variables": [{"name": "w", "expression": "2"}]}}, STRATEGIC),
-            merge(one, {"spec": {"matchConstraints": {"resourceRules": [{**RULE, "operations": ["UPDATE"]}]}}}, STRATEGIC),
             merge(one, {"spec": {"nothing": 1}}, STRATEGIC),
         )
     else:
@@ -336,13 +351,13 @@ def _warned(**warning: Any) -> Step:
 STATUSES: dict[str, Steps] = {
     "written": _lived(
         VALIDATING,
-        post(VALIDATING.obj(), VALIDATING.path),
+        *_checked(VALIDATING, post(VALIDATING.obj(), VALIDATING.path)),
         merge(STATUS, {"status": {"conditions": [CONDITION]}, "spec": {"failurePolicy": "Ignore"}, "metadata": {"labels": {"x": "y"}}}),
-        merge(VALIDATING.at("new"), {"status": None, "spec": {"failurePolicy": "Ignore"}}),
+        merge(VALIDATING.at("new"), {"status": None, "metadata": {"labels": {"x": "y"}}}),
     ),
     "judged": _lived(
         VALIDATING,
-        post(VALIDATING.obj(), VALIDATING.path),
+        *_checked(VALIDATING, post(VALIDATING.obj(), VALIDATING.path)),
         _warned(), _warned(fieldRef="spec.validations[0].expression", warning="x"), _warned(fieldRef=" ", warning="x"), _warned(fieldRef="a"),
         _status(conditions=[{}]), _status(conditions=[CONDITION, CONDITION]),
         *(_status(conditions=[{**CONDITION, **each}]) for each in (
@@ -354,10 +369,14 @@ STATUSES: dict[str, Steps] = {
 APPLIED: dict[str, Steps] = {
     "variables": _lived(
         VALIDATING,
-        apply(VALIDATING.at("new"), VALIDATING.obj(spec={**VALID, "variables": [{"name": "a", "expression": "1"}]})),
-        apply(VALIDATING.at("new"), VALIDATING.obj(spec={**VALID, "variables": [{"name": "b", "expression": "2"}]}), "other"),
-        apply(VALIDATING.at("new"), VALIDATING.obj(spec={**VALID, "variables": [{"name": "a", "expression": "3"}]}), "other"),
-        json_patch(VALIDATING.at("new"), ("remove", "/spec/variables/0")),
+        *_checked(
+            VALIDATING,
+            apply(VALIDATING.at("new"), VALIDATING.obj(spec={**VALID, "variables": [{"name": "a", "expression": "1"}]})),
+            apply(VALIDATING.at("new"), VALIDATING.obj(spec={"variables": [{"name": "b", "expression": "2"}]}), "other"),
+            json_patch(VALIDATING.at("new"), ("remove", "/spec/variables/0")),
+        ),
+        apply(VALIDATING.at("new"), VALIDATING.obj(spec={"variables": [{"name": "b", "expression": "3"}]})),
+        apply(VALIDATING.at("new"), VALIDATING.obj(spec={"matchConstraints": {"matchPolicy": "Exact"}}), "other"),
     ),
     "actions": _lived(
         VALIDATING_BINDING,
@@ -386,11 +405,11 @@ def _topics() -> dict[str, dict[str, Steps]]:
 
 def _common() -> Iterator[tuple[str, Case]]:
     """What every kind is asked: some are read and written, the others applied."""
-    for kind in (VALIDATING_BINDING, MUTATING):
+    for kind in (MUTATING_BINDING, MUTATING):
         for name, case in all_of(kind):
             if SOME.fullmatch(name.partition(": ")[2]):
                 yield name, Case((*case.steps, _gone(kind)))
-    for kind in (MUTATING_BINDING, VALIDATING):
+    for kind in (VALIDATING_BINDING, MUTATING):
         for name, steps in of_each(kind).items():
             said = (steps,) if isinstance(steps, Step) else tuple(steps)
             yield f"Apply {kind.kind}: {name}", Case((*said, _gone(kind)))

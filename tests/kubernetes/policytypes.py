@@ -30,7 +30,10 @@ DEFINITION: dict[str, Any] = {
                                     "since": {"type": "string", "format": "date-time"},
                                     "open": {"x-kubernetes-int-or-string": True},
                                     "anything": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                                    "trays": {"type": "array", "items": {"type": "object", "properties": {"size": {"type": "number"}}}},
+                                    "trays": {
+                                        "type": "array",
+                                        "items": {"type": "object", "properties": {"size": {"type": "number"}}},
+                                    },
                                     "labels": {"type": "object", "additionalProperties": {"type": "string"}},
                                     "namespace": {"type": "boolean"},
                                 },

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from twisted.internet.threads import deferToThreadPool
 
-from extapi import Context, Conflict, Invalid, NotFound
+from extapi import Conflict, Context, Invalid, NotFound
+from extapi.admission.policies.servedtypes import ServedTypes
+from extapi.admission.policies.typechecking import types_of, warnings_of
 from extapi.api.types import Obj
 from extapi.client.kube import APPLY_PATCH, ResourceName
 from extapi.controlplane.kinds.admissionparts import GROUP
-from extapi.controlplane.policies.schemas import ServedTypes
-from extapi.controlplane.policies.typechecking import types_of, warnings_of
 
 MANAGER: Final = "validatingadmissionpolicy-status"
 SECONDS: Final = 5.0
@@ -73,7 +73,12 @@ class PolicyTypeController:
 
 async def _apply(context: Context, policy: Obj, status: Obj) -> None:
     name = policy["metadata"]["name"]
-    obj = {"apiVersion": f"{GROUP}/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "status": status}
+    obj = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "status": status,
+    }
     try:
         await context.client.call(
             "PATCH",

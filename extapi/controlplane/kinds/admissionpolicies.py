@@ -144,7 +144,9 @@ class ValidatingAdmissionPolicyStatus(Struct):
 
     observed_generation: Annotated[int | None, Description("The generation whose types were checked.")] = None
     type_checking: Annotated[TypeChecking | None, Description("What is wrong with expressions.")] = None
-    conditions: Annotated[list[PolicyCondition], ListMap("type"), Repeatable(), Description("Aspects of its state.")] = []
+    conditions: Annotated[
+        list[PolicyCondition], ListMap("type"), Repeatable(), Description("Aspects of its state.")
+    ] = []
 
 
 class ValidatingAdmissionPolicy(Object):
@@ -181,7 +183,10 @@ class ValidatingAdmissionPolicyBindingSpec(Struct):
     param_ref: _ParamRef = None
     match_resources: _MatchResources = None
     validation_actions: Annotated[
-        list[str], ListSet(), Repeatable(), Description("What becomes of a write that breaks rules: Deny or Warn, and Audit.")
+        list[str],
+        ListSet(),
+        Repeatable(),
+        Description("What becomes of a write that breaks rules: Deny or Warn, and Audit."),
     ] = []
 
 
@@ -271,10 +276,10 @@ def _complete_matching(spec: Obj, name: str) -> None:
     matching = spec.get(name)
     if isinstance(matching, dict):
         complete(matching, MATCHING)
-        for name in ("resourceRules", "excludeResourceRules"):
-            for rule in dicts_of(matching, name):
+        for rules in ("resourceRules", "excludeResourceRules"):
+            for rule in dicts_of(matching, rules):
                 drop_empty(rule, "resourceNames")
-            complete_rules(matching, name)
+            complete_rules(matching, rules)
 
 
 def _param_kind(obj: dict[str, Any]) -> str:

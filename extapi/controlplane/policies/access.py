@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from extapi import Context, Invalid, NotFound, Review, User
+from extapi import Context, Invalid, NotFound, Review, TransportError, User
 from extapi.api.types import Obj
 from extapi.api.user import MASTERS
 from extapi.authorization.authorizer import Attributes, Authorizer, Verdict
-from extapi.client.transport import TransportError
 from extapi.controlplane.kinds.admissionparts import GROUP
 from extapi.errors import ApiError, FieldError
 

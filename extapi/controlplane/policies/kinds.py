@@ -139,9 +139,7 @@ def _policy(type_: type[Object], strategy: Strategy, counted: str, **zero: Any) 
 
 def _binding(type_: type[Object], strategy: Strategy) -> Any:
     behaviour = built_in(ADMISSION, complete=complete_binding, zero={"spec": {}}, **_STORING)
-    return kind_of(
-        type_, strategy=strategy, columns=BINDING_COLUMNS, behaviour=behaviour, status=False, **_SHARED
-    )
+    return kind_of(type_, strategy=strategy, columns=BINDING_COLUMNS, behaviour=behaviour, status=False, **_SHARED)
 
 
 VALIDATING_ADMISSION_POLICY: Final = _policy(

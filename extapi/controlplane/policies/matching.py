@@ -13,8 +13,7 @@ from typing import Any, Final
 from extapi.api.labelselectors import selector_problems
 from extapi.api.names import dns1035_label, dns1123_subdomain, lower, path_segment
 from extapi.controlplane.kinds.admissionvalidation import operation_errors, rule_errors
-from extapi.errors import FieldError
-from extapi.fielderrors import MOST_ERRORS
+from extapi.errors import MOST_ERRORS, FieldError
 
 FAILURE_POLICIES: Final = ("Fail", "Ignore")
 MATCH_POLICIES: Final = ("Equivalent", "Exact")

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from extapi.api.names import qualified_name
-from extapi.controlplane.kinds.admissionvalidation import condition_errors
-from extapi.controlplane.policies.expressions import (
+from extapi.admission.policies.writing import (
     ANNOTATION,
     APPLY_CONFIGURATION,
     CONDITION,
@@ -24,6 +22,8 @@ from extapi.controlplane.policies.expressions import (
     Compiler,
     Role,
 )
+from extapi.api.names import qualified_name
+from extapi.controlplane.kinds.admissionvalidation import condition_errors
 from extapi.controlplane.policies.matching import (
     FAILURE_POLICIES,
     match_errors,
@@ -33,8 +33,7 @@ from extapi.controlplane.policies.matching import (
     param_ref_errors,
     policy_name_errors,
 )
-from extapi.errors import FieldError
-from extapi.fielderrors import MOST_ERRORS
+from extapi.errors import MOST_ERRORS, FieldError, FieldErrorType
 
 MOST_ANNOTATIONS: Final = 20
 LONGEST_VALUE: Final = 5 * 1024
@@ -45,8 +44,10 @@ REINVOCATION_POLICIES: Final = ("IfNeeded", "Never")
 PATCH_TYPES: Final = ("ApplyConfiguration", "JSONPatch")
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED: Final = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void"
-    " while".split()
+    {
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    }
 )
 _NO_ITEM: Final = "validations or auditAnnotations must contain at least one item"
 _EMPTY: Final = "must be non-empty if specified"
@@ -151,7 +152,9 @@ def validating_policy_errors(name: str, spec: Spec, old: Spec | None) -> Iterato
     for index, each in enumerate(validations):
         yield from _validation(policy, each, f"spec.validations[{index}]")
     if len(annotations) > MOST_ANNOTATIONS:
-        shown = [{"Key": each.get("key", ""), "ValueExpression": each.get("valueExpression", "")} for each in annotations]
+        shown = [
+            {"Key": each.get("key", ""), "ValueExpression": each.get("valueExpression", "")} for each in annotations
+        ]
         why = f"must not have more than {MOST_ANNOTATIONS} auditAnnotations"
         yield FieldError.invalid("spec.auditAnnotations", shown, why)
     keys: set[str] = set()
@@ -201,7 +204,8 @@ def _annotation(policy: _Policy, name: str, each: Mapping[str, Any], path: str) 
         stored = text in policy.stored("auditAnnotations", "valueExpression")
         error = policy.compiler.compile(trimmed, ANNOTATION, stored=stored)
         if error is not None:
-            yield replace(error, path=at, **({"value": text} if error.value == trimmed else {}))
+            error = replace(error, path=at)
+            yield replace(error, value=text) if error.type is FieldErrorType.INVALID else error
 
 
 def mutating_policy_errors(spec: Spec, old: Spec | None) -> Iterator[FieldError]:

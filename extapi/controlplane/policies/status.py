@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from extapi.api.names import qualified_name
 from extapi.codec.jsonpath import JSONPath, JSONPathError
-from extapi.errors import FieldError
-from extapi.fielderrors import MOST_ERRORS
+from extapi.errors import MOST_ERRORS, FieldError
 
 STATUSES: Final = ("False", "True", "Unknown")
 LONGEST_REASON: Final = 1024

@@ -24,6 +24,11 @@ BOUND: dict[str, Any] = {"policyName": "nothing.test", "validationActions": ["De
 CHANGED: dict[str, Any] = {"policyName": "nothing.test"}
 
 
+def _any(*values: Any) -> tuple[Any, ...]:
+    """Values of any type."""
+    return values
+
+
 def _sample(kind: str, spec: dict[str, Any], **change: Any) -> Sample:
     plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
     return Sample(kind, f"/apis/{GROUP}/{plural.lower()}", {"spec": spec}, {"spec": {**spec, **change}}, GROUP)
@@ -72,40 +77,40 @@ def ruled(**members: Any) -> dict[str, Any]:
 
 SELECTORS: tuple[Any, ...] = (
     *(None, {}, {"matchLabels": {"a b": "c"}}, {"matchLabels": {"a": "c d"}}, {"nothing": 1}),
-    *({"matchExpressions": [each]} for each in ({"key": "a", "operator": "In"}, {"key": "a", "operator": "Exists", "values": ["b"]},
+    *({"matchExpressions": [each]} for each in _any({"key": "a", "operator": "In"}, {"key": "a", "operator": "Exists", "values": ["b"]},
       {"key": "a b", "operator": "in"}, {}, {"key": "a", "operator": "NotIn", "values": ["b c"]})),
 )  # fmt: skip
 MATCHED: dict[str, list[Any]] = {
     "none": [..., None, {}, {"resourceRules": []}, {"resourceRules": None}, {"excludeResourceRules": [RULE]}],
-    "policies": [{**MATCHING, "matchPolicy": each} for each in ("", "Exact", "Equivalent", "exact", None)],
+    "policies": [{**MATCHING, "matchPolicy": each} for each in _any("", "Exact", "Equivalent", "exact", None)],
     "selectors of namespaces": [{**MATCHING, "namespaceSelector": each} for each in SELECTORS],
     "selectors of objects": [{**MATCHING, "objectSelector": each} for each in SELECTORS],
     "resources": [ruled(resources=each) for each in RESOURCES if each != [7]],
     "groups": [ruled(apiGroups=each) for each in WORDS if each != "a"],
     "versions": [ruled(apiVersions=each) for each in WORDS if each != "a"],
     "operations": [ruled(operations=each) for each in (*OPERATIONS, ["DELETE"], ["CREATE", "DELETE", "x"])],
-    "scopes": [ruled(scope=each) for each in ("", "*", "Cluster", "Namespaced", "namespaced", None, ...)],
-    "names of objects": [ruled(resourceNames=each) for each in ([], ["a"], ["a/b"], ["."], [""], ["a", "a"], None, ["A B"])],
-    "exclusions": [{**MATCHING, "excludeResourceRules": [each]} for each in ({}, RULE, {**RULE, "operations": ["x"], "resourceNames": ["a/b", "a/b"]}, {**RULE, "operations": ["DELETE"]})],
+    "scopes": [ruled(scope=each) for each in _any("", "*", "Cluster", "Namespaced", "namespaced", None, ...)],
+    "names of objects": [ruled(resourceNames=each) for each in _any([], ["a"], ["a/b"], ["."], [""], ["a", "a"], None, ["A B"])],
+    "exclusions": [{**MATCHING, "excludeResourceRules": [each]} for each in _any({}, RULE, {**RULE, "operations": ["x"], "resourceNames": ["a/b", "a/b"]}, {**RULE, "operations": ["DELETE"]})],
     "unknown members": [{**MATCHING, "nothing": 1}, ruled(nothing=1)],
 }  # fmt: skip
 PARAM_KINDS: tuple[Any, ...] = (
     *(None, {}, {"apiVersion": "v1"}, {"kind": "ConfigMap"}, {"apiVersion": "v1", "kind": "ConfigMap"}),
-    *({"apiVersion": each, "kind": "A"} for each in ("", "/", "a/b/c", "a/", "/v1", "A_b/v1", "a/V1", "a.test/v1", "1")),
-    *({"apiVersion": "v1", "kind": each} for each in ("", "a", "A b", "1a", "Ab-C", "A" * 64, "a.b")),
+    *({"apiVersion": each, "kind": "A"} for each in _any("", "/", "a/b/c", "a/", "/v1", "A_b/v1", "a/V1", "a.test/v1", "1")),
+    *({"apiVersion": "v1", "kind": each} for each in _any("", "a", "A b", "1a", "Ab-C", "A" * 64, "a.b")),
     {"apiVersion": "v1", "kind": "A", "nothing": 1},
 )  # fmt: skip
 PARAM_REFS: tuple[Any, ...] = (
     *(None, {}, {"name": "a"}, {"selector": {}}, {"parameterNotFoundAction": "Deny"}),
-    *({"name": each, "parameterNotFoundAction": "Allow"} for each in ("", "a", "a/b", ".", "..", "A b", "%")),
-    *({"name": "a", "parameterNotFoundAction": each} for each in ("", "allow", "Allow", "Deny", None)),
+    *({"name": each, "parameterNotFoundAction": "Allow"} for each in _any("", "a", "a/b", ".", "..", "A b", "%")),
+    *({"name": "a", "parameterNotFoundAction": each} for each in _any("", "allow", "Allow", "Deny", None)),
     *({"selector": each, "parameterNotFoundAction": "Deny"} for each in SELECTORS),
     {"name": "a", "selector": {"matchLabels": {"a b": "c"}}, "parameterNotFoundAction": "x"},
     {"name": "a", "namespace": "b", "parameterNotFoundAction": "Deny"},
     {"name": "a", "namespace": "B b", "parameterNotFoundAction": "Deny", "nothing": 1},
 )
 POLICY_NAMES = (..., "", "a", "A", "a.b", "a b", "a/b", "a" * 254, None)
-ACTIONS = (..., None, [], ["Deny"], ["Warn", "Audit"], ["Deny", "Warn"], ["Deny", "Deny"], ["deny"], [""], ["Audit", "Warn", "Deny", "Audit", "x", "x"])  # fmt: skip
+ACTIONS: tuple[Any, ...] = (..., None, [], ["Deny"], ["Warn", "Audit"], ["Deny", "Warn"], ["Deny", "Deny"], ["deny"], [""], ["Audit", "Warn", "Deny", "Audit", "x", "x"])  # fmt: skip
 
 VARIABLES: tuple[Any, ...] = (
     *([], [{}], [{"name": "a"}], [{"expression": "1"}], [{"name": " ", "expression": " "}]),
@@ -119,17 +124,57 @@ VARIABLES: tuple[Any, ...] = (
     None,
 )  # fmt: skip
 TYPED = (
-    *("1", "1u", "1.5", "'a'", "b'a'", "true", "null", "[1]", "['a']", "[]", "[1, 'a']", "{'a': 1}", "{1: ['a']}", "{}"),
+    *(
+        "1",
+        "1u",
+        "1.5",
+        "'a'",
+        "b'a'",
+        "true",
+        "null",
+        "[1]",
+        "['a']",
+        "[]",
+        "[1, 'a']",
+        "{'a': 1}",
+        "{1: ['a']}",
+        "{}",
+    ),
     *("duration('1s')", "timestamp('2020-01-01T00:00:00Z')", "object", "request", "request.kind", "namespaceObject"),
-    *("namespaceObject.metadata", "namespaceObject.status.conditions", "quantity('1')", "ip('::1')", "url('https://a.test')"),
-    *("optional.of(1)", "optional.none()", "type(1)", "authorizer", "authorizer.requestResource", "nothing", "int('x')"),
+    *(
+        "namespaceObject.metadata",
+        "namespaceObject.status.conditions",
+        "quantity('1')",
+        "ip('::1')",
+        "url('https://a.test')",
+    ),
+    *(
+        "optional.of(1)",
+        "optional.none()",
+        "type(1)",
+        "authorizer",
+        "authorizer.requestResource",
+        "nothing",
+        "int('x')",
+    ),
     *("dyn(1)", "cidr('::/0')", "semver('1.0.0')", "[request.kind]", "{'a': request}", "request.userInfo.extra"),
 )
 """Values of every type: those of variables, which others use."""
 USES = ("variables.a == 1", "variables.a == 'x'", "variables.a", "variables.a.b", "variables.a[0] == 1", "variables.b", "has(variables.a)", "variables.a == variables.a")  # fmt: skip
 MESSAGES = (
     *("'a'", "''", "1", "object.a", "string(object.a)", "'a' + params.b", "authorizer.path('/').check('get').reason()"),
-    *("variables.a", "nothing", "", " ", "\n", "['a']", "null", "request.name", "'a' +", "namespaceObject.metadata.name"),
+    *(
+        "variables.a",
+        "nothing",
+        "",
+        " ",
+        "\n",
+        "['a']",
+        "null",
+        "request.name",
+        "'a' +",
+        "namespaceObject.metadata.name",
+    ),
 )
 REASONS = ("", "Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized", "forbidden", "NotFound", None)
 TEXTS = ("", " ", "a", "a\nb", "a\rb", "\na\n", "\n", None)
@@ -149,47 +194,145 @@ def _validating() -> Iterator[tuple[str, list[Step]]]:
         return tried(kind, validations=[{"expression": "true", **members}])
 
     yield "expressions", [validation(expression=each) for each in CONDITIONS]
-    yield "expressions with params", [
-        tried(kind, paramKind={"apiVersion": "v1", "kind": "A"}, validations=[{"expression": each, "messageExpression": "'a' + params.a"}])
-        for each in ("params.a == 1", "params", "params == null", "variables.a", "has(params.a)")
-    ]
-    yield "validations", [tried(kind, validations=each) for each in ([], None, ..., [{}], [{"nothing": 1}], [{}, {}])]
+    yield (
+        "expressions with params",
+        [
+            tried(
+                kind,
+                paramKind={"apiVersion": "v1", "kind": "A"},
+                validations=[{"expression": each, "messageExpression": "'a' + params.a"}],
+            )
+            for each in ("params.a == 1", "params", "params == null", "variables.a", "has(params.a)")
+        ],
+    )
+    yield (
+        "validations",
+        [tried(kind, validations=each) for each in _any([], None, ..., [{}], [{"nothing": 1}], [{}, {}])],
+    )
     yield "messages", [validation(message=each) for each in TEXTS]
     yield "messages in expressions", [validation(messageExpression=each) for each in (*MESSAGES, None)]
     yield "reasons", [validation(reason=each) for each in REASONS]
-    yield "several mistakes", [validation(expression="nothing", message="a\nb", messageExpression="nothing", reason="x")]
+    yield (
+        "several mistakes",
+        [validation(expression="nothing", message="a\nb", messageExpression="nothing", reason="x")],
+    )
     yield "keys", [tried(kind, auditAnnotations=[{"key": each, "valueExpression": "'a'"}]) for each in KEYS]
     yield "values", [tried(kind, auditAnnotations=[{"key": "a", "valueExpression": each}]) for each in VALUES]
-    yield "annotations", [
-        tried(kind, validations=[], auditAnnotations=each)
-        for each in ([], None, [{}], [{"key": "a", "valueExpression": "'a'"}] * 2, [{"key": f"a{number}", "valueExpression": "null"} for number in range(20)])
-    ]
-    yield "too many annotations", [
-        tried(kind, auditAnnotations=[{"key": f"a{number}", "valueExpression": "null"} for number in range(21)])
-    ]
+    yield (
+        "annotations",
+        [
+            tried(kind, validations=[], auditAnnotations=each)
+            for each in _any(
+                [],
+                None,
+                [{}],
+                [{"key": "a", "valueExpression": "'a'"}] * 2,
+                [{"key": f"a{number}", "valueExpression": "null"} for number in range(20)],
+            )
+        ],
+    )
+    yield (
+        "too many annotations",
+        [tried(kind, auditAnnotations=[{"key": f"a{number}", "valueExpression": "null"} for number in range(21)])],
+    )
     yield "long names", [tried(kind, {"name": "a" * 250}, auditAnnotations=[{"key": "a", "valueExpression": "null"}])]
-    yield "variables of every type", [
-        tried(kind, variables=[{"name": "a", "expression": value}], validations=[{"expression": use} for use in USES])
-        for value in TYPED
-    ]
+    yield (
+        "variables of every type",
+        [
+            tried(
+                kind, variables=[{"name": "a", "expression": value}], validations=[{"expression": use} for use in USES]
+            )
+            for value in TYPED
+        ],
+    )
     yield "status", [post(kind.obj(status={"observedGeneration": 7, "conditions": [{}]}), f"{kind.path}?dryRun=All")]
 
 
 PATCHES = (
-    *("[]", "[JSONPatch{op: 'add', path: '/a', value: 1}]", "JSONPatch{}", "[1]", "['a']", "null", "nothing", "", " ", " [] "),
-    *("[JSONPatch{op: 'add', path: '/a', nothing: 1}]", "[JSONPatch{op: 1}]", "[Object{}]", "true ? [JSONPatch{op: 'test'}] : []"),
-    *("[JSONPatch{op: 'add', path: '/' + jsonpatch.escapeKey('a/b'), value: Object.spec{a: 1}}]", "variables.a", "object"),
-    *("[JSONPatch{op: 'copy', from: '/a', path: '/b'}]", "[JSONPatch{}, Object{}]", "[JSONPatch{", "[JSONPatch{from: params.a}]"),
-    *("[JSONPatch{op: 'add', path: '/a', value: authorizer.path('/').check('get').allowed()}]", "jsonpatch.escapeKey('a')"),
-    *("[JSONPatch{op: 'add', path: '/a', value: {'a': [1, 'b', null]}}]", "dyn([])", "[dyn(1)]", "[JSONPatch{op: dyn(1)}]"),
+    *(
+        "[]",
+        "[JSONPatch{op: 'add', path: '/a', value: 1}]",
+        "JSONPatch{}",
+        "[1]",
+        "['a']",
+        "null",
+        "nothing",
+        "",
+        " ",
+        " [] ",
+    ),
+    *(
+        "[JSONPatch{op: 'add', path: '/a', nothing: 1}]",
+        "[JSONPatch{op: 1}]",
+        "[Object{}]",
+        "true ? [JSONPatch{op: 'test'}] : []",
+    ),
+    *(
+        "[JSONPatch{op: 'add', path: '/' + jsonpatch.escapeKey('a/b'), value: Object.spec{a: 1}}]",
+        "variables.a",
+        "object",
+    ),
+    *(
+        "[JSONPatch{op: 'copy', from: '/a', path: '/b'}]",
+        "[JSONPatch{}, Object{}]",
+        "[JSONPatch{",
+        "[JSONPatch{from: params.a}]",
+    ),
+    *(
+        "[JSONPatch{op: 'add', path: '/a', value: authorizer.path('/').check('get').allowed()}]",
+        "jsonpatch.escapeKey('a')",
+    ),
+    *(
+        "[JSONPatch{op: 'add', path: '/a', value: {'a': [1, 'b', null]}}]",
+        "dyn([])",
+        "[dyn(1)]",
+        "[JSONPatch{op: dyn(1)}]",
+    ),
 )
 CONFIGURATIONS = (
-    *("Object{}", "Object{spec: Object.spec{a: 1}}", "Object{spec: Object.spec{b: {'a': 1}}}", "object", "1", "null", "nothing"),
-    *("", " ", " Object{} ", "Object{spec: 1}", "Object.spec{}", "Object{spec: Object.metadata{}}", "Object{nothing: nothing}"),
-    *("true ? Object{} : Object{}", "true ? Object{} : object", "Object{a: [Object.a{}]}", "Object{", "params", "variables.a"),
-    *("Object{metadata: Object.metadata{labels: {'a': 'b'}}}", "Object{metadata: Object.metadata{labels: Object.metadata.labels{a: 'b'}}}"),
-    *("Object{spec: Object.spec{a: authorizer.path('/').check('get').allowed()}}", "[Object{}]", "JSONPatch{}", "Object"),
-    *("Object{a: 1}.a == 1", "dyn(Object{})", "Object{spec: Object.spec{a: jsonpatch.escapeKey('a')}}", "Other{}", "Object.{}"),
+    *(
+        "Object{}",
+        "Object{spec: Object.spec{a: 1}}",
+        "Object{spec: Object.spec{b: {'a': 1}}}",
+        "object",
+        "1",
+        "null",
+        "nothing",
+    ),
+    *(
+        "",
+        " ",
+        " Object{} ",
+        "Object{spec: 1}",
+        "Object.spec{}",
+        "Object{spec: Object.metadata{}}",
+        "Object{nothing: nothing}",
+    ),
+    *(
+        "true ? Object{} : Object{}",
+        "true ? Object{} : object",
+        "Object{a: [Object.a{}]}",
+        "Object{",
+        "params",
+        "variables.a",
+    ),
+    *(
+        "Object{metadata: Object.metadata{labels: {'a': 'b'}}}",
+        "Object{metadata: Object.metadata{labels: Object.metadata.labels{a: 'b'}}}",
+    ),
+    *(
+        "Object{spec: Object.spec{a: authorizer.path('/').check('get').allowed()}}",
+        "[Object{}]",
+        "JSONPatch{}",
+        "Object",
+    ),
+    *(
+        "Object{a: 1}.a == 1",
+        "dyn(Object{})",
+        "Object{spec: Object.spec{a: jsonpatch.escapeKey('a')}}",
+        "Other{}",
+        "Object.{}",
+    ),
 )
 
 
@@ -200,31 +343,69 @@ def _mutating() -> Iterator[tuple[str, list[Step]]]:
     def mutation(*mutations: Any) -> Step:
         return tried(kind, mutations=list(mutations))
 
-    yield "mutations", [tried(kind, mutations=each) for each in ([], None, ..., [{}], [{"nothing": 1}])]
-    yield "types", [mutation({**CHANGE, "patchType": each}) for each in ("", "JSONPatch", "ApplyConfiguration", "jsonpatch", None)]
-    yield "members", [
-        mutation({"patchType": type_, **given})
-        for type_ in ("JSONPatch", "ApplyConfiguration")
-        for given in ({}, {"jsonPatch": {}}, {"applyConfiguration": {}}, {"jsonPatch": {}, "applyConfiguration": {}}, {"jsonPatch": None})
-    ]
+    yield "mutations", [tried(kind, mutations=each) for each in _any([], None, ..., [{}], [{"nothing": 1}])]
+    yield (
+        "types",
+        [
+            mutation({**CHANGE, "patchType": each})
+            for each in _any("", "JSONPatch", "ApplyConfiguration", "jsonpatch", None)
+        ],
+    )
+    yield (
+        "members",
+        [
+            mutation({"patchType": type_, **given})
+            for type_ in ("JSONPatch", "ApplyConfiguration")
+            for given in _any(
+                {},
+                {"jsonPatch": {}},
+                {"applyConfiguration": {}},
+                {"jsonPatch": {}, "applyConfiguration": {}},
+                {"jsonPatch": None},
+            )
+        ],
+    )
     yield "patches", [mutation({"patchType": "JSONPatch", "jsonPatch": {"expression": each}}) for each in PATCHES]
-    yield "configurations", [
-        mutation({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": each}}) for each in CONFIGURATIONS
-    ]
-    yield "reinvocation", [tried(kind, reinvocationPolicy=each) for each in (..., "", "Never", "IfNeeded", "never", None)]
-    yield "types in other expressions", [
-        tried(kind, matchConditions=[{"name": "a", "expression": each}], variables=[{"name": "a", "expression": each}])
-        for each in ("Object{}", "JSONPatch{}", "jsonpatch.escapeKey('a') == 'a'", "variables.a == 1")
-    ]
-    yield "variables in mutations", [
-        tried(kind, variables=[{"name": "a", "expression": value}], mutations=[{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": use}}])
-        for value in ("1", "'a'", "object", "nothing", "[1]")
-        for use in ("Object{a: variables.a}", "Object{a: variables.a + 1}", "variables.a", "Object{a: variables.b}")
-    ]
+    yield (
+        "configurations",
+        [
+            mutation({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": each}})
+            for each in CONFIGURATIONS
+        ],
+    )
+    yield (
+        "reinvocation",
+        [tried(kind, reinvocationPolicy=each) for each in _any(..., "", "Never", "IfNeeded", "never", None)],
+    )
+    yield (
+        "types in other expressions",
+        [
+            tried(
+                kind, matchConditions=[{"name": "a", "expression": each}], variables=[{"name": "a", "expression": each}]
+            )
+            for each in ("Object{}", "JSONPatch{}", "jsonpatch.escapeKey('a') == 'a'", "variables.a == 1")
+        ],
+    )
+    yield (
+        "variables in mutations",
+        [
+            tried(
+                kind,
+                variables=[{"name": "a", "expression": value}],
+                mutations=[{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": use}}],
+            )
+            for value in ("1", "'a'", "object", "nothing", "[1]")
+            for use in ("Object{a: variables.a}", "Object{a: variables.a + 1}", "variables.a", "Object{a: variables.b}")
+        ],
+    )
 
 
 WRONG: tuple[dict[str, Any], ...] = (
-    *({name: each} for name in ("matchConstraints", "matchResources", "paramKind", "paramRef") for each in ([], "a")),
+    *(
+        {name: each}
+        for name in ("matchConstraints", "matchResources", "paramKind", "paramRef")
+        for each in _any([], "a")
+    ),
     *({name: 7} for name in ("failurePolicy", "policyName", "reinvocationPolicy")),
     *({name: "a"} for name in ("validations", "mutations", "validationActions", "variables", "matchConditions")),
     *({"validations": [{"expression": "true", name: 7}]} for name in ("message", "reason", "messageExpression")),
@@ -235,41 +416,86 @@ WRONG: tuple[dict[str, Any], ...] = (
 
 def _wrong(kind: Sample) -> list[Step]:
     policy, validating = not kind.kind.endswith("Binding"), kind.kind.startswith("Validating")
-    has = {"matchConstraints", "paramKind", "failurePolicy", "variables", "matchConditions"} if policy else {"matchResources", "paramRef", "policyName"}
-    has |= {"validations"} if policy and validating else {"mutations", "reinvocationPolicy"} if policy else {"validationActions"} if validating else set()
+    has = (
+        {"matchConstraints", "paramKind", "failurePolicy", "variables", "matchConditions"}
+        if policy
+        else {"matchResources", "paramRef", "policyName"}
+    )
+    has |= (
+        {"validations"}
+        if policy and validating
+        else {"mutations", "reinvocationPolicy"}
+        if policy
+        else {"validationActions"}
+        if validating
+        else set()
+    )
     found = [tried(kind, **each) for each in WRONG if set(each) <= has]
     return [*found, *(post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in ("a", []))]
 
 
 def _policy(kind: Sample) -> Iterator[tuple[str, list[Step]]]:
     """What both kinds of policies have."""
-    yield from ((f"matching: {name}", [tried(kind, matchConstraints=each) for each in values]) for name, values in MATCHED.items())
-    yield "failure policies", [tried(kind, failurePolicy=each) for each in ("", "Fail", "Ignore", "fail", None)]
+    yield from (
+        (f"matching: {name}", [tried(kind, matchConstraints=each) for each in values])
+        for name, values in MATCHED.items()
+    )
+    yield "failure policies", [tried(kind, failurePolicy=each) for each in _any("", "Fail", "Ignore", "fail", None)]
     yield "kinds of parameters", [tried(kind, paramKind=each) for each in PARAM_KINDS]
     yield "conditions", [tried(kind, matchConditions=[{"name": "a", "expression": each}]) for each in CONDITIONS]
-    yield "conditions about parameters", [
-        tried(kind, paramKind={"apiVersion": "v1", "kind": "A"}, matchConditions=[{"name": "a", "expression": each}])
-        for each in ("params.a == 1", "params", "variables.a == 1")
-    ]
-    yield "names of conditions", [tried(kind, matchConditions=[{"name": each, "expression": "true"}]) for each in CONDITION_NAMES]
-    yield "incomplete conditions", [tried(kind, matchConditions=[each]) for each in ({}, {"name": "a"}, {"expression": "true"})]
+    yield (
+        "conditions about parameters",
+        [
+            tried(
+                kind, paramKind={"apiVersion": "v1", "kind": "A"}, matchConditions=[{"name": "a", "expression": each}]
+            )
+            for each in ("params.a == 1", "params", "variables.a == 1")
+        ],
+    )
+    yield (
+        "names of conditions",
+        [tried(kind, matchConditions=[{"name": each, "expression": "true"}]) for each in CONDITION_NAMES],
+    )
+    yield (
+        "incomplete conditions",
+        [tried(kind, matchConditions=[each]) for each in _any({}, {"name": "a"}, {"expression": "true"})],
+    )
     yield "equal conditions", [tried(kind, matchConditions=[{"name": "a", "expression": "true"}] * 2)]
-    yield "many conditions", [
-        tried(kind, matchConditions=[{"name": f"a{each}", "expression": "true"} for each in range(number)]) for number in (64, 65)
-    ]
+    yield (
+        "many conditions",
+        [
+            tried(kind, matchConditions=[{"name": f"a{each}", "expression": "true"} for each in range(number)])
+            for number in (64, 65)
+        ],
+    )
     yield "variables", [tried(kind, variables=each) for each in VARIABLES]
-    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in (None, {})]
-    yield "everything wrong", [
-        tried(kind, failurePolicy="x", paramKind={}, matchConstraints={"matchPolicy": "x", "resourceRules": [{}]}, matchConditions=[{}], variables=[{}], validations=[{}], mutations=[{}], auditAnnotations=[{}])
-    ]
+    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in _any(None, {})]
+    yield (
+        "everything wrong",
+        [
+            tried(
+                kind,
+                failurePolicy="x",
+                paramKind={},
+                matchConstraints={"matchPolicy": "x", "resourceRules": [{}]},
+                matchConditions=[{}],
+                variables=[{}],
+                validations=[{}],
+                mutations=[{}],
+                auditAnnotations=[{}],
+            )
+        ],
+    )
 
 
 def _binding(kind: Sample) -> Iterator[tuple[str, list[Step]]]:
     """What both kinds of bindings have."""
-    yield from ((f"matching: {name}", [tried(kind, matchResources=each) for each in values]) for name, values in MATCHED.items())
+    yield from (
+        (f"matching: {name}", [tried(kind, matchResources=each) for each in values]) for name, values in MATCHED.items()
+    )
     yield "policies", [tried(kind, policyName=each) for each in POLICY_NAMES]
     yield "parameters", [tried(kind, paramRef=each) for each in PARAM_REFS]
-    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in (None, {})]
+    yield "no spec", [post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in _any(None, {})]
     yield "everything wrong", [tried(kind, policyName="A b", paramRef={"name": "a/b"}, matchResources={"matchPolicy": "x", "resourceRules": [{"operations": ["DELETE"]}]}, validationActions=["x"])]  # fmt: skip
 
 
@@ -306,7 +532,15 @@ def _lives(kind: Sample) -> dict[str, Steps]:
             *_checked(
                 kind,
                 post(kind.obj(spec=_spec(kind, matchConditions=condition)), kind.path),
-                merge(one, {"spec": {"paramKind": ANY, "matchConditions": [*condition, {"name": "b", "expression": "params.x == 1"}]}}),
+                merge(
+                    one,
+                    {
+                        "spec": {
+                            "paramKind": ANY,
+                            "matchConditions": [*condition, {"name": "b", "expression": "params.x == 1"}],
+                        }
+                    },
+                ),
                 merge(one, {"spec": {"failurePolicy": "Ignore"}}),
             ),
             merge(one, {"spec": {"matchConditions": [*condition, {"name": "b", "expression": "nothing"}]}}),
@@ -317,11 +551,18 @@ def _lives(kind: Sample) -> dict[str, Steps]:
             kind,
             *_checked(
                 kind,
-                post(kind.obj(spec=_spec(kind, matchConditions=condition, variables=[{"name": "v", "expression": "1"}])), kind.path),
+                post(
+                    kind.obj(spec=_spec(kind, matchConditions=condition, variables=[{"name": "v", "expression": "1"}])),
+                    kind.path,
+                ),
                 merge(one, {"spec": {"matchConditions": [{"name": "b", "expression": "true"}]}}, STRATEGIC),
                 merge(one, {"spec": {"matchConditions": [{"name": "a", "$patch": "delete"}]}}, STRATEGIC),
                 merge(one, {"spec": {"variables": [{"name": "w", "expression": "2"}]}}, STRATEGIC),
-                merge(one, {"spec": {"matchConstraints": {"resourceRules": [{**RULE, "operations": ["UPDATE"]}]}}}, STRATEGIC),
+                merge(
+                    one,
+                    {"spec": {"matchConstraints": {"resourceRules": [{**RULE, "operations": ["UPDATE"]}]}}},
+                    STRATEGIC,
+                ),
             ),
             merge(one, {"spec": {"matchConditions": [{"name": "b", "expression": "nothing"}]}}, STRATEGIC),
             merge(one, {"spec": {"nothing": 1}}, STRATEGIC),
@@ -331,7 +572,11 @@ def _lives(kind: Sample) -> dict[str, Steps]:
             step
             for number, reference in enumerate(PARAM_REFS)
             if number in {11, 13, 18, 30} or (reference or {}).get("namespace") == "b"
-            for step in (post(kind.obj("new", spec=_spec(kind, paramRef=reference)), kind.path), get(one, TABLE), _gone(kind))
+            for step in (
+                post(kind.obj("new", spec=_spec(kind, paramRef=reference)), kind.path),
+                get(one, TABLE),
+                _gone(kind),
+            )
         ]
     return found
 
@@ -360,7 +605,7 @@ STATUSES: dict[str, Steps] = {
         *_checked(VALIDATING, post(VALIDATING.obj(), VALIDATING.path)),
         _warned(), _warned(fieldRef="spec.validations[0].expression", warning="x"), _warned(fieldRef=" ", warning="x"), _warned(fieldRef="a"),
         _status(conditions=[{}]), _status(conditions=[CONDITION, CONDITION]),
-        *(_status(conditions=[{**CONDITION, **each}]) for each in (
+        *(_status(conditions=[{**CONDITION, **each}]) for each in _any(
             {"type": "a b"}, {"type": "a.test/B"}, {"status": "true"}, {"observedGeneration": -1}, {"lastTransitionTime": None},
             {"reason": "a b"}, {"reason": "A:"}, {"reason": "A" * 1025}, {"message": "a" * 32769},
         )),
@@ -437,7 +682,9 @@ COMPLETE: tuple[tuple[str, dict[str, Any]], ...] = tuple(
             VALIDATING,
             {
                 **EVERY_POLICY,
-                "validations": [{"expression": "true", "message": "m", "messageExpression": "'a'", "reason": "Forbidden"}],
+                "validations": [
+                    {"expression": "true", "message": "m", "messageExpression": "'a'", "reason": "Forbidden"}
+                ],
                 "auditAnnotations": [{"key": "k", "valueExpression": "'b'"}],
             },
         ),
@@ -446,7 +693,10 @@ COMPLETE: tuple[tuple[str, dict[str, Any]], ...] = tuple(
             {
                 **EVERY_POLICY,
                 "reinvocationPolicy": "IfNeeded",
-                "mutations": [CHANGE, {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}],
+                "mutations": [
+                    CHANGE,
+                    {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}},
+                ],
             },
         ),
         (VALIDATING_BINDING, {**BOUND, "paramRef": EVERY_REF, "matchResources": EVERY_MATCH}),

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from extapi.admission.expressions.composition import field_type
 from extapi.admission.expressions.environment import Declarations, environment
+from extapi.admission.policies.servedtypes import GroupVersionKind, ServedTypes
 from extapi.api.types import Obj
-from extapi.controlplane.policies.schemas import GroupVersionKind, ServedTypes
 
 MOST_TYPES: Final = 10
 """Kinds that the expressions of a policy are checked against, for one rule."""

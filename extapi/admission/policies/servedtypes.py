@@ -151,7 +151,9 @@ class _Resolver:
         made = dict(node)
         properties = made.get("properties")
         if isinstance(properties, dict):
-            made["properties"] = {key: self.resolved(each) for key, each in properties.items() if isinstance(each, dict)}
+            made["properties"] = {
+                key: self.resolved(each) for key, each in properties.items() if isinstance(each, dict)
+            }
         for key in ("additionalProperties", "items"):
             if isinstance(made.get(key), dict):
                 made[key] = self.resolved(made[key])

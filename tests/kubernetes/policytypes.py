@@ -94,6 +94,6 @@ POLICIES: tuple[dict[str, Any], ...] = (
     policy("unknown-params", OVENS, paramKind={"apiVersion": "v9", "kind": "Nothing"}, validations=_checked("params.a == 1", "object.nothing == 1")),
     policy("annotations", OVENS, auditAnnotations=[{"key": "a", "valueExpression": "string(object.nothing)"}], matchConditions=[{"name": "a", "expression": "object.nothing == 1"}]),
     policy("own-kinds", {"apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"], "resources": ["roles", "rolebindings", "clusterroles"]}, validations=_checked("object.rules.all(r, r.verbs == 'a')", "object.roleRef.name == 1")),
-    policy("core-kinds", {**CONFIG_MAPS, "resources": ["services", "secrets", "namespaces", "serviceaccounts"]}, validations=_checked("object.spec.ports[0].targetPort == 1", "object.spec.clusterIP == 1", "object.data.a == 1", "object.status.phase == 1")),
+    policy("core-kinds", {**CONFIG_MAPS, "resources": ["services", "namespaces", "serviceaccounts"]}, validations=_checked("object.spec.ports[0].targetPort == 1", "object.spec.clusterIP == 1", "object.data.a == 1", "object.status.phase == 1")),
     policy("itself", {"apiGroups": ["admissionregistration.k8s.io"], "apiVersions": ["v1"], "resources": ["validatingadmissionpolicies", "mutatingwebhookconfigurations"]}, validations=_checked("object.spec.validations[0].expression == 1", "object.webhooks[0].rules[0].scope == 1", "object.status.typeChecking.expressionWarnings[0].nothing == 1")),
 )  # fmt: skip

@@ -110,8 +110,8 @@ _SHARED: Final[dict[str, Any]] = {"scope": CLUSTER, "categories": ["api-extensio
 
 
 def _with_status(obj: Obj) -> None:
-    """Go writes a status even if nothing is in it."""
-    obj.setdefault("status", {})
+    """Go writes a status even if nothing is in it, and no null, which an applier leaves that gives members up."""
+    obj["status"] = {name: value for name, value in (obj.get("status") or {}).items() if value is not None}
 
 
 def _unchanged(_: Obj) -> None:

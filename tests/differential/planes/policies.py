@@ -431,7 +431,7 @@ def _wrong(kind: Sample) -> list[Step]:
         else set()
     )
     found = [tried(kind, **each) for each in WRONG if set(each) <= has]
-    return [*found, *(post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in ("a", []))]
+    return [*found, *(post(kind.obj(spec=each), f"{kind.path}?dryRun=All") for each in _any("a", []))]
 
 
 def _policy(kind: Sample) -> Iterator[tuple[str, list[Step]]]:

@@ -95,10 +95,7 @@ def _groups(authorizer: Authorizer, roles: RBAC, tokens: Tokens, clock: Clock) -
             "admissionregistration.k8s.io",
             webhookconfigurations.MUTATING,
             webhookconfigurations.VALIDATING,
-            policies.MUTATING_ADMISSION_POLICY,
-            policies.MUTATING_ADMISSION_POLICY_BINDING,
-            policies.VALIDATING_ADMISSION_POLICY,
-            policies.VALIDATING_ADMISSION_POLICY_BINDING,
+            *policies.ALL,
         ),
         Group(
             "authentication.k8s.io",

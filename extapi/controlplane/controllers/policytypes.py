@@ -27,10 +27,10 @@ class PolicyTypeController:
 
     Args:
         reactor: Provides the clock.
-        pool: The thread pool in which expressions are checked.
+        pool: The thread pool in which expressions are checked; without one, they are in the reactor's thread.
     """
 
-    def __init__(self, reactor: Any, pool: Any) -> None:
+    def __init__(self, reactor: Any, pool: Any = None) -> None:
         self._reactor = reactor
         self._pool = pool
 
@@ -65,6 +65,8 @@ class PolicyTypeController:
         def expired() -> bool:
             return bool(self._reactor.seconds() >= end)
 
+        if self._pool is None:
+            return warnings_of(policy, types, expired)
         found: list[dict[str, str]] = await deferToThreadPool(
             self._reactor, self._pool, warnings_of, policy, types, expired
         )

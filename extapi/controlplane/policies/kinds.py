@@ -148,3 +148,9 @@ VALIDATING_ADMISSION_POLICY: Final = _policy(
 VALIDATING_ADMISSION_POLICY_BINDING: Final = _binding(ValidatingAdmissionPolicyBinding, ValidatingBindingStrategy())
 MUTATING_ADMISSION_POLICY: Final = _policy(MutatingAdmissionPolicy, MutatingPolicyStrategy(), "mutations")
 MUTATING_ADMISSION_POLICY_BINDING: Final = _binding(MutatingAdmissionPolicyBinding, MutatingBindingStrategy())
+ALL: Final = (
+    MUTATING_ADMISSION_POLICY,
+    MUTATING_ADMISSION_POLICY_BINDING,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+)

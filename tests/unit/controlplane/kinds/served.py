@@ -13,6 +13,7 @@ from extapi.controlplane.kinds import (
     services,
     webhookconfigurations,
 )
+from extapi.controlplane.policies import kinds as policies
 
 
 class NoTokens:
@@ -37,5 +38,10 @@ def stored_kinds() -> Api:
         Group("coordination.k8s.io", leases.LEASE),
         Group("rbac.authorization.k8s.io", rbac.ROLE, rbac.CLUSTER_ROLE, rbac.ROLE_BINDING, rbac.CLUSTER_ROLE_BINDING),
         Group("apiregistration.k8s.io", apiregistration.API_SERVICE),
-        Group("admissionregistration.k8s.io", webhookconfigurations.MUTATING, webhookconfigurations.VALIDATING),
+        Group(
+            "admissionregistration.k8s.io",
+            webhookconfigurations.MUTATING,
+            webhookconfigurations.VALIDATING,
+            *policies.ALL,
+        ),
     )

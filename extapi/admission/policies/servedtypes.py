@@ -22,7 +22,7 @@ _REFERENCE: Final = "#/components/schemas/"
 _KINDS: Final = "x-kubernetes-group-version-kind"
 
 
-class GroupVersionKind(NamedTuple):
+class VersionedKind(NamedTuple):
     """A kind in one version. They are sorted by group, version and kind."""
 
     group: str
@@ -39,7 +39,7 @@ class GroupVersionKind(NamedTuple):
         return f"/openapi/v3/apis/{self.group}/{self.version}" if self.group else f"/openapi/v3/api/{self.version}"
 
 
-class Served(NamedTuple):
+class DiscoveredResource(NamedTuple):
     """A resource, as discovery names it."""
 
     group: str
@@ -58,22 +58,22 @@ class ServedTypes:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._resources: list[Served] | None = None
+        self._resources: list[DiscoveredResource] | None = None
         self._documents: dict[str, Mapping[str, Any]] = {}
 
-    async def kinds(self, group: str, version: str, resource: str) -> list[GroupVersionKind]:
+    async def kinds(self, group: str, version: str, resource: str) -> list[VersionedKind]:
         """The kinds of a resource. Without a group, those of all groups that have it in the version: so asks a RESTMapper."""
         if self._resources is None:
             self._resources = [each async for each in self._discovered()]
         name = resource.lower()
         found = [
-            GroupVersionKind(each.group, each.version, each.kind)
+            VersionedKind(each.group, each.version, each.kind)
             for each in self._resources
             if each.version == version and name in each.names and group in ("", each.group)
         ]
         return list(dict.fromkeys(found))
 
-    async def schema(self, kind: GroupVersionKind) -> Mapping[str, Any] | None:
+    async def schema(self, kind: VersionedKind) -> Mapping[str, Any] | None:
         """The schema of a kind, without references; None if there is none."""
         schemas = await self._schemas(kind.document)
         for each in schemas.values():
@@ -101,7 +101,7 @@ class ServedTypes:
         return self._documents[path]
 
 
-def _resources(found: Mapping[str, Any]) -> Iterator[Served]:
+def _resources(found: Mapping[str, Any]) -> Iterator[DiscoveredResource]:
     for group in found.get("items") or ():
         name = (group.get("metadata") or {}).get("name", "")
         for version in group.get("versions") or ():
@@ -109,10 +109,10 @@ def _resources(found: Mapping[str, Any]) -> Iterator[Served]:
                 kind = (each.get("responseKind") or {}).get("kind", "")
                 singular = each.get("singularResource") or kind.lower()
                 names = frozenset({each.get("resource", ""), singular})
-                yield Served(name, version.get("version", ""), names, kind)
+                yield DiscoveredResource(name, version.get("version", ""), names, kind)
 
 
-def _is(told: Any, kind: GroupVersionKind) -> bool:
+def _is(told: Any, kind: VersionedKind) -> bool:
     return isinstance(told, dict) and (told.get("group", ""), told.get("version", ""), told.get("kind", "")) == kind
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from extapi.admission.expressions.composition import field_type
 from extapi.admission.expressions.environment import Declarations, environment
-from extapi.admission.policies.servedtypes import GroupVersionKind, ServedTypes
+from extapi.admission.policies.servedtypes import VersionedKind, ServedTypes
 from extapi.api.types import Obj
 
 MOST_TYPES: Final = 10
@@ -25,37 +25,37 @@ _UNTYPED: Final = "authorizer.requestResource"
 """A variable that type checking does not know, as in kube-apiserver."""
 
 
-class Checked(NamedTuple):
+class TypedKind(NamedTuple):
     """A kind and its schema."""
 
-    kind: GroupVersionKind
+    kind: VersionedKind
     schema: Mapping[str, Any]
 
 
-class Types(NamedTuple):
+class PolicyTypes(NamedTuple):
     """What a policy is about."""
 
-    objects: Sequence[Checked]
+    objects: Sequence[TypedKind]
     params: Mapping[str, Any] | None
     """The schema of the parameters; None: it is not known."""
     has_params: bool
 
 
-async def types_of(policy: Obj, served: ServedTypes) -> Types:
+async def types_of(policy: Obj, served: ServedTypes) -> PolicyTypes:
     """The kinds that a policy is about, as far as their schemas are known."""
     spec = policy["spec"]
-    found = [Checked(kind, schema) for kind in await _kinds(spec, served) if (schema := await served.schema(kind))]
+    found = [TypedKind(kind, schema) for kind in await _kinds(spec, served) if (schema := await served.schema(kind))]
     param_kind = spec.get("paramKind")
     if param_kind is None:
-        return Types(found, None, has_params=False)
+        return PolicyTypes(found, None, has_params=False)
     group, _, version = str(param_kind.get("apiVersion", "")).rpartition("/")
-    params = GroupVersionKind(group, version, str(param_kind.get("kind", "")))
-    return Types(found, await served.schema(params), has_params=True)
+    params = VersionedKind(group, version, str(param_kind.get("kind", "")))
+    return PolicyTypes(found, await served.schema(params), has_params=True)
 
 
-async def _kinds(spec: Mapping[str, Any], served: ServedTypes) -> list[GroupVersionKind]:
+async def _kinds(spec: Mapping[str, Any], served: ServedTypes) -> list[VersionedKind]:
     """All that rules name without a wildcard; those of the first rule that has enough of them, and of the rules before."""
-    kinds: set[GroupVersionKind] = set()
+    kinds: set[VersionedKind] = set()
     left = MOST_NAMES
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         count = 0
@@ -78,7 +78,7 @@ def _named(rule: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     return product(sorted(groups), sorted(versions), sorted(resources))
 
 
-def warnings_of(policy: Obj, types: Types, expired: Callable[[], bool]) -> list[dict[str, str]]:
+def warnings_of(policy: Obj, types: PolicyTypes, expired: Callable[[], bool]) -> list[dict[str, str]]:
     """The warnings about a policy, as its status has them.
 
     Args:
@@ -87,7 +87,7 @@ def warnings_of(policy: Obj, types: Types, expired: Callable[[], bool]) -> list[
         expired: Whether to stop: what has not been checked has no warnings.
     """
     spec = policy["spec"]
-    environments: list[tuple[GroupVersionKind, Any]] = []
+    environments: list[tuple[VersionedKind, Any]] = []
     for each in types.objects:
         if expired():
             return []
@@ -111,7 +111,7 @@ def _expressions(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"{path}.messageExpression", each["messageExpression"]
 
 
-def _environment(checked: Checked, types: Types, variables: Sequence[Mapping[str, Any]]) -> Any:
+def _environment(checked: TypedKind, types: PolicyTypes, variables: Sequence[Mapping[str, Any]]) -> Any:
     """What an expression may use if the object is of a kind."""
     from extapi.schema.cel.environment import Variable  # noqa: PLC0415 - CEL is for policies
     from extapi.schema.cel.types import DYN  # noqa: PLC0415 - CEL is for policies

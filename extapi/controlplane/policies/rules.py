@@ -7,7 +7,6 @@ Source: ``kubernetes/pkg/apis/admissionregistration/validation`` validation.go.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -42,7 +41,6 @@ REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 ACTIONS: Final = ("Audit", "Deny", "Warn")
 REINVOCATION_POLICIES: Final = ("IfNeeded", "Never")
 PATCH_TYPES: Final = ("ApplyConfiguration", "JSONPatch")
-_IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED: Final = frozenset(
     {
         *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
@@ -106,7 +104,7 @@ class _Policy:
             path, name, text = f"spec.variables[{index}]", each.get("name") or "", each.get("expression") or ""
             if not name.strip():
                 yield FieldError.required(f"{path}.name", "name is not specified")
-            elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
+            elif not (name.isascii() and name.isidentifier()) or name in _RESERVED:
                 yield FieldError.invalid(f"{path}.name", name, "must be a valid CEL identifier")
             if not text.strip():
                 yield FieldError.required(f"{path}.expression", "expression is not specified")

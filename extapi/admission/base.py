@@ -349,8 +349,11 @@ class Review:
         return "" if self.of_collection else self.name
 
     def display_name(self) -> str:
-        """The object's name for messages; generateName if the name is not generated yet."""
-        if self.name:
+        """The object's name for messages; generateName if the name is not generated yet, Unknown of a collection.
+
+        Source: ``k8s.io/apiserver/pkg/admission`` extractResourceName.
+        """
+        if self.requested_name():
             return self.name
         metadata = (self.obj or {}).get("metadata") or {}
         return metadata.get("name") or metadata.get("generateName") or "Unknown"

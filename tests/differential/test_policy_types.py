@@ -1,4 +1,4 @@
-"""Policies on both control planes: what type checking says of them, and who may write which."""
+"""Policies on both control planes: what type checking says of them, who may write which, and what becomes of writes."""
 
 from __future__ import annotations
 
@@ -203,3 +203,142 @@ def _told(answer: Answer) -> tuple[int, Any]:
     """Status and message, without the hash of the certificate."""
     found = json.loads(answer.body)
     return answer.status, re.sub(r"X509SHA256=[0-9a-f]+", "X509SHA256=#", found.get("message", ""))
+
+
+MADE = "/api/v1/namespaces/default/configmaps"
+BAKED = f"/apis/{GROUP}/v1/namespaces/default/ovens"
+KEPT: dict[str, Any] = {
+    "apiGroups": ["", GROUP],
+    "apiVersions": ["v1"],
+    "resources": ["configmaps", "ovens"],
+    "operations": ["CREATE", "UPDATE", "DELETE"],
+}
+MARKED = {"matchLabels": {"kept": "yes"}}
+"""Only objects with this label, for others write at the same time."""
+EXPRESSION = (
+    "Object{metadata: Object.metadata{annotations: {'heat': has(object.spec) ? string(object.spec.heat) : 'none'}}}"
+)
+RULES: tuple[tuple[str, dict[str, Any]], ...] = (
+    (
+        "validating",
+        {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "variables": [{"name": "bad", "expression": "object.metadata.name.startsWith(params.data.start)"}],
+            "validations": [
+                {
+                    "expression": "request.operation == 'DELETE' || !variables.bad",
+                    "messageExpression": "object.metadata.name + ' is bad, says ' + request.userInfo.username",
+                    "reason": "Forbidden",
+                },
+                {
+                    "expression": "oldObject == null || request.operation != 'DELETE' || oldObject.metadata.name != 'stays'"
+                },
+            ],
+        },
+    ),
+    (
+        "validating",
+        {
+            "matchConditions": [{"name": "baked", "expression": "request.resource.resource == 'ovens'"}],
+            "validations": [{"expression": "object == null || object.spec.heat < 300", "message": "too hot"}],
+        },
+    ),
+    (
+        "mutating",
+        {
+            "reinvocationPolicy": "IfNeeded",
+            "mutations": [
+                {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": EXPRESSION}},
+                {
+                    "patchType": "JSONPatch",
+                    "jsonPatch": {
+                        "expression": "[JSONPatch{op: 'add', path: '/metadata/labels/patched', value: 'yes'}]"
+                    },
+                },
+            ],
+        },
+    ),
+)
+
+
+def _registered(number: int, kind: str, spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A policy and its binding, with the paths of their collections."""
+    name, rule = f"kept-{number}.{GROUP}", KEPT
+    if kind == "mutating":
+        rule = {**KEPT, "operations": ["CREATE", "UPDATE"]}
+    whole = {"matchConstraints": {"resourceRules": [rule], "objectSelector": MARKED}, **spec}
+    yield f"{BASE}/{kind}admissionpolicies", {"metadata": {"name": name}, "spec": whole}
+    binding: dict[str, Any] = {"policyName": name}
+    if "paramKind" in spec:
+        binding["paramRef"] = {"name": "kept-params", "namespace": "default", "parameterNotFoundAction": "Deny"}
+    if kind == "validating":
+        binding["validationActions"] = ["Deny", "Audit"] if number == 0 else ["Warn"]
+    yield f"{BASE}/{kind}admissionpolicybindings", {"metadata": {"name": name}, "spec": binding}
+
+
+@pytest.fixture
+def kept(admin: Both, statuses: object) -> Iterator[None]:
+    """Policies about ConfigMaps and ovens, of which both control planes know."""
+    del statuses  # they come with the definition of ovens
+    admin("POST", MADE, {"metadata": {"name": "kept-params"}, "data": {"start": "evil"}})
+    made = [each for number, (kind, spec) in enumerate(RULES) for each in _registered(number, kind, spec)]
+    for path, obj in made:
+        assert [answer.status for answer in admin("POST", path, obj)] == [201, 201]
+    until(partial(_are_kept, admin))
+    yield
+    for path, obj in reversed(made):
+        admin("DELETE", f"{path}/{obj['metadata']['name']}")
+    admin("DELETE", f"{MADE}/kept-params")
+
+
+def _are_kept(admin: Both) -> bool:
+    """Whether all policies are kept by both."""
+    obj = {"metadata": {"name": "evil-probe", "labels": {"kept": "yes"}}, "spec": {"heat": 400}}
+    refused = all(answer.status == 403 for answer in admin("POST", f"{BAKED}?dryRun=All", {**OVEN, **obj}))
+    obj["metadata"] = {"name": "probe", "labels": {"kept": "yes"}}
+    made = admin("POST", f"{BAKED}?dryRun=All", {**OVEN, **obj})
+    return refused and all(answer.headers.get("Warning") and b"patched" in answer.body for answer in made)
+
+
+OVEN = {"apiVersion": f"{GROUP}/v1", "kind": "Oven"}
+
+
+def _marked(name: str, **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": {"kept": "yes"}}, **more}
+
+
+WRITES: tuple[tuple[str, str, Any], ...] = (
+    ("POST", MADE, _marked("evil-map")),
+    ("POST", MADE, {"metadata": {"name": "evil-unmarked"}}),
+    ("POST", MADE, _marked("good-map", data={"a": "b"})),
+    ("PATCH", f"{MADE}/good-map", [{"op": "add", "path": "/data/c", "value": "d"}]),
+    ("POST", BAKED, {**OVEN, **_marked("evil", spec={"heat": 1})}),
+    ("POST", BAKED, {**OVEN, **_marked("hot", spec={"heat": 400})}),
+    ("POST", BAKED, {**OVEN, **_marked("stays", spec={"heat": 100})}),
+    ("PATCH", f"{BAKED}/stays", [{"op": "replace", "path": "/spec/heat", "value": 500}]),
+    ("PATCH", f"{BAKED}/stays", [{"op": "replace", "path": "/metadata/labels", "value": {}}]),
+    ("PATCH", f"{BAKED}/stays", [{"op": "add", "path": "/metadata/labels", "value": {"kept": "yes"}}]),
+    ("DELETE", f"{BAKED}/stays", None),
+    ("DELETE", f"{BAKED}/hot", None),
+    ("DELETE", BAKED, None),
+    ("DELETE", f"{MADE}/evil-unmarked", None),
+    ("DELETE", f"{MADE}/good-map", None),
+    ("PATCH", f"{BAKED}/stays", [{"op": "remove", "path": "/metadata/labels"}]),
+    ("DELETE", f"{BAKED}/stays", None),
+)
+
+
+def test_policies_are_kept_for_own_kinds_and_custom_resources(admin: Both, kept: None) -> None:
+    del kept
+    for write in WRITES:
+        ours, theirs = (_becomes(answer) for answer in admin(*write))
+        assert ours == theirs, write
+
+
+def _becomes(answer: Answer) -> Any:
+    """What became of a write: status, refusal and warnings, and what policies make of an object."""
+    found = json.loads(answer.body)
+    details = {key: value for key, value in found.get("details", {}).items() if key != "uid"}
+    metadata = {key: found.get("metadata", {}).get(key) for key in ("labels", "annotations")}
+    told = [found.get(key) for key in ("status", "reason", "message") if isinstance(found.get(key), str)]
+    return answer.status, told, details, metadata, found.get("spec"), answer.headers.get("Warning")

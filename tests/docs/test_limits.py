@@ -11,7 +11,7 @@ from extapi import fielderrors
 from extapi.admission import audit
 from extapi.admission.expressions import composition, conditions
 from extapi.admission.mutations import made
-from extapi.admission.policies import params, validations
+from extapi.admission.policies import params, servedtypes, typechecking, validations
 from extapi.api import requestselectors
 from extapi.authentication import bundle, tokenreview
 from extapi.authorization import impersonation, subjectaccessreview
@@ -20,7 +20,9 @@ from extapi.codec import jsonpatch, patches, strictjson, strictyaml, warnings
 from extapi.controlplane.access import rules, tokenreviews
 from extapi.controlplane.aggregator import proxy, remote
 from extapi.controlplane.builtin import protobuf, wireformat
+from extapi.controlplane.controllers import policytypes
 from extapi.controlplane.kinds import admissionvalidation, apiextensions, data, webhookvalidation
+from extapi.controlplane.policies import rules as policyrules
 from extapi.crd import files, kinds, manifests as definitions, webhook
 from extapi.crd.validation import schemas
 from extapi.http import messages
@@ -193,6 +195,15 @@ BOUNDS = {
     "values of a ConfigMap or Secret, in total": size(data.LARGEST),
     "match conditions of a webhook; `timeoutSeconds`": f"{admissionvalidation.MOST_CONDITIONS}; 1 to {webhookvalidation.LONGEST} s",
     "expressions of a configuration of webhooks that are compiled at once": size(admissionvalidation.MOST_INLINE),
+    "expressions of an admission policy that are compiled at once": size(admissionvalidation.MOST_INLINE),
+    "match conditions; audit annotations of an admission policy": (
+        f"{admissionvalidation.MOST_CONDITIONS}; {policyrules.MOST_ANNOTATIONS}"
+    ),
+    "expression of an audit annotation": size(policyrules.LONGEST_VALUE),
+    "type check of an admission policy: time; nodes of a schema": f"{seconds(policytypes.SECONDS)}; {count(servedtypes.MOST_NODES)}",
+    "kinds that a rule of a policy is checked against; resources that are looked up for a policy": (
+        f"{typechecking.MOST_TYPES}; {count(typechecking.MOST_NAMES)}"
+    ),
     "body of a proxied request, unless it is for a subresource": size(proxy.BODY),
     "discovery of an extension server, for clients and for its availability": seconds(proxy.DISCOVERY),
     "document read from an extension server": size(proxy.DOCUMENT),

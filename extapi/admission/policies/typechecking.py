@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from extapi.admission.expressions.composition import field_type
 from extapi.admission.expressions.environment import Declarations, environment
-from extapi.admission.policies.servedtypes import VersionedKind, ServedTypes
+from extapi.admission.policies.servedtypes import ServedTypes, VersionedKind
 from extapi.api.types import Obj
 
 MOST_TYPES: Final = 10

@@ -68,7 +68,7 @@ def test_a_policy_is_checked_again_when_its_generation_changes_and_only_then() -
 class Late(Clock):
     """A clock on which each look takes as long as a policy may."""
 
-    def seconds(self) -> float:  # type: ignore[override]
+    def seconds(self) -> float:
         """See :class:`Clock`."""
         self.rightNow += SECONDS
         return super().seconds()

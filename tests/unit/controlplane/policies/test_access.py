@@ -78,7 +78,7 @@ def test_the_same_params_need_nothing_again() -> None:
         path = f"{BASE}/validatingadmissionpolicies"
         assert server.request("POST", path, body=_policy(paramKind=KIND)).status == 201
         merge = {"Content-Type": "application/merge-patch+json"}
-        changed = {"spec": {"failurePolicy": "Ignore"}}
+        changed: dict[str, Any] = {"spec": {"failurePolicy": "Ignore"}}
         assert server.request("PATCH", f"{path}/p", headers=merge, body=changed, user=JANE).status == 200
         assert authorizer.asked == []
         changed = {"spec": {"paramKind": {"apiVersion": "v1", "kind": "Secret"}}}

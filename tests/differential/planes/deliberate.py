@@ -73,11 +73,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
         ("Apply Event: is replaced in the other",),
         ("content.metadata.managedFields.fieldsV1.f:eventTime",),
     ),
-    Deliberate(
-        EMPTY,
-        ("*AdmissionPolicy, rules: messages*", "Apply policies: variables"),
-        _everywhere("spec.variables", "spec.validations"),
-    ),
+    Deliberate(EMPTY, ("*AdmissionPolicy, rules: messages*",), _everywhere("spec.validations")),
     Deliberate(EMPTY, ("Namespace: *",), _everywhere("status.conditions.lastTransitionTime")),
     Deliberate(
         EMPTY, ("Namespace: a condition", "Namespace: strategic conditions"), _everywhere("metadata.managedFields")

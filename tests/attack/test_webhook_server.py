@@ -27,7 +27,7 @@ ROOM = 160 * MIB
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWebhooks]:
     made = RunningWebhooks(tmp_path_factory.mktemp("webhooks"))
-    made.start()
+    made.start("--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics")
     yield made
     made.close()
 
@@ -124,3 +124,27 @@ def test_a_million_objects_fail_with_the_first(running: RunningWebhooks) -> None
         connection.sendall(head("/convert/v1/lamp", f"Content-Length: {len(body)}") + body)
         assert status_of(connection) == 200
     answers_others(running)
+
+
+def test_what_callers_make_up_is_not_in_the_metrics(running: RunningWebhooks) -> None:
+    """Otherwise a caller could fill the memory with labels: paths, kinds, operations, methods."""
+    answers_others(running)
+    scraped = running.request("GET", "/metrics")[1].count(b"\n")
+    wrong = {"group": "made-up", "version": "made-up", "kind": "made-up"}
+    for number in range(30):
+        path = f"/validate/v1/made-up-{number}?made-up={number}"
+        assert running.request("POST", path, CASE.review)[0] == 404
+        assert running.request(f"MADEUP{number}", CASE.path, CASE.review)[0] in (400, 405, 501)
+        request = {
+            **CASE.review["request"],
+            "kind": wrong,
+            "operation": f"made-up-{number}",
+            "subResource": f"made-up-{number}",
+        }
+        assert running.request("POST", CASE.path, {**CASE.review, "request": request})[0] == 400
+        request = {**request, "operation": "CREATE"}
+        assert running.request("POST", CASE.path, {**CASE.review, "request": request})[0] == 200
+    status, body = running.request("GET", "/metrics")
+    assert (status, b"made-up" in body.lower(), b"MADEUP" in body) == (200, False, False)
+    # Codes and verdicts that were not there before: a line each, and some of one histogram.
+    assert body.count(b"\n") - scraped < 30

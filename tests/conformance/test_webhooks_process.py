@@ -70,7 +70,7 @@ def test_another_serving_certificate_is_used_without_a_restart(running: RunningW
     [
         (TARGET, ["--client-ca-file=/nowhere/ca.crt"], "Error: "),
         (TARGET, ["--tls-cert-file=/nowhere/a.crt"], "Error: cannot read the certificate /nowhere/a.crt"),
-        ("extapi.pizza:api", [], "give --kubeconfig, or run in a pod; plugins need the cluster"),
+        ("extapi.pizza:api", [], "give --kubeconfig, or run in a pod; plugins and controllers need the cluster"),
         ("extapi.pizza:api", ["--kubeconfig=/nowhere/config"], "Error: failed to get kubeconfig"),
     ],
 )

@@ -38,8 +38,8 @@ PIZZERIA = [
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{GROUP}"
 ELECTION = [
     "--leader-elect-resource-namespace=default",
-    "--leader-elect-lease-duration=3s",
-    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-lease-duration=5s",
+    "--leader-elect-renew-deadline=4s",
     "--leader-elect-retry-period=500ms",
 ]
 METRICS = [{"nonResourceURLs": ["/metrics", "/metrics/slis"], "verbs": ["get"]}]
@@ -289,7 +289,7 @@ def test_the_controller_runs_in_one_process_and_in_another_one_after_its_end(
     create(plane, pizzas_path("default"), pizza("priced", tomato=2))
     assert until(lambda: cost(plane, "priced"), 30) == "2.00"
     before = plane.client.get(LEASE)["spec"]
-    assert before["leaseDurationSeconds"] == 3
+    assert before["leaseDurationSeconds"] == 5
     assert before["holderIdentity"] in leader[1].log.read_text()
     assert "leading by the Lease" not in pizzeria.log.read_text()
     os.kill(leader[0].pid("leader"), signal.SIGKILL)

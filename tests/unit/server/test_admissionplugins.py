@@ -87,4 +87,11 @@ def test_what_is_measured(turning: Turning, client: Client) -> None:
             ("policy", "policy_binding", "error_type", "enforcement_action"),
         ),
         ("apiserver_mutating_admission_policy_check_total", ("policy", "policy_binding", "error_type")),
+        ("apiserver_admission_webhook_request_total", ("name", "type", "operation", "code", "rejected")),
+        ("apiserver_admission_webhook_admission_duration_seconds", ("name", "type", "operation", "rejected")),
+        (
+            "apiserver_admission_webhook_rejection_count",
+            ("name", "type", "operation", "error_type", "rejection_code"),
+        ),
+        ("apiserver_admission_webhook_fail_open_count", ("name", "type")),
     ]

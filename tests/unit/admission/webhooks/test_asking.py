@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from extapi import Api, Group
+from extapi import CLUSTER, Api, Group, Kind, Version
 from extapi.client.services import by_dns
 from extapi.crd.definition import Definition
 from extapi.crd.kinds import kind_of
@@ -130,6 +130,47 @@ def test_a_deletion_cannot_be_patched(admitted: Admitted, hook: Hook) -> None:
         'Internal error occurred: admission webhook "patch-label.test" attempted to modify the object, '
         "which is not supported for this operation"
     )
+
+
+def test_the_deletion_of_a_collection_names_no_object(admitted: Admitted, hook: Hook, webhooks: Webhook) -> None:
+    # k8s.io/apiserver/pkg/endpoints/handlers/delete.go DeleteCollection
+    assert admitted.create()[0] == 201
+    for kind in ("mutating", "validating"):
+        admitted.configure(kind, hook("allow"))
+    assert admitted.request("DELETE", path())[0] == 200
+    asked = [call.review["request"] for call in webhooks.calls]
+    assert [("name" in each, each["oldObject"]["metadata"]["name"]) for each in asked] == [(False, "a")] * 2
+
+
+def test_a_new_namespace_is_in_the_namespace_of_its_name(hook: Hook, webhooks: Webhook) -> None:
+    # k8s.io/apiserver/pkg/endpoints/handlers/create.go createHandler
+    turning = Turning()
+    spaces = Kind("Namespace", versions={"v1": Version({"type": "object"})}, storage="v1", scope=CLUSTER, status=False)
+    made = Admitted(turning, api=Api(Group("", spaces)))
+    try:
+        made.configure("mutating", hook("allow", rule={"apiGroups": [""], "resources": ["namespaces"]}))
+        obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}
+        assert made.request("POST", "/api/v1/namespaces", obj)[0] == 201
+    finally:
+        made.stop()
+        turning.close()
+    assert [call.review["request"]["namespace"] for call in webhooks.calls] == ["new"]
+
+
+def test_what_is_no_metadata_is_left_out_of_a_custom_resource(hook: Hook, webhooks: Webhook) -> None:
+    """A kind with types refuses it, as Go does with its own; see tests/kubernetes/test_plane_webhooks.py."""
+    turning, found = Turning(), Definition(definition("https://a.test", b"", conversion={"strategy": "None"}))
+    made = Admitted(turning, api=Api(Group(found.group, kind_of(found))))
+    try:
+        rule = {"apiGroups": [found.group], "resources": ["hooks"]}
+        made.configure("mutating", hook("patch-label-type", rule=rule))
+        obj = custom("a")
+        obj["metadata"]["labels"] = {"b": "c"}
+        status, answer = made.request("POST", f"/apis/{found.group}/v1/namespaces/default/hooks", obj)
+    finally:
+        made.stop()
+        turning.close()
+    assert (status, answer["metadata"].get("labels")) == (201, None)
 
 
 def test_a_namespace_that_does_not_exist(admitted: Admitted, hook: Hook) -> None:

@@ -338,8 +338,8 @@ def conditions(*expressions: str) -> Obj:
 
 TITLE: Final = apply(spec("title: 'made'"))
 WRONG: Final = apply(spec("wrong: 1"))
-PARAM: Final = {"apiVersion": "params.menu.test/v1", "kind": "Choice"}
-"""A kind of its own: a kube-apiserver whose mutating policies have used ConfigMaps, and do no more, has none for validating ones."""
+PARAM: Final = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+"""No ConfigMap: if mutating policies have used a built-in kind, and do so no more, kube-apiserver has none for validating ones."""
 PARAMS: Final = {"paramKind": PARAM}
 
 
@@ -415,18 +415,18 @@ CASES: Final[dict[str, Case]] = {
     "condition-error-ignored": Case([TITLE], [DRY], {**conditions("object.spec.missing == 3"), **IGNORE}),
     "condition-dear": Case([TITLE], [DRY], conditions(DEAR)),
     "condition-namespace": Case([TITLE], [DRY], conditions("namespaceObject.metadata.name == 'default'")),
-    "param": Case([apply(spec("title: params.data.title"))], [DRY], PARAMS, [param("menu-one")]),
+    "param": Case([apply(spec("title: params.spec.holderIdentity"))], [DRY], PARAMS, [param("menu-one")]),
     "param-missing": Case([TITLE], [DRY], PARAMS, [param("menu-none")]),
     "param-missing-ignored": Case([TITLE], [DRY], {**PARAMS, **IGNORE}, [param("menu-none")]),
     "param-missing-allowed": Case([TITLE], [DRY], PARAMS, [param("menu-none", "Allow")]),
     "param-several": Case(
-        [apply(spec("words: {params.metadata.name: params.data.title}"))],
+        [apply(spec("words: {params.metadata.name: params.spec.holderIdentity}"))],
         [DRY],
         PARAMS,
         [param(selector={"matchLabels": {"menu": "yes"}})],
     ),
     "param-two-bindings": Case(
-        [apply(spec("words: {params.metadata.name: params.data.title}"))], [DRY], PARAMS, [param("menu-one"), param("menu-two")]
+        [apply(spec("words: {params.metadata.name: params.spec.holderIdentity}"))], [DRY], PARAMS, [param("menu-one"), param("menu-two")]
     ),
     "param-null": Case([apply(spec("open: params == null"))], [DRY], PARAMS),
     "binding-elsewhere": Case(

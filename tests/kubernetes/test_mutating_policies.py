@@ -44,7 +44,7 @@ REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 POLICIES = f"{REGISTRATION}/mutatingadmissionpolicies"
 BINDINGS = f"{REGISTRATION}/mutatingadmissionpolicybindings"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-CHOICES = "/apis/params.menu.test/v1/namespaces/default/choices"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 READER = "menu-params"
 MARKER = "zz-marker"
@@ -123,24 +123,12 @@ def _plain(value: Any) -> Any:
     return made
 
 
-def _choices() -> Obj:
-    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": free}}
-    names = {"plural": "choices", "singular": "choice", "kind": PARAM["kind"], "listKind": "ChoiceList"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "choices.params.menu.test"},
-        "spec": {"group": "params.menu.test", "names": names, "scope": "Namespaced", "versions": [version]},
-    }
-
-
 def _prerequisites() -> Iterator[tuple[str, Obj]]:
-    for name, data in (("menu-one", {"title": "one", "a": "1"}), ("menu-two", {"title": "two", "b": "2"})):
-        metadata = {"name": name, "labels": {"menu": "yes"}}
-        yield CHOICES, {**PARAM, "metadata": metadata, "data": data}
+    for text in ("one", "two"):
+        metadata = {"name": f"menu-{text}", "labels": {"menu": "yes"}}
+        yield LEASES, {**PARAM, "metadata": metadata, "spec": {"holderIdentity": text}}
     api, group = "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"
-    rules = [{"apiGroups": ["params.menu.test"], "resources": ["choices"], "verbs": ["list", "watch"]}]
+    rules = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list", "watch"]}]
     yield (
         f"{RBAC}/clusterroles",
         {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": READER}, "rules": rules},
@@ -199,8 +187,7 @@ def both(
     directory = tmp_path_factory.mktemp("menus")
     client, keys, certificates = control_plane.client, control_plane.certificates, certified()
     made = definition()
-    for each in (made, _choices()):
-        client.apply(f"{DEFINITIONS}/{each['metadata']['name']}", each)
+    client.apply(f"{DEFINITIONS}/{made['metadata']['name']}", made)
     signed = user_certificate(authority(keys, "cluster-ca"), "menu-admin", "system:masters")
     admin = Caller(control_plane.cluster.port, tls_of(keys.certificate("cluster-ca"), signed, directory))
     with (
@@ -208,7 +195,6 @@ def both(
         second.running(control_plane, "tests.kubernetes.menu:api", directory, "memory:"),
     ):
         found, registered = Both(admin, webhook), list(_registered(_webhooks(webhook, certificates.ca.pem)))
-        until(lambda: found.send("GET", CHOICES).status == 200)
         try:
             for where, each in registered:
                 answer = found.send("POST", where, each)
@@ -222,8 +208,7 @@ def both(
             for where, each in registered:
                 if where not in {BINDINGS, POLICIES}:
                     found.send("DELETE", f"{where}/{each['metadata']['name']}")
-            for each in (made, _choices()):
-                found.send("DELETE", f"{DEFINITIONS}/{each['metadata']['name']}")
+            found.send("DELETE", f"{DEFINITIONS}/{made['metadata']['name']}")
             found.close()
 
 

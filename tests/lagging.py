@@ -22,7 +22,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from extapi.clock import Clock as Reactor, sleep
-from extapi.storage.base import Backend, Batch, KeyValue, LogEvent, Page, Tail, Unavailable
+from extapi.storage.base import Backend, Batch, Compacted, KeyValue, LogEvent, Page, Tail, Unavailable
 
 T = TypeVar("T")
 LONGEST = 0.02
@@ -125,10 +125,10 @@ class LaggingBackend:
         for tail in self._shuffled():
             tail.schedule()
 
-    def cut(self) -> None:
-        """Break off every tail, and what it had on the way."""
+    def cut(self, *, compacted: bool = False) -> None:
+        """Break off every tail, and what it had on the way; ``compacted``: so that it cannot be read on from there."""
         for tail in self._shuffled():
-            tail.cut()
+            tail.cut(Compacted(0) if compacted else None)
 
     @property
     def idle(self) -> bool:
@@ -352,11 +352,11 @@ class LaggingTail:
         self._store.leave(self)
         self._tail.close()
 
-    def cut(self) -> None:
+    def cut(self, error: Exception | None = None) -> None:
         """Break off: what is on the way is lost."""
         self._ready.clear()
         self._coming.clear()
-        self._end(Unavailable("the log broke off"))
+        self._end(error or Unavailable("the log broke off"))
         self.wake()
 
     def close(self) -> None:

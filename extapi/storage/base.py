@@ -1,8 +1,11 @@
 """The interface of a store: a log of revisions over keys and bytes. Knows no API types.
 
-One sequence of revisions serves the whole store, as in etcd and kine: each successful commit gets the next revision,
-:meth:`Backend.tail` reads the log in order, and the past can be read until it is compacted. Everything else (cache, watch,
-several processes on one store) is a reader of that log.
+One sequence of revisions serves the whole store, as in etcd and kine: each successful commit gets a greater revision than
+all before, :meth:`Backend.tail` reads the log in order, and the past can be read until it is compacted. Everything else
+(cache, watch, several processes on one store) is a reader of that log.
+
+Revisions may have holes, and the current revision may rise without a commit: others may write to the same engine, and a
+compaction may take a revision. One revision is never that of two commits.
 
 To write a backend: implement :class:`Backend`, and let :class:`extapi.testing.backends.BackendConformance` test it.
 :mod:`extapi.storage.keys` checks the arguments of commits and computes the end of a prefix, :mod:`extapi.storage.tail` serves
@@ -79,12 +82,30 @@ class RevisionConflict(Exception):
         self.live = live
 
 
+class UnusableStore(Exception):
+    """What ``--storage`` names cannot be used as a store, and will not be by trying again; says what, and what to do."""
+
+
 class Unavailable(Exception):
-    """The store cannot answer now: disk full, file read-only or gone, process stopping. Nothing was written."""
+    """The store cannot answer now: disk full, file read-only or gone, process stopping.
+
+    Nothing was written, and nothing will be, unless it is :class:`Uncertain`.
+    """
 
 
 class Overloaded(Unavailable):
     """More writes are waiting than the store accepts; otherwise the store works."""
+
+
+class Uncertain(Unavailable):
+    """What was to be written may have been, or may be soon: the answer of the store did not arrive.
+
+    Who repeats such a write has to read first. A store repeats it by itself only if it was provably not begun.
+    """
+
+
+class TooLarge(ValueError):
+    """The value is larger than the store accepts. Nothing was written, and trying again does not help."""
 
 
 class Tail(Protocol):
@@ -94,7 +115,8 @@ class Tail(Protocol):
         Compacted: The tail starts before the oldest revision that is kept. Raised by the iteration.
         Future: The tail starts after the current revision. Raised by the iteration.
         Unavailable: The store cannot be read now, is closed, or the reader is further behind than the backend allows. It
-            then has to start over from pages. Raised by the iteration.
+            can resume with a new tail from the last ``progress`` that it was given, as long as that is not compacted.
+            Raised by the iteration.
     """
 
     def __aiter__(self) -> AsyncIterator[Batch]: ...
@@ -127,11 +149,12 @@ class Backend(Protocol):
         ...
 
     async def revision(self) -> int:
-        """The current revision, that of the last commit; greater than 0 even if the store is empty.
+        """The current revision, at least that of the last commit; greater than 0 even if the store is empty.
 
         Called by every consistent read, so it should be cheap. Linearizable: it is at least the revision of every commit
-        that has returned, of any process. It never decreases, also when the store is opened again: a store that does not
-        survive its process starts above all revisions of earlier processes, and below 2**53.
+        that has returned, of any process. It may rise without a commit; every revision up to it can be read, until it is
+        compacted. It never decreases, also when the store is opened again: a store that does not survive its process starts
+        above all revisions of earlier processes, and below 2**53.
 
         Raises:
             Unavailable: The store cannot be read now.
@@ -161,8 +184,10 @@ class Backend(Protocol):
         """Write or delete a key if it is still at the expected revision.
 
         Called once per attempt to write an object. When it returns, the change is durable, every read sees it, and every
-        tail of this process has been given it: a reader that waited for the tail has run. If it raises, nothing was
-        written. A caller that is cancelled cannot know.
+        tail of this process has been given it: a reader that waited for the tail has run. A tail counts from the first step
+        of its iteration. A store whose tails come from elsewhere waits for them within a bound, as the write is durable and
+        has to be answered; a reader that must not miss it waits for the revision. If it raises, nothing was written, unless
+        it raises :class:`Uncertain`. A caller that is cancelled cannot know.
 
         Args:
             key: At least one byte.
@@ -170,11 +195,13 @@ class Backend(Protocol):
             expected: The revision that wrote the key's current value; 0 if the key must not exist.
 
         Returns:
-            The revision of the commit, which is one more than the one before.
+            The revision of the commit, which is greater than that of each commit before.
 
         Raises:
             RevisionConflict: The key is at another revision; carries what it has now.
             Unavailable: The store cannot be written now; :class:`Overloaded` if only too many writes wait.
+            Uncertain: Whether it was written cannot be told.
+            TooLarge: The store never accepts so large a value.
             ValueError: The write makes no sense: see :func:`extapi.storage.keys.check_write`.
         """
         ...
@@ -182,8 +209,9 @@ class Backend(Protocol):
     def tail(self, after: int) -> Tail:
         """Every commit with a revision greater than ``after``: in order, once, without gaps.
 
-        Called when caches have been filled; one tail serves all of them. Yields the past first, then live commits. Must not
-        raise or wait for the store: the iteration does.
+        Called when caches have been filled; one tail serves all of them. Yields the past first, then live commits. Without
+        being asked, its ``progress`` soon reaches the revision that was current when the iteration began, also if no commit
+        has that revision. Must not raise or wait for the store: the iteration does.
         """
         ...
 
@@ -191,7 +219,8 @@ class Backend(Protocol):
         """Make every tail yield a batch whose ``progress`` is the current revision, without changes if there are none.
 
         Called when a read waits for a revision that the cache has not reached: an idle tail would otherwise never show that
-        nothing is missing. The batch may be merged with one that the reader has not taken yet.
+        nothing is missing. The batch may be merged with one that the reader has not taken yet. Returns when each tail has
+        been given a progress that was asked for after the call, or after a bound; it may then still be on its way.
 
         Raises:
             Unavailable: The store cannot be read now.
@@ -202,7 +231,8 @@ class Backend(Protocol):
         """Forget the past before ``revision``, if the last compaction was to ``expected``.
 
         Called every few minutes by each process on the store; compare-and-set, so that one of them wins. Current values
-        stay, however old; ``revision`` itself can still be read and tailed from. Commits and tails go on meanwhile.
+        stay, however old; ``revision`` itself can still be read and tailed from. Commits and tails go on meanwhile. The
+        compaction may take a revision, as a commit does; no tail yields it as a change.
 
         Args:
             revision: The oldest revision to keep. One that is not newer than the last compaction changes nothing.
@@ -220,7 +250,9 @@ class Backend(Protocol):
     async def oldest(self) -> int:
         """The oldest revision that can be read and tailed from: that of the last compaction, or the first one.
 
-        Called before caches are filled, and once by the compaction of each process.
+        Called before caches are filled, and once by the compaction of each process. Others may compact what the store is
+        made of. So it is the greatest of what this interface has compacted to and what a read or a tail was refused with:
+        after a :class:`Compacted`, it is a revision that can be read, unless it has been compacted again.
 
         Raises:
             Unavailable: The store cannot be read now.
@@ -233,4 +265,26 @@ class Backend(Protocol):
         Called once when the process stops; must not fail if called again. Tails end normally after their readers have had
         the last commits.
         """
+        ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What a backend implements besides, if its content is kept by another process, which may be away."""
+
+    name: str
+    """The name of the readiness check."""
+
+    async def open(self) -> None:
+        """Look whether the engine can be used, before anything else is asked of the backend.
+
+        An engine that cannot be reached is no reason to fail: it may come.
+
+        Raises:
+            UnusableStore: It is there, and cannot be used.
+        """
+        ...
+
+    def check(self) -> str | None:
+        """None, or why the server is not ready. It alone judges: that single writes fail does not make a server unready."""
         ...

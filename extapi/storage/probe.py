@@ -11,7 +11,17 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 
-from extapi.storage.base import Backend, KeyValue, Overloaded, Page, RevisionConflict, Tail, Unavailable
+from extapi.storage.base import (
+    Backend,
+    Engine,
+    KeyValue,
+    Overloaded,
+    Page,
+    RevisionConflict,
+    Tail,
+    Unavailable,
+    Uncertain,
+)
 
 KEY = b"/extapi/write-probe"
 """The key that is written; it belongs to no resource."""
@@ -19,8 +29,8 @@ INTERVAL = 2.0
 """The time between two attempts, in seconds."""
 REFUSES = "the store refuses writes"
 
-_NO_SIGN = (RevisionConflict, Overloaded, CancelledError, ValueError)
-"""Exceptions of a commit that do not mean that the store refuses writes."""
+_NO_SIGN = (RevisionConflict, Overloaded, Uncertain, CancelledError, ValueError)
+"""Exceptions of a commit that do not mean that the store refuses writes: of an uncertain one nothing is known."""
 
 
 class ProbedBackend:
@@ -31,6 +41,8 @@ class ProbedBackend:
     def __init__(self, backend: Backend, clock: Any) -> None:
         """Wrap ``backend``; ``clock`` is an ``IReactorTime``."""
         self._backend = backend
+        self._judges = not isinstance(backend, Engine)
+        """Whether writes say anything here: an engine judges itself. Else one that is full would make all its servers unready."""
         self._clock = clock
         self._failing = False
         self._probe: Any = None
@@ -95,7 +107,7 @@ class ProbedBackend:
         await self._backend.close()
 
     def _failed(self, error: Exception) -> None:
-        if not self._failing and not self._closed:
+        if self._judges and not self._failing and not self._closed:
             self._failing = True
             self._log.error("a write failed; the server is not ready until one succeeds: {error}", error=error)
             self._schedule(0.0)  # only that write may have failed

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import random
 
-from extapi.storage.base import Backend, Future, KeyValue, RevisionConflict
-from extapi.testing.stories import Suite, refusal, story, together
+from extapi.storage.base import Backend, Future, KeyValue, LogEvent, RevisionConflict, TooLarge
+from extapi.testing.stories import FAR, Suite, read_until, refusal, story, together
 
 
 class EntryStories(Suite):
@@ -19,12 +19,14 @@ class EntryStories(Suite):
         """Revision 0 means "any" in the API, so a store starts above it."""
         assert isinstance(store, Backend)
         assert await store.revision() >= 1
-        assert await store.oldest() == await store.revision()
+        assert 1 <= await store.oldest() <= await store.revision()
         assert await store.get(b"/a") is None
-        assert await store.page(b"", at=None, after=b"", limit=0) == ([], await store.revision(), False, 0)
+        page = await store.page(b"", at=None, after=b"", limit=0)
+        assert (page.entries, page.more, page.remaining) == ([], False, 0)
+        assert 1 <= page.revision <= await store.revision()
 
     @story
-    async def test_each_commit_has_the_next_revision(self, store: Backend) -> None:
+    async def test_each_commit_has_a_greater_revision(self, store: Backend) -> None:
         """Creates, updates and deletes share one sequence, and a read sees every finished commit."""
         seen = [await store.revision()]
         seen.append(await store.commit(b"/a", b"1", expected=0))
@@ -35,7 +37,7 @@ class EntryStories(Suite):
         assert await store.get(b"/a") == KeyValue(b"/a", b"2", seen[-1])
         seen.append(await store.commit(b"/a", None, expected=seen[-1]))
         assert await store.get(b"/a") is None
-        assert await store.revision() == seen[-1]
+        assert await store.revision() >= seen[-1]
         assert seen == sorted(set(seen))
 
     @story
@@ -48,8 +50,8 @@ class EntryStories(Suite):
             assert conflict.live == KeyValue(b"/a", b"2", live)
         for value in (b"x", None):
             assert (await refusal(store.commit(b"/b", value, expected=live), RevisionConflict)).live is None
-        assert await store.revision() == live
         assert await store.get(b"/b") is None
+        await self._nothing_since(store, live)
 
     @story
     async def test_a_deleted_key_can_be_made_again(self, store: Backend) -> None:
@@ -64,14 +66,33 @@ class EntryStories(Suite):
     @story
     async def test_a_write_that_cannot_be_meant_is_refused(self, store: Backend) -> None:
         """An empty key could not be listed; a delete must have something to delete."""
+        begin = await store.revision()
         await refusal(store.commit(b"", b"1", expected=0), ValueError)
         await refusal(store.commit(b"/a", None, expected=0), ValueError)
-        assert await store.oldest() == await store.revision()
+        await self._nothing_since(store, begin)
+
+    async def _nothing_since(self, store: Backend, begin: int) -> None:
+        """The log has no commit after a revision but the one that is made now."""
+        last = await store.commit(b"/last", b"1", expected=0)
+        assert await read_until(store.tail(begin), last) == [LogEvent(last, b"/last", b"1", None)]
+
+    @story
+    async def test_what_is_too_large_is_refused(self, store: Backend) -> None:
+        """With an error that says so, since it helps nobody to try again; the store goes on."""
+        if self.too_large is not None:
+            begin = await store.revision()
+            made = await store.commit(b"/a", b"1", expected=0)
+            for key, expected in ((b"/a", made), (b"/b", 0)):
+                await refusal(store.commit(key, bytes(self.too_large), expected=expected), TooLarge)
+            assert await store.get(b"/a") == KeyValue(b"/a", b"1", made)
+            last = await store.commit(b"/b", b"1", expected=0)
+            assert [change.revision for change in await read_until(store.tail(begin), last)] == [made, last]
 
     @story
     async def test_any_bytes_are_kept(self, store: Backend) -> None:
-        """An empty value is a value. etcd allows requests of 1.5 MiB; a body here may have 3."""
-        for key, value in ((b"/empty", b""), (b"\xff\x00\xfe", b"\x00\xff'\n"), (b"/large", bytes(range(256)) * 12288)):
+        """An empty value is a value. A body may have 3 MiB; a store may allow less, as etcd does."""
+        large = (bytes(range(256)) * (self.largest // 256 + 1))[: self.largest]
+        for key, value in ((b"/empty", b""), (b"\xff\x00\xfe", b"\x00\xff'\n"), (b"/large", large)):
             revision = await store.commit(key, value, expected=0)
             assert await store.get(key) == KeyValue(key, value, revision)
             assert (await store.page(key, at=None, after=b"", limit=0)).entries == [(key, value, revision)]
@@ -94,12 +115,12 @@ class EntryStories(Suite):
             b"\xff",
             b"\xff\xff1",
         ]
-        for name in random.Random(1).sample(names, len(names)):
-            await store.commit(name, b"x", expected=0)
+        last = max([await store.commit(name, b"x", expected=0) for name in random.Random(1).sample(names, len(names))])
         for prefix in (b"", b"/a", b"/a/", b"/a/\xff", b"\xff", b"\xff\xff", b"/c"):
             page = await store.page(prefix, at=None, after=b"", limit=0)
             assert [entry.key for entry in page.entries] == [name for name in names if name.startswith(prefix)]
-            assert (page.revision, page.more, page.remaining) == (await store.revision(), False, 0)
+            assert (page.more, page.remaining) == (False, 0)
+            assert last <= page.revision <= await store.revision()
 
     @story
     async def test_pages_follow_each_other(self, store: Backend) -> None:
@@ -137,7 +158,8 @@ class EntryStories(Suite):
         assert [*first.entries, *second.entries, *third.entries] == [
             KeyValue(b"/%d" % number, b"old", made[number]) for number in range(6)
         ]
-        assert {first.revision, second.revision, third.revision} == {made[-1]}
+        assert {second.revision, third.revision} == {first.revision}
+        assert first.revision >= made[-1]
         assert [page.remaining for page in (first, second, third)] == [4, 2, 0]
         assert (await store.page(b"/", at=made[1], after=b"", limit=0)).entries == first.entries
         assert len((await store.page(b"/", at=None, after=b"", limit=0)).entries) == 6
@@ -147,9 +169,9 @@ class EntryStories(Suite):
         """Not even at a revision that no store will ever reach."""
         await store.commit(b"/a", b"1", expected=0)
         current = await store.revision()
-        for revision in (current + 1, 2**63, 2**80):
-            assert (await refusal(store.page(b"", at=revision, after=b"", limit=0), Future)).current == current
-            assert (await refusal(store.tail(revision).__anext__(), Future)).current == current
+        for revision in (current + FAR, 2**63, 2**80):
+            for call in (store.page(b"", at=revision, after=b"", limit=0), store.tail(revision).__anext__()):
+                assert current <= (await refusal(call, Future)).current <= await store.revision()
 
     # Many writers
 
@@ -191,5 +213,5 @@ class EntryStories(Suite):
         await together([add() for _ in range(16)])
         live = await store.get(b"/count")
         assert live is not None
-        assert (live.value, live.revision) == (b"160", await store.revision())
+        assert (live.value, live.revision) == (b"160", max(revisions))
         assert len(set(revisions)) == 160

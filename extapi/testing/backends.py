@@ -56,6 +56,7 @@ class BackendConformance(EntryStories, LogStories):
                 to = dice.choice([change.revision for change in model.changes])
                 oldest = max(oldest, to)
                 assert await store.compact(to, expected=await store.oldest()) == oldest
+                await model.rise(store)
             if dice.random() < 0.3:
                 await self._compare(store, model, oldest, dice)
         assert oldest > begin
@@ -76,7 +77,7 @@ class BackendConformance(EntryStories, LogStories):
         assert (list(page.entries), page.revision, page.more, page.remaining) == (taken, at, left > 0, left)
         key = dice.choice(model.changes).key if model.changes else b"/a/0"
         assert await store.get(key) == model.live(key)
-        assert await store.revision() == model.revision
+        assert await store.revision() >= model.revision
 
     # The end
 

@@ -19,6 +19,9 @@ E = TypeVar("E", bound=Exception)
 S = TypeVar("S", bound="Suite")
 T = TypeVar("T")
 
+FAR = 1_000_000
+"""So many revisions nobody writes during a test, whoever else writes to the same engine."""
+
 
 def start(coroutine: Coroutine[Any, Any, T]) -> Deferred[T]:
     """Run a coroutine in the background; ``await`` the result."""
@@ -61,11 +64,27 @@ class Follower:
     def __init__(self, tail: Tail) -> None:
         self.tail = tail
         self.batches: list[Batch] = []
+        self._waiting: list[tuple[int, Deferred[None]]] = []
         self.done = start(self._follow())
 
     async def _follow(self) -> None:
         async for batch in self.tail:
             self.batches.append(batch)
+            for waiter in [waiter for waiter in self._waiting if waiter[0] <= batch.progress]:
+                self._waiting.remove(waiter)
+                waiter[1].callback(None)
+
+    @property
+    def progress(self) -> int:
+        """The log is complete up to here; 0 before the first batch."""
+        return self.batches[-1].progress if self.batches else 0
+
+    async def reached(self, revision: int) -> None:
+        """Wait until the log is complete up to a revision."""
+        if self.progress < revision:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append((revision, waiting))
+            await waiting
 
     @property
     def changes(self) -> list[LogEvent]:
@@ -90,6 +109,12 @@ class Model:
                     state[change.key] = KeyValue(change.key, change.value, change.revision)
         return sorted(entry for key, entry in state.items() if key.startswith(prefix))
 
+    async def rise(self, store: Backend) -> None:
+        """Adopt a revision that rose without a commit; it must not have gone back."""
+        revision = await store.revision()
+        assert revision >= self.revision
+        self.revision = revision
+
     def live(self, key: bytes) -> KeyValue | None:
         """The live entry of a key."""
         return next((entry for entry in self.at(self.revision) if entry.key == key), None)
@@ -108,6 +133,10 @@ class Suite:
     """Whether a store still has its content after it is closed and opened again."""
     timeout = 30.0
     """The limit of one test in seconds."""
+    largest = 3 * 1024 * 1024
+    """Bytes of a value that the store has to keep: those of the largest body of a request, unless the store has a limit."""
+    too_large: int | None = None
+    """Bytes of a value that the store has to refuse with ``TooLarge``; None if it has no limit."""
 
     def store(self, reactor: Any) -> Backend | Awaitable[Backend]:
         """Open a store: empty the first time in a test; later the same one if it is durable."""

@@ -12,7 +12,6 @@ from functools import partial
 from itertools import islice
 
 from extapi.clock import Clock
-from extapi.errors import ServerTimeout
 from extapi.http.response import Streaming
 from extapi.storage.base import Backend, KeyValue, LogEvent, Unavailable
 from extapi.storage.keys import successor
@@ -28,6 +27,7 @@ from extapi.watch.orderedobjects import OrderedObjects
 from extapi.watch.position import Position
 from extapi.watch.preparation import Preparation
 from extapi.watch.preparedstream import StreamTypes
+from extapi.watch.refusals import refused_write, unavailable
 from extapi.watch.selection import Predicate, Selection
 from extapi.watch.snapshot import ObjectPage, Prepare, read_page, select_page
 from extapi.watch.stream import Backlog, WatchOptions
@@ -141,7 +141,7 @@ class ResourceCache:
             current = await self._backend.revision()
         except Unavailable as error:
             position.check_ready()
-            raise self._timeout(operation) from error
+            raise unavailable(self._layout, operation) from error
         if position.revision < current or not position.ready:
             await position.at_least(current)
         return position.revision
@@ -267,7 +267,7 @@ class ResourceCache:
         try:
             return await read(limit=limit, predicate=predicate, prepare=prepare)
         except Unavailable as error:
-            raise self._timeout("list") from error
+            raise unavailable(self._layout, "list") from error
 
     # -- the store, past the cache
 
@@ -284,7 +284,7 @@ class ResourceCache:
         try:
             return await self._backend.get(key)
         except Unavailable as error:
-            raise self._timeout(operation) from error
+            raise unavailable(self._layout, operation) from error
 
     async def commit(self, operation: str, key: bytes, value: bytes | None, *, expected: int) -> int:
         """Write to the store; see :meth:`extapi.storage.base.Backend.commit`.
@@ -300,19 +300,18 @@ class ResourceCache:
 
         Raises:
             RevisionConflict: The key has another revision.
+            RequestTooLarge: The store never accepts so large a value.
             ServerTimeout: The store takes no writes now (behaviour K18).
+            Timeout: Whether the store has written it cannot be told (behaviour K18).
         """
         try:
             return await self._backend.commit(key, value, expected=expected)
         except Exception as error:
             if value is not None:
                 self._expected.forget(value)
-            if isinstance(error, Unavailable):
-                raise self._timeout(operation) from error
+            if (refusal := refused_write(error, self._layout, operation)) is not None:
+                raise refusal from error
             raise
-
-    def _timeout(self, operation: str) -> ServerTimeout:
-        return ServerTimeout.on(self._layout.resource, self._layout.group, operation)
 
     # -- watching
 

@@ -1,7 +1,9 @@
 """The only reader of the store's log: fills the caches of all resources, then passes each commit to the caches it concerns.
 
-When the log breaks off, it starts over: running watches end, and reads are told to retry (behaviour F18, E35). Caches may come
-and go while the others are served. Must not know what an object is.
+When the log breaks off, it is read on from where it was: watches go on, and so do reads that do not ask for more than the cache
+has. Only if it cannot be read on, because that revision is compacted or gone, the caches start over: running watches end, and
+reads are told to retry (behaviour F18, E35). Caches may come and go while the others are served. Must not know what an object
+is.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ _TURN = 5000
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 10.0
 """Seconds before the next attempt after the log broke off; doubled with each attempt, from the first to the longest."""
+_LONGEST_RESUMING = 1.0
+"""The same while only the log is away: a read that waits for it gives up after 3 s, and should see more than one attempt."""
 _ATTEMPTS = 5
 """How often a cache that comes later is filled before that counts as failed."""
 _MOST_WAITING = 10_000
@@ -48,6 +52,10 @@ class Cacher:
         self._settings = settings or CacheSettings()
         self._position = Position(backend, reactor, private=private)
         self._ready_since = 0.0
+        self._filled_once = False
+        """Whether the caches have what the store had at the position, so that the log can be read on from there."""
+        self._heard = False
+        """Whether the log has brought anything since it was last asked for."""
         self._caches: dict[bytes, tuple[ResourceCache, ...]] = {}
         """By prefix. There are two for one while the second is to replace the first."""
         self._waiting: dict[ResourceCache, list[LogEvent]] = {}
@@ -173,19 +181,29 @@ class Cacher:
         """Fill and follow, until stopped."""
         pause = _FIRST_PAUSE
         while True:
+            resume = False
             try:
-                await self._fill()
+                if not self._filled_once:
+                    await self._fill()
                 await self._follow()
             except CancelledError:
                 return
-            except (Unavailable, Compacted, Future) as error:
+            except Unavailable as error:
+                # A private log is that of an author's code, which starts over itself.
+                resume = self._filled_once and not self._position.private
+                self._log.warn("the log of the store broke off: {error}", error=error)
+            except (Compacted, Future) as error:
                 self._log.warn("the log of the store broke off: {error}", error=error)
             except Exception:  # noqa: BLE001 -- whatever a backend raises, the server keeps trying
                 self._log.failure("the log of the store broke off")
             if self._stopping:
                 return
-            pause = _FIRST_PAUSE if self._lasted() else min(pause * 2, _LONGEST_PAUSE)
-            self._interrupt()
+            if resume:
+                pause = _FIRST_PAUSE if self._heard else min(pause * 2, _LONGEST_RESUMING)
+                self._drop_tail()
+            else:
+                pause = _FIRST_PAUSE if self._lasted() else min(pause * 2, _LONGEST_PAUSE)
+                self._interrupt()
             try:
                 await sleep(self._clock, pause)
             except CancelledError:
@@ -202,13 +220,17 @@ class Cacher:
 
     def _interrupt(self) -> None:
         """The caches may be incomplete from now on: refuse reads and end watches."""
+        self._filled_once = False
         self._position.mark_unready()
-        tail, self._tail = self._tail, None
-        if tail is not None:
-            tail.close()
+        self._drop_tail()
         self._waiting.clear()
         for cache in self._all():
             cache.end_watches()
+
+    def _drop_tail(self) -> None:
+        tail, self._tail = self._tail, None
+        if tail is not None:
+            tail.close()
 
     async def _fill(self) -> None:
         """Read every resource as it was at the oldest revision, so that watches can resume from there."""
@@ -216,6 +238,7 @@ class Cacher:
         for cache in self._all():
             cache.fill(await self._read(cache.prefix, at), at)
         self._position.revision = at
+        self._filled_once = True
 
     async def _read(self, prefix: bytes, at: int) -> list[KeyValue]:
         """What the store has under a prefix, as of a revision."""
@@ -230,12 +253,14 @@ class Cacher:
             await sleep(self._clock, 0)
 
     async def _follow(self) -> None:
-        """Read the log from there; the caches are ready once they reach the revision that is current now."""
-        current = await self._backend.revision()
+        """Read the log from the position; the caches are ready once they reach the revision that is current now."""
+        self._heard = False
+        current = 0 if self.ready else await self._backend.revision()
         self._tail = tail = self._backend.tail(self._position.revision)
         self._reached(self._position.revision, current)
         unbroken = 0
         async for batch in tail:
+            self._heard = True
             self._dispatch(batch)
             self._reached(batch.progress, current)
             unbroken = 0 if self.ready else unbroken + len(batch.changes)

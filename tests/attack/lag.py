@@ -511,7 +511,7 @@ class Simulation:
 
     def cut(self) -> None:
         server, store = self.pick()
-        store.cut()
+        store.cut(compacted=self.dice.random() < 0.3)
         self.make_trouble(server)
 
     def break_now_and_then(self) -> None:

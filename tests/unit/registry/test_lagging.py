@@ -184,7 +184,7 @@ def test_a_watch_that_breaks_off_is_resumed_without_loss_and_repetition(pair: Pa
             assert stream.reply.status == 200
         expected.append(("MODIFIED", f"w{number:02}", revision(pair.patch({"spec": {"size": 2}}, f"w{number:02}"))))
         pair.advance(0.01 * (number % 4))
-        pair.near.cut()
+        pair.near.cut(compacted=True)
         pair.advance(1)
         assert stream.ended
         if stream.events:
@@ -197,6 +197,21 @@ def test_a_watch_that_breaks_off_is_resumed_without_loss_and_repetition(pair: Pa
     assert sorted(set(seen)) == sorted(seen)
     assert [event[2] for event in seen] == sorted(event[2] for event in seen)
     assert seen == expected
+
+
+def test_a_watch_outlives_a_log_that_breaks_off(pair: Pair) -> None:
+    """Behaviour F18: the log is read on from where it was, so that no watcher has to come again."""
+    expected = []
+    stream = pair.watched({"resourceVersion": "0"})
+    for number in range(12):
+        expected.append(("ADDED", f"w{number:02}", revision(pair.create(f"w{number:02}"))))
+        expected.append(("MODIFIED", f"w{number:02}", revision(pair.patch({"spec": {"size": 2}}, f"w{number:02}"))))
+        pair.advance(0.01 * (number % 4))
+        pair.near.cut()
+        pair.advance(0.01 * (number % 5))
+    pair.advance(1)
+    assert not stream.ended
+    assert told(stream) == expected
 
 
 def test_bookmarks_do_not_overtake_events(pair: Pair) -> None:
@@ -233,11 +248,31 @@ def test_the_end_of_the_initial_events_has_the_revision_that_they_show(pair: Pai
 # -- readiness
 
 
+def test_a_server_whose_log_is_away_serves_what_it_has(pair: Pair) -> None:
+    """Behaviour E24, F18: watches wait, and so do reads that want to be as fresh as the store, but not for ever."""
+    known = pair.known()
+    stream = pair.watched({"resourceVersion": str(revision(known))})
+    pair.near.hold()
+    pair.near.cut()
+    changed = pair.patch({"spec": {"size": 2}})
+    assert pair.here("GET", "/readyz").status == 200
+    assert pair.here("GET", f"{WIDGETS}/w", {"resourceVersion": "0"}).json() == known
+    late = pair.watched({"resourceVersion": str(revision(known))})
+    fresh = pair.asked(WIDGETS)
+    pair.advance(3.5)
+    assert [(answer.status, answer.json()["reason"]) for answer in fresh] == [(504, "Timeout")]
+    pair.near.flow()
+    pair.advance(1)
+    assert pair.here("GET", f"{WIDGETS}/w").json() == changed
+    for each in (stream, late):
+        assert told(each) == [("MODIFIED", "w", revision(changed))]
+
+
 def test_a_server_without_the_log_is_not_ready(pair: Pair) -> None:
     """Behaviour C22, E35, F18: reads are refused until the cache has been filled anew; writes go on."""
     pair.known()
     pair.near.breaks = 1.0
-    pair.near.cut()
+    pair.near.cut(compacted=True)
     assert pair.here("GET", "/readyz").status == 500
     for query in ({}, {"watch": "true"}, {"resourceVersion": "0"}):
         refused = pair.here("GET", WIDGETS, query)
@@ -258,7 +293,7 @@ def test_a_server_that_is_behind_is_not_ready_before_it_has_caught_up(pair: Pair
     for name in "abc":
         pair.create(name)
     pair.near.hold()
-    pair.near.cut()
+    pair.near.cut(compacted=True)
     pair.advance(1)
     assert pair.here("GET", "/readyz").status == 500
     assert pair.here("GET", WIDGETS, {"resourceVersion": "0"}).status == 429
@@ -273,7 +308,7 @@ def test_a_cache_that_is_filled_anew_has_what_came_right_after_the_compaction(pa
     old, kept = pair.known("a"), pair.known("b")
     pair.server.run(pair.server.log.compact(revision(kept), expected=pair.server.run(pair.server.log.oldest())))
     made = pair.create("c")
-    pair.near.cut()
+    pair.near.cut(compacted=True)
     pair.advance(1)
     assert names(pair.here("GET", WIDGETS)) == ["a", "b", "c"]
     stream = pair.watched({"resourceVersion": str(revision(kept))})

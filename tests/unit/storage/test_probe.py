@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from extapi.storage.base import Backend, Overloaded, RevisionConflict, Unavailable
+from extapi.storage.base import Backend, Overloaded, RevisionConflict, TooLarge, Unavailable, Uncertain
 from extapi.storage.memory import MemoryBackend
 from extapi.storage.probe import INTERVAL, KEY, REFUSES, ProbedBackend
 
@@ -78,7 +78,15 @@ def test_one_write_that_the_store_cannot_take_is_not_the_store() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [RevisionConflict(None), Overloaded("too many writes"), ValueError("key"), CancelledError()]
+    "error",
+    [
+        RevisionConflict(None),
+        Overloaded("too many writes"),
+        Uncertain("the connection is lost"),
+        TooLarge("request is too large"),
+        ValueError("key"),
+        CancelledError(),
+    ],
 )
 def test_what_is_no_sign_of_a_bad_store(error: Exception) -> None:
     bench = Bench()

@@ -7,8 +7,8 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from extapi.codec.strictjson import encode_parts
-from extapi.errors import ServerTimeout, Timeout
-from extapi.storage.base import Compacted, Future, RevisionConflict
+from extapi.errors import ApiError, ServerTimeout, Timeout
+from extapi.storage.base import Compacted, Future, RevisionConflict, TooLarge, Uncertain
 from extapi.watch.selection import Selection
 from extapi.watch.snapshot import ObjectPage
 from tests.unit.watch.store import PREFIX, Kitchen, caught, now, over, pizza, select
@@ -261,3 +261,33 @@ def test_a_commit_that_fails_is_no_longer_expected(kitchen: Kitchen, failure: ty
         now(kitchen.cache.commit("update", PREFIX + b"a/one", value, expected=kitchen.first + 9))
     assert kitchen.cache._expected.commits == {}
     assert kitchen.cache._expected.size == 0
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "reason", "message"),
+    [
+        (
+            Uncertain("the connection is lost"),
+            504,
+            "Timeout",
+            "Timeout: request did not complete within requested timeout - context deadline exceeded",
+        ),
+        (
+            TooLarge("etcdserver: request is too large"),
+            413,
+            "RequestEntityTooLarge",
+            "Request entity too large: etcdserver: request is too large",
+        ),
+    ],
+)
+def test_a_write_that_may_have_been_done_and_one_that_never_is(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, raised: Exception, code: int, reason: str, message: str
+) -> None:
+    async def refuse(key: bytes, value: bytes | None, *, expected: int) -> int:
+        raise raised
+
+    monkeypatch.setattr(kitchen.backend, "commit", refuse)
+    with pytest.raises(ApiError) as refused:
+        now(kitchen.cache.commit("create", PREFIX + b"a/one", pizza("one"), expected=0))
+    status = refused.value.status()
+    assert (status["code"], status["reason"], status["message"]) == (code, reason, message)

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.errors import ApiError, TooManyRequests
+from extapi.errors import ApiError, Timeout, TooManyRequests
 from extapi.http.response import Streaming
 from extapi.storage.base import Backend, Batch, Page, Tail, Unavailable
 from extapi.storage.keys import KeyLayout
+from extapi.storage.tail import LogReader
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
 from tests.unit.watch.store import LAYOUT, PREFIX, V1, Kitchen, Pizzas, RecordingSink, caught, now, over, pizza, select
@@ -27,6 +28,8 @@ class Faulty:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.down: Exception | None = None
+        self.broken: Exception | None = None
+        """What every new tail ends with."""
         self.tails: list[Tail] = []
         self.get = backend.get
         self.commit = backend.commit
@@ -46,6 +49,8 @@ class Faulty:
     def tail(self, after: int) -> Tail:
         tail = self._backend.tail(after)
         self.tails.append(tail)
+        if self.broken is not None:
+            tail.end(self.broken)  # type: ignore[attr-defined]  # a LogReader
         return tail
 
 
@@ -170,6 +175,90 @@ def test_a_broken_log_ends_watches_refuses_reads_and_is_begun_anew(kitchen: Kitc
     kitchen.tick(0.2)
     assert kitchen.cacher.ready
     assert names(kitchen.cache) == ["a/one", "a/two"]
+
+
+def behind(backend: Faulty) -> None:
+    """The log breaks off, as it does for a reader that is too slow, or with the connection to a store elsewhere."""
+    tail = backend.tails[-1]
+    assert isinstance(tail, LogReader)
+    backend._backend._tails.leave(tail)  # type: ignore[attr-defined]  # a MemoryBackend
+    tail.end(Unavailable("the connection is lost"))
+
+
+def test_a_broken_log_is_read_on_and_watches_live(kitchen: Kitchen) -> None:
+    backend = faulty(kitchen)
+    now(kitchen.cacher.start())
+    kitchen.put("one")
+    sink, done = kitchen.watch(initial=True)
+    behind(backend)
+    missed = kitchen.put("two")
+    assert kitchen.cacher.ready
+    assert names(kitchen.cache) == ["a/one"]  # what does not ask for more than the cache has goes on
+    late, waiting = kitchen.watch()
+    fresh = Deferred.fromCoroutine(kitchen.cache.fresh())
+    assert not over(fresh)
+    kitchen.tick(0.1)
+    assert len(backend.tails) == 2
+    assert over(fresh)
+    assert kitchen.cache.revision == missed
+    assert names(kitchen.cache) == ["a/one", "a/two"]
+    assert [name for _, name, _ in sink.told()] == ["one", "two"]
+    kitchen.remove("two")
+    kitchen.tick()
+    assert [kind for kind, _, _ in sink.told()] == ["DELETED"]
+    assert [(kind, name) for kind, name, _ in late.told()] == [("ADDED", "two"), ("DELETED", "two")]
+    assert not over(done)
+    assert not over(waiting)
+
+
+def test_reads_that_need_the_log_time_out_while_it_is_away(kitchen: Kitchen) -> None:
+    backend = faulty(kitchen)
+    now(kitchen.cacher.start())
+    revision = kitchen.put("one")
+    backend.broken = Unavailable("no route")
+    behind(backend)
+    kitchen.put("two")
+    errors = caught(Deferred.fromCoroutine(kitchen.cache.fresh()))
+    for _ in range(31):
+        kitchen.tick(0.1)
+    assert [(type(error), error.code) for error in errors if isinstance(error, ApiError)] == [(Timeout, 504)]
+    assert now(kitchen.cache.at_least(revision)) == revision
+    assert len(backend.tails) == 1 + 5  # after 0.1, 0.2, 0.4, 0.8 and 1.0 s more
+    backend.broken = None
+    kitchen.tick(1)
+    assert names(kitchen.cache) == ["a/one", "a/two"]
+
+
+def test_a_log_that_is_compacted_meanwhile_is_begun_anew(kitchen: Kitchen) -> None:
+    backend = faulty(kitchen)
+    now(kitchen.cacher.start())
+    kitchen.put("one")
+    sink, done = kitchen.watch(initial=True)
+    behind(backend)
+    kitchen.put("two")
+    last = kitchen.put("three")
+    now(kitchen.backend.compact(last, expected=kitchen.first))
+    kitchen.tick(0.1)
+    assert over(done)
+    assert [name for _, name, _ in sink.told()] == ["one"]
+    assert not kitchen.cacher.ready
+    kitchen.tick(0.1)
+    assert names(kitchen.cache) == ["a/one", "a/three", "a/two"]
+
+
+def test_a_cache_that_is_filled_while_the_log_breaks_off_misses_nothing(kitchen: Kitchen, slow: Slow) -> None:
+    oven(kitchen, "old")
+    ovens = kitchen.cacher.add(OVENS, Pizzas())
+    filling = Deferred.fromCoroutine(kitchen.cacher.fill(ovens))
+    oven(kitchen, "before")
+    behind(slow)
+    oven(kitchen, "meanwhile")
+    slow.slow = False
+    slow.let()
+    assert over(filling)
+    assert names(ovens) == ["/before", "/old"]
+    kitchen.tick(0.1)
+    assert names(ovens) == ["/before", "/meanwhile", "/old"]
 
 
 def test_retry_after_grows_with_the_time_down(kitchen: Kitchen) -> None:

@@ -17,6 +17,7 @@ EXTAPI = Path(__file__).parents[2] / "extapi"
 AUTHOR = "an author's code, read at start"
 OPERATOR = "a flag or the environment of an operator"
 PROXY = "an operator's proxy answers CONNECT, with 64 KiB at most"
+ETCD = "the operator's etcd answers, with 16 KiB of headers at most; each part has its bound"
 CLUSTER = "the developer's own cluster or machine"
 OUR_OWN = "what we have written ourselves"
 RULE = "a rule, which an author writes, of 100,000 characters at most"
@@ -35,6 +36,9 @@ ALLOWED = {
     ("client/proxyhandshake.py", "_STATUS"): PROXY,
     ("api/arguments.py", "difflib"): AUTHOR,
     ("client/http.py", "urlsplit"): OPERATOR,
+    ("storage/etcd/connection.py", "unquote"): ETCD,
+    ("storage/etcd/dialling.py", "_VERSION"): ETCD,
+    ("storage/etcd/endpoints.py", "urlsplit"): OPERATOR,
     ("client/credentials.py", "urlsplit"): OPERATOR,
     ("client/proxy.py", "unquote"): OPERATOR,
     ("client/proxy.py", "urlsplit"): OPERATOR,

@@ -1,0 +1,277 @@
+"""Calls to etcd: one connection at a time, to the next endpoint when one fails; what may be repeated. Knows no keys.
+
+A call that cannot have been worked on is made again, whatever it is. One that may have been is made again only if it is
+repeatable. A new connection is asked for etcd's version, and for a token if there is a user, before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.error import ConnectError
+from twisted.logger import Logger
+
+from extapi.clock import Timer, sleep
+from extapi.storage.base import Overloaded, TooLarge, Unavailable, Uncertain, UnusableStore
+from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
+from extapi.storage.etcd.connection import RpcConnection
+from extapi.storage.etcd.dialling import call_block, dialled
+from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
+
+CALL_SECONDS: Final = 5.0
+"""How long a call may take; a leader's death is over by then, mostly."""
+_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+"""Seconds before endpoints are tried again that all failed; doubled with each round."""
+
+INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, OUT_OF_RANGE = 3, 4, 8, 11
+INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 13, 14, 16
+"""Codes of gRPC that etcd uses (``etcd/api/v3/v3rpc/rpctypes/error.go``)."""
+
+_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests", "etcdserver: server stopped"})
+"""Errors with which a member says that it has proposed nothing."""
+_SMALL = "etcdserver: request is too large"
+
+
+class Channel:
+    """The way to etcd for calls, or for watches: large answers would hold up watches on the same connection."""
+
+    _log = Logger()
+
+    def __init__(self, reactor: Any, access: EtcdAccess, *, start: int = 0) -> None:
+        self._reactor = reactor
+        self._access = access
+        self._endpoints: list[EtcdEndpoint] = access.endpoints
+        self._at = start
+        self._connection: RpcConnection | None = None
+        self._token = b""
+        self._dialling: Deferred[None] | None = None
+        self._waiting: list[Deferred[RpcConnection]] = []
+        self._why = "it has not been reached yet"
+        self._closed = False
+
+    @property
+    def endpoint(self) -> EtcdEndpoint:
+        """The one in use, or the next to be tried."""
+        return self._endpoints[self._at % len(self._endpoints)]
+
+    # -- calls
+
+    async def call(self, method: bytes, request: bytes, *, repeatable: bool, seconds: float = CALL_SECONDS) -> bytes:
+        """One request, one answer.
+
+        Raises:
+            RpcError: etcd refuses it, with a code that says nothing of its availability.
+            TooLarge: It is larger than etcd accepts.
+            Overloaded: etcd has too much to do; nothing was done.
+            Uncertain: It may have been done; only if it is not repeatable.
+            Unavailable: Nothing was done.
+        """
+        deadline = self._reactor.seconds() + seconds
+        authenticated = False
+        while True:
+            connection = await self._connected(deadline)
+            try:
+                return await self._once(connection, method, request, deadline - self._reactor.seconds())
+            except NotBegun as error:
+                self._drop(connection, str(error))
+                again: Exception = Unavailable(f"etcd: {error}")
+            except Lost as error:
+                again = Unavailable(f"etcd: {error}")
+                if not repeatable:
+                    raise Uncertain(f"etcd: {error}") from error
+            except RpcError as error:
+                if _stale(error) and not authenticated and self._access.credentials is not None:
+                    authenticated = True
+                    self._drop(connection, str(error))
+                    continue
+                again = _judged(error, repeatable=repeatable)
+                if isinstance(again, Overloaded):
+                    raise again from error
+                self._drop(connection, str(error))
+            if self._reactor.seconds() + _PAUSE >= deadline:
+                raise again
+            await sleep(self._reactor, _PAUSE)
+
+    def _once(self, connection: RpcConnection, method: bytes, request: bytes, seconds: float) -> Deferred[bytes]:
+        answers: list[bytes] = []
+        call: RpcCall
+
+        def cancelled(_: Deferred[bytes]) -> None:
+            timer.cancel()
+            call.cancel()
+
+        done: Deferred[bytes] = Deferred(cancelled)
+
+        def end(outcome: Exception | None) -> None:
+            if timer.active():
+                timer.cancel()
+            if outcome is None and len(answers) == 1:
+                done.callback(answers[0])
+            else:
+                done.errback(outcome or Lost(f"{len(answers)} answers instead of one"))
+
+        def late() -> None:
+            call.cancel()
+            self._drop(connection, "no answer came in time")
+            done.errback(Lost("no answer came in time"))
+
+        call = connection.begin(self._block(method), request, answers.append, end, last=True)
+        timer: Timer = self._reactor.callLater(max(seconds, 0.0), late)
+        return done
+
+    async def stream(
+        self,
+        method: bytes,
+        first: bytes,
+        message: Callable[[bytes], None],
+        end: Callable[[Exception | None], None],
+    ) -> RpcCall:
+        """Begin a call in which messages go both ways.
+
+        Raises:
+            Unavailable: No endpoint can be reached.
+        """
+        connection = await self._connected(self._reactor.seconds() + CALL_SECONDS)
+        try:
+            return connection.begin(self._block(method), first, message, end, last=False)
+        except NotBegun as error:
+            raise Unavailable(f"etcd: {error}") from error
+
+    def _block(self, method: bytes) -> bytes:
+        return call_block(method, self.endpoint, self._token)
+
+    # -- the connection
+
+    async def _connected(self, deadline: float) -> RpcConnection:
+        """The connection, once there is one.
+
+        Raises:
+            Unavailable: There is none in time.
+        """
+        if self._closed:
+            raise Unavailable("the store is closed")
+        connection = self._connection
+        if connection is not None and connection.usable and not connection.full:
+            return connection
+        waiting: Deferred[RpcConnection] = Deferred(self._forget)
+        self._waiting.append(waiting)
+        timer = self._reactor.callLater(max(deadline - self._reactor.seconds(), 0.0), self._give_up, waiting)
+        if self._dialling is None:
+            self._dialling = Deferred.fromCoroutine(self._dial())
+        try:
+            return await waiting
+        finally:
+            if timer.active():
+                timer.cancel()
+
+    def _forget(self, waiting: Deferred[RpcConnection]) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+
+    def _give_up(self, waiting: Deferred[RpcConnection]) -> None:
+        self._forget(waiting)
+        waiting.errback(Unavailable(f"etcd cannot be reached: {self._why}"))
+
+    def _drop(self, connection: RpcConnection, why: str) -> None:
+        """Use another endpoint from now on. What runs on this connection may still come to its end."""
+        if self._connection is connection:
+            self._connection = None
+            self._why = f"{self.endpoint.url}: {why}"
+            self._at += 1
+            connection.retire()
+
+    async def _dial(self) -> None:
+        """Try endpoints as long as somebody waits, each at once, then with pauses."""
+        failures = 0
+        try:
+            while self._waiting and not self._closed:
+                endpoint = self.endpoint
+                try:
+                    connection, token = await dialled(self._reactor, self._access, endpoint, self._drop)
+                except (UnusableStore, Unavailable, RpcError, Lost, NotBegun, ConnectError) as error:
+                    self._why = f"{endpoint.url}: {error}"
+                    self._log.warn("etcd cannot be used: {why}", why=self._why)
+                    self._at += 1
+                    failures += 1
+                    rounds, position = divmod(failures, len(self._endpoints))
+                    if not position:
+                        await sleep(self._reactor, min(_PAUSE * 2 ** min(rounds, 10), _LONGEST_PAUSE))
+                    continue
+                self._connection, self._token = connection, token
+                waiting, self._waiting = self._waiting, []
+                for each in waiting:
+                    each.callback(connection)
+        except CancelledError:
+            pass
+        finally:
+            self._dialling = None
+
+    async def versions(self) -> None:
+        """Ask every endpoint that can be reached for its version.
+
+        Raises:
+            TooOld: One is too old. Those that cannot be reached are asked when they are used.
+        """
+        for endpoint in self._endpoints:
+            try:
+                connection, _ = await dialled(self._reactor, self._access, endpoint, self._drop)
+            except UnusableStore:
+                raise
+            except (Unavailable, RpcError, Lost, NotBegun, ConnectError) as error:
+                self._why = f"{endpoint.url}: {error}"
+                self._log.warn("etcd cannot be used: {why}", why=self._why)
+            else:
+                connection.close()
+
+    def leave(self, why: str) -> None:
+        """Use another endpoint from now on."""
+        if self._connection is not None:
+            self._drop(self._connection, why)
+
+    def close(self) -> None:
+        """End the connection; calls fail."""
+        self._closed = True
+        if self._dialling is not None:
+            self._dialling.cancel()
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.errback(Unavailable("the store is closed"))
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _judged(error: RpcError, *, repeatable: bool) -> Exception:
+    """What an error means: raised at once if trying elsewhere does not help, else returned.
+
+    Raises:
+        RpcError: It is about the request.
+        TooLarge: The request is too large.
+        Uncertain: It may have been done.
+        Unavailable: It was not done, and cannot be now.
+    """
+    text = str(error)
+    if error.code == INVALID_ARGUMENT and text == _SMALL:
+        raise TooLarge(text)
+    if error.code == RESOURCE_EXHAUSTED:
+        # A message that is larger than gRPC itself accepts is refused before etcd sees it.
+        if "larger than max" in text:
+            raise TooLarge(_SMALL)
+        if text in _NOT_BEGUN:
+            return Overloaded(f"etcd: {text}")
+        raise Unavailable(f"etcd: {text}")  # "mvcc: database space exceeded"
+    if error.code not in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED):
+        raise error
+    if error.code == UNAUTHENTICATED:
+        raise Unavailable(f"etcd: {text}")
+    if not repeatable and text not in _NOT_BEGUN:
+        raise Uncertain(f"etcd: {text}")
+    return Unavailable(f"etcd: {text}")
+
+
+def _stale(error: RpcError) -> bool:
+    """Whether a new token helps: a simple one is lost when its member restarts, any when users change."""
+    return error.code == UNAUTHENTICATED or str(error) == "etcdserver: revision of auth store is old"

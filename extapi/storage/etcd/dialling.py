@@ -1,0 +1,186 @@
+"""How a connection to etcd is made ready: dialled, secured, authenticated, and asked for its version. Knows one endpoint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Factory
+from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
+
+from extapi.clock import Timer
+from extapi.storage.base import UnusableStore
+from extapi.storage.etcd import wire
+from extapi.storage.etcd.call import Lost
+from extapi.storage.etcd.connection import RpcConnection
+from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
+from extapi.storage.etcd.frames import header_block
+
+DIAL_SECONDS: Final = 2.0
+"""How long each of the steps may take together, and the connection before them."""
+_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
+
+
+def supported(version: str) -> bool:
+    """Whether progress marks of this version of etcd can be trusted.
+
+    Source: ``k8s.io/apiserver/pkg/storage/feature`` endpointSupportsRequestWatchProgress; etcd issues 15220 and 17507.
+    """
+    found = _VERSION.match(version)
+    if found is None:
+        return False
+    parts = tuple(int(part) for part in found.groups())
+    return (3, 4, 31) <= parts < (3, 5, 0) or parts >= (3, 5, 13)
+
+
+class TooOld(UnusableStore):
+    """An endpoint runs a version of etcd that cannot be used."""
+
+    def __init__(self, endpoint: str, version: str) -> None:
+        super().__init__(
+            f"storage etcd: {endpoint} runs etcd {version[:40]!r}, whose watch progress cannot be relied on; "
+            "3.5.13 or newer is needed, or 3.4.31 or newer of 3.4"
+        )
+
+
+def _check_version(endpoint: EtcdEndpoint, version: str) -> None:
+    if not supported(version):
+        raise TooOld(endpoint.url, version)
+
+
+async def dialled(
+    reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, gone: Callable[[RpcConnection, str], None]
+) -> tuple[RpcConnection, bytes]:
+    """A connection that can be used, and its token.
+
+    Raises:
+        TooOld: The endpoint's etcd is too old.
+        Exception: The endpoint cannot be reached, or refuses us; it is an
+            :class:`Unavailable`, :class:`RpcError`, :class:`Lost`, :class:`NotBegun` or ``ConnectError``.
+    """
+    deadline = reactor.seconds() + DIAL_SECONDS
+    connection = await _opened(reactor, access, endpoint, gone)
+    try:
+        token = b""
+        credentials = access.credentials
+        if credentials is not None:
+            token = wire.authenticate_answer(
+                await _prepared(
+                    reactor,
+                    connection,
+                    endpoint,
+                    wire.AUTHENTICATE,
+                    wire.authenticate_request(*credentials),
+                    b"",
+                    deadline,
+                )
+            )
+        status = wire.status_answer(await _prepared(reactor, connection, endpoint, wire.STATUS, b"", token, deadline))
+        _check_version(endpoint, status.version)
+    except BaseException:
+        connection.close()
+        raise
+    if not connection.usable:
+        raise Lost("the connection was lost")
+    return connection, token
+
+
+def _opened(
+    reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, gone: Callable[[RpcConnection, str], None]
+) -> Deferred[RpcConnection]:
+    """A connection whose peer has said that it speaks HTTP/2."""
+    access.refresh()
+    done: Deferred[RpcConnection] = Deferred(lambda _: abandon())
+    made: list[RpcConnection] = []
+
+    def abandon() -> None:
+        connector.disconnect()
+        for each in made:
+            each.close()
+
+    def finished(result: RpcConnection | Failure | Exception) -> None:
+        if timer.active():
+            timer.cancel()
+        if not done.called:
+            done.errback(result) if isinstance(result, (Failure, Exception)) else done.callback(result)
+
+    def lost(connection: RpcConnection, why: str) -> None:
+        gone(connection, why)
+        finished(Lost(why))
+
+    def late() -> None:
+        finished(Lost("it does not answer"))
+        abandon()
+
+    class Dialler(Factory):
+        noisy = False
+
+        def buildProtocol(_, addr: Any) -> RpcConnection:  # noqa: N802, N805, ARG002 - Twisted's
+            made.append(RpcConnection(reactor, finished, lost))
+            return made[0]
+
+        def startedConnecting(_, connector: Any) -> None: ...  # noqa: N802, N805
+
+        def clientConnectionLost(_, connector: Any, reason: Any) -> None: ...  # noqa: N802, N805
+
+        def clientConnectionFailed(_, connector: Any, reason: Failure) -> None:  # noqa: N802, N805, ARG002
+            finished(Lost(reason.getErrorMessage()))
+
+    factory: Any = Dialler()
+    if endpoint.tls:
+        # not connectSSL: its small writes wait for a timer of the one global reactor
+        factory = TLSMemoryBIOFactory(access.tls(endpoint.host), True, factory, clock=reactor)
+    timer: Timer = reactor.callLater(DIAL_SECONDS, late)
+    connector = reactor.connectTCP(endpoint.host, endpoint.port, factory, timeout=DIAL_SECONDS)
+    return done
+
+
+async def _prepared(
+    reactor: Any,
+    connection: RpcConnection,
+    endpoint: EtcdEndpoint,
+    method: bytes,
+    request: bytes,
+    token: bytes,
+    deadline: float,
+) -> bytes:
+    """The answer to a call that is made before the connection is used."""
+    answers: list[bytes] = []
+    done: Deferred[None] = Deferred(lambda _: call.cancel())
+
+    def end(outcome: Exception | None) -> None:
+        if not done.called:
+            done.callback(None) if outcome is None and answers else done.errback(outcome or Lost("no answer"))
+
+    def late() -> None:
+        call.cancel()
+        end(Lost("it does not answer"))
+
+    call = connection.begin(call_block(method, endpoint, token), request, answers.append, end, last=True)
+    timer = reactor.callLater(max(deadline - reactor.seconds(), 0.0), late)
+    try:
+        await done
+    finally:
+        if timer.active():
+            timer.cancel()
+    return answers[0]
+
+
+def call_block(method: bytes, endpoint: EtcdEndpoint, token: bytes) -> bytes:
+    """The headers of a call. ``hasleader``: a member without a leader refuses it, and ends a watch, instead of going quiet."""
+    headers = [
+        (b":method", b"POST"),
+        (b":scheme", b"https" if endpoint.tls else b"http"),
+        (b":path", method),
+        (b":authority", endpoint.url.partition("://")[2].encode()),
+        (b"te", b"trailers"),
+        (b"content-type", b"application/grpc"),
+        (b"user-agent", b"extapi"),
+        (b"hasleader", b"true"),
+    ]
+    if token:
+        headers.append((b"token", token))
+    return header_block(headers)

@@ -1,0 +1,119 @@
+"""The etcd backend keeps the contract on a real etcd, with TLS and without, and while others write to it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extapi.privatereactor import drive, private_reactor
+from extapi.storage.base import Backend, Compacted, Unavailable
+from extapi.storage.etcd import wire
+from extapi.storage.etcd.backend import EtcdBackend
+from extapi.storage.etcd.channel import Channel
+from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
+from extapi.testing.backend_log import LogStories
+from extapi.testing.backends import BackendConformance
+from extapi.testing.stories import Follower, Suite, read_until, refusal
+from tests.etcds import Etcd, etcd
+
+pytestmark = pytest.mark.kubernetes
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with etcd(tmp_path_factory.mktemp("etcd")) as member:
+        yield member
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with etcd(tmp_path_factory.mktemp("etcd"), tls=True) as member:
+        yield member
+
+
+class OnEtcd(Suite):
+    """A store with a prefix of its own for each story. A compaction is of all that etcd has, so stories run one at a time."""
+
+    durable = True
+    largest = 1_500_000
+    too_large = 1_600_000
+    etcd: Etcd
+    prefix: str
+
+    def store(self, reactor: Any) -> Backend:
+        return EtcdBackend(reactor, self.etcd.options(self.prefix))
+
+    def use(self, member: Etcd) -> None:
+        self.etcd, self.prefix = member, f"/test/{uuid.uuid4().hex}"
+
+
+class TestPlain(OnEtcd, BackendConformance):
+    @pytest.fixture(autouse=True)
+    def _place(self, plain: Etcd) -> None:
+        self.use(plain)
+
+
+class TestSecured(OnEtcd, LogStories):
+    """What depends on timing, which TLS changes: the tails."""
+
+    @pytest.fixture(autouse=True)
+    def _place(self, secured: Etcd) -> None:
+        self.use(secured)
+
+
+def test_others_compact_the_same_etcd(plain: Etcd) -> None:
+    """As kube-apiserver, etcd itself or another API do: what they forgot is told, and where one can begin again."""
+
+    async def tale(reactor: Any) -> None:
+        ours, others = (EtcdBackend(reactor, plain.options(f"/test/{uuid.uuid4().hex}")) for _ in range(2))
+        begin = await ours.revision()
+        made = await ours.commit(b"/a", b"1", expected=0)
+        live = Follower(ours.tail(begin))
+        await live.reached(made)
+        await others.commit(b"/b", b"1", expected=0)
+        to = await others.revision()
+        assert await others.compact(to, expected=await others.oldest()) == to
+        assert begin < made < to
+        for call in (ours.page(b"", at=made, after=b"", limit=0), ours.tail(begin).__anext__()):
+            assert (await refusal(call, Compacted)).oldest == to
+        assert await ours.oldest() == to
+        page = await ours.page(b"", at=to, after=b"", limit=0)
+        assert [(entry.key, entry.revision) for entry in page.entries] == [(b"/a", made)]
+        changed = await ours.commit(b"/a", b"2", expected=made)
+        assert [change.revision for change in live.changes] == [made, changed]
+        assert [change.revision for change in await read_until(ours.tail(to), changed)] == [changed]
+        # Our own compaction follows, and is not confused by the revision that others forced on us.
+        assert await ours.compact(changed, expected=to) == changed
+        await ours.close()
+        await others.close()
+
+    with private_reactor() as reactor:
+        drive(reactor, tale(reactor))
+
+
+def test_a_certificate_for_another_name_is_refused(tmp_path: Path) -> None:
+    """Whoever holds it may not be the etcd that was named, whichever authority vouches for it."""
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        assert "its certificate is for another name" in await unreachable(reactor, member.options("/x"))
+
+    with etcd(tmp_path, tls=True, names=["etcd.example"]) as member, private_reactor() as reactor:
+        drive(reactor, tale(reactor, member))
+
+
+def test_a_client_without_a_certificate_is_refused(secured: Etcd) -> None:
+    with private_reactor() as reactor:
+        why = drive(reactor, unreachable(reactor, secured.options("/x", certfile=None, keyfile=None)))
+        assert "TLS: " in why
+
+
+async def unreachable(reactor: Any, options: EtcdOptions) -> str:
+    """Why etcd cannot be used."""
+    channel = Channel(reactor, EtcdAccess(options))
+    error = await refusal(channel.call(wire.RANGE, b"", repeatable=True, seconds=3), Unavailable)
+    channel.close()
+    return str(error)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from extapi.api.duration import parse_seconds
-from extapi.storage.url import parse_url
+from extapi.storage.etcd.endpoints import EtcdOptions, check_etcd
+from extapi.storage.url import ETCD, check_url
 
 ADMISSION_PLUGINS = (
     "NamespaceLifecycle",
@@ -79,11 +80,19 @@ FLAGS: Sequence[Flag] = (
     Flag("max-mutating-requests-inflight", "200", "How many writes may run at a time; 0: no limit."),
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
-    Flag("storage", "memory:", "Where objects are kept: memory: or sqlite:///PATH."),
+    Flag("storage", "memory:", "Where objects are kept: memory:, sqlite:///PATH, etcd: (see --etcd-servers), or NAME:... of an installed package."),
     Flag("crd", "", "A file with CustomResourceDefinitions whose kinds are served, or a folder of such files; may be repeated. Changes are served without a restart.", multiple=True),
     Flag("webhook-client-cert-file", "", "The certificate that is shown to conversion webhooks of --crd which ask for one, followed by intermediates. Reread when it changes."),
     Flag("webhook-client-key-file", "", "The private key of --webhook-client-cert-file."),
-    Flag("etcd-servers", "", "Accepted and ignored: --storage says where objects are kept.", multiple=True),
+    Flag("etcd-servers", "", "With --storage etcd:, the members of etcd, http://HOST:PORT or https://HOST:PORT; otherwise accepted and ignored.", multiple=True),
+    Flag("etcd-prefix", "/extapi", "The prefix of all keys in etcd; servers that share it have the same objects. Must not be that of kube-apiserver."),
+    Flag("etcd-cafile", "", "CAs of etcd's certificates, for https; by default the system's. Reread for each connection, as are the next two."),
+    Flag("etcd-certfile", "", "The client certificate that is shown to etcd, followed by intermediates."),
+    Flag("etcd-keyfile", "", "The private key of --etcd-certfile."),
+    Flag("etcd-username", "", "The user that etcd authenticates with the password in --etcd-password-file."),
+    Flag("etcd-password-file", "", "A file with the password of --etcd-username. Reread for each connection."),
+    Flag("etcd-compaction-interval", "5m0s", "How often etcd is asked to forget what is older than this; servers on one prefix take turns. 0: never, if others compact it."),
+    Flag("etcd-healthcheck-timeout", "2s", "How long etcd may take to answer before /readyz fails (check etcd)."),
     Flag("audit-log-path", "", "Accepted and ignored: nothing is recorded or written, as in k8s.io/apiserver without an audit policy."),
     Flag("audit-log-maxage", "366", "Accepted and ignored: days to keep old files of --audit-log-path."),
     Flag("audit-log-maxbackup", "100", "Accepted and ignored: old files of --audit-log-path to keep."),
@@ -139,7 +148,7 @@ class ServerOptions:
     crd: tuple[Path, ...] = ()
     webhook_client_cert_file: Path | None = None
     webhook_client_key_file: Path | None = None
-    etcd_servers: tuple[str, ...] = ()
+    etcd: EtcdOptions = field(default_factory=EtcdOptions)
     audit_log_path: str = ""
     development: bool = False
     reload: bool = False
@@ -147,7 +156,7 @@ class ServerOptions:
 
     def notices(self) -> Iterable[str]:
         """What is logged at start: flags without effect, and flags that allow more than is needed."""
-        if self.etcd_servers:
+        if self.etcd.servers and self.storage != ETCD:
             yield f"--etcd-servers is not used: objects are stored in {self.storage}, as --storage says"
         if self.requestheader.ca_file is not None and not self.requestheader.allowed_names:
             yield (
@@ -276,7 +285,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         crd=read.paths("crd"),
         webhook_client_cert_file=read.path("webhook-client-cert-file"),
         webhook_client_key_file=read.path("webhook-client-key-file"),
-        etcd_servers=read.several("etcd-servers"),
+        etcd=_etcd(read),
         audit_log_path=read.text("audit-log-path"),
         development=bool(raw["development"]),
         reload=bool(raw["reload"]),
@@ -288,6 +297,21 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     if problems:
         raise OptionErrors(problems)
     return options
+
+
+def _etcd(read: FlagReader) -> EtcdOptions:
+    """How etcd is reached. What is wrong with that matters only with ``--storage etcd:``; see :func:`_together`."""
+    return EtcdOptions(
+        servers=read.several("etcd-servers"),
+        prefix=read.text("etcd-prefix"),
+        cafile=read.path("etcd-cafile"),
+        certfile=read.path("etcd-certfile"),
+        keyfile=read.path("etcd-keyfile"),
+        username=read.text("etcd-username"),
+        password_file=read.path("etcd-password-file"),
+        compaction_interval=read.duration("etcd-compaction-interval"),
+        healthcheck_timeout=read.duration("etcd-healthcheck-timeout", zero=False),
+    )
 
 
 def _disabled_plugins(read: FlagReader) -> frozenset[str]:
@@ -323,8 +347,10 @@ def _together(options: ServerOptions) -> Iterable[str]:
         yield "--webhook-client-cert-file and --webhook-client-key-file must be given together"
     if options.reload and not options.development:
         yield "--reload needs --development: it is for writing an API, where a file that is saved may be wrong"
+    if options.storage == ETCD:
+        yield from check_etcd(options.etcd)
     try:
-        parse_url(options.storage)
+        check_url(options.storage)
     except ValueError as error:
         yield f"--storage: {error}"
 

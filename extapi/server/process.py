@@ -33,7 +33,9 @@ from extapi.server.servedmetrics import source_families
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
-from extapi.storage.url import open_backend
+from extapi.storage.base import Engine
+from extapi.storage.compaction import INTERVAL
+from extapi.storage.url import ETCD, open_backend
 
 _READYZ = frozenset({"readyz"})
 
@@ -53,7 +55,7 @@ class ServerProcess:
         CertificateError: The serving certificate cannot be used.
         CredentialsError: There are no usable credentials for the cluster.
         DeclarationError: The API cannot be served.
-        UnusableFile: The file of the store cannot be used.
+        UnusableStore: The store cannot be used.
     """
 
     def __init__(
@@ -81,9 +83,10 @@ class ServerProcess:
             users=_webhook_users(options, reactor),
         )
         self._files = _definitions(options, reactor)
+        self._backend = open_backend(options.storage, reactor, options.etcd)
         self._server = server = Server(
             api,
-            open_backend(options.storage, reactor),
+            self._backend,
             reactor,
             authenticator=self._auth.authenticator,
             settings=self._auth.settings,
@@ -99,6 +102,7 @@ class ServerProcess:
             random=self._random,
             describe=describe,
             cluster=self._cluster.for_authors(),
+            compaction=options.etcd.compaction_interval if options.storage == ETCD else INTERVAL,
         )
         sources = self._sources(api, reactor)
         self._serving = Serving(
@@ -133,10 +137,13 @@ class ServerProcess:
         """Serve until stopped; the exit status.
 
         Raises:
+            UnusableStore: The store's engine cannot be used.
             LookupFailed: The ConfigMap with the trust cannot be read.
             BundleError: A CA bundle cannot be used, or would let users act as any user.
             BindError: The address cannot be listened on.
         """
+        if isinstance(self._backend, Engine):
+            await self._backend.open()
         await self._auth.start()
         self._admission.start()
         status = await self._serving.run()
@@ -170,7 +177,9 @@ class ServerProcess:
             yield self._reloader.reloads
 
     def _checks(self) -> list[NamedCheck]:
+        engine = self._backend
         return [
+            *([NamedCheck(engine.name, engine.check, _READYZ)] if isinstance(engine, Engine) else ()),
             self._admission.check(),
             NamedCheck("authentication-trust", lambda: None, _READYZ, self._auth.settings.note),
         ]

@@ -41,7 +41,7 @@ from extapi.server.router import Router, version_info
 from extapi.server.servedmetrics import build_families, catalogue_families, room_families
 from extapi.server.shutdown import Shutdown
 from extapi.storage.base import Backend
-from extapi.storage.compaction import Compactor
+from extapi.storage.compaction import INTERVAL, Compactor
 from extapi.storage.filling import check_filled
 from extapi.storage.probe import ProbedBackend
 from extapi.watch.cacher import Cacher
@@ -104,11 +104,12 @@ class Server:
         random: Random | None = None,
         cluster: Client | None = None,
         describe: Describe | None = None,
+        compaction: float = INTERVAL,
     ) -> None:
         self._backend = backend = ProbedBackend(backend, reactor)
         self._reactor = reactor
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
-        self._cacher, self._compactor = Cacher(backend, reactor), Compactor(backend, reactor)
+        self._cacher, self._compactor = Cacher(backend, reactor), Compactor(backend, reactor, interval=compaction)
         self._plugins = Plugins(api.admission, builtin)
         self.shutdown = Shutdown()
         self._reauthorization = Reauthorization(reactor, settings, reauthorize)

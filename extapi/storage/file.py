@@ -14,6 +14,8 @@ import os
 import sqlite3
 from pathlib import Path
 
+from extapi.storage.base import UnusableStore
+
 APPLICATION = 0x65787461
 """``exta``, at offset 68 of the file; ``file(1)`` and SQLite's own tools show it."""
 VERSION = 1
@@ -45,7 +47,7 @@ WAL_LIMIT = 16 * 1024 * 1024
 """The size in bytes to which the write-ahead log is truncated after a burst."""
 
 
-class UnusableFile(Exception):
+class UnusableFile(UnusableStore):
     """The file cannot be used as a store. The message names it and says what to do."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from extapi.server.options import FLAGS, OptionErrors, RequestHeaderOptions, ServerOptions, parse_options
+from extapi.storage.etcd.endpoints import EtcdOptions
 
 PAIR = "--tls-cert-file and --tls-private-key-file must be given together"
 CERTIFICATE = {"tls-cert-file": "tls.crt", "tls-private-key-file": "tls.key"}
@@ -58,7 +59,7 @@ def test_the_defaults_are_those_of_the_go_original() -> None:
         request_timeout=60.0,
         shutdown_delay=0.0,
         storage="memory:",
-        etcd_servers=(),
+        etcd=EtcdOptions(prefix="/extapi", compaction_interval=300.0, healthcheck_timeout=2.0),
         audit_log_path="",
     )
 
@@ -175,7 +176,7 @@ def test_what_manifests_for_the_go_original_say_is_accepted() -> None:
         audit_log_maxbackup="0",
         storage="sqlite:///data.db",
     )
-    assert options.etcd_servers == ("http://127.0.0.1:2379", "http://127.0.0.1:2380")
+    assert options.etcd.servers == ("http://127.0.0.1:2379", "http://127.0.0.1:2380")
     etcd, audit = options.notices()
     assert "--etcd-servers" in etcd
     assert "sqlite:///data.db" in etcd
@@ -188,6 +189,51 @@ def test_a_front_proxy_of_any_name_is_warned_of() -> None:
     (warning,) = parsed(requestheader_client_ca_file="proxies.crt", requestheader_allowed_names=[""]).notices()
     assert "--requestheader-allowed-names is empty: any certificate" in warning
     assert list(parsed(requestheader_client_ca_file="a", requestheader_allowed_names=["proxy"]).notices()) == []
+
+
+def test_storage_in_etcd() -> None:
+    options = parsed(
+        storage="etcd:",
+        etcd_servers=["https://a:2379,https://b:2379"],
+        etcd_prefix="/extapi/pizza",
+        etcd_cafile="ca.crt",
+        etcd_certfile="client.crt",
+        etcd_keyfile="client.key",
+        etcd_username="pizza",
+        etcd_password_file="password",
+        etcd_compaction_interval="0",
+        etcd_healthcheck_timeout="500ms",
+    )
+    assert options.etcd == EtcdOptions(
+        servers=("https://a:2379", "https://b:2379"),
+        prefix="/extapi/pizza",
+        cafile=Path("ca.crt"),
+        certfile=Path("client.crt"),
+        keyfile=Path("client.key"),
+        username="pizza",
+        password_file=Path("password"),
+        compaction_interval=0.0,
+        healthcheck_timeout=0.5,
+    )
+    assert list(options.notices()) == []
+
+
+def test_what_is_wrong_with_storage_in_etcd_is_told() -> None:
+    """All of it; and nothing if objects are stored elsewhere."""
+    wrong = {"etcd_prefix": "/registry", "etcd_certfile": "a", "etcd_username": "root"}
+    with pytest.raises(OptionErrors) as raised:
+        parsed(storage="etcd:", **wrong)
+    assert [problem.split(" ")[0].rstrip(":") for problem in raised.value.problems] == [
+        "--etcd-servers",
+        "--etcd-prefix",
+        "--etcd-certfile",
+        "--etcd-username",
+    ]
+    assert parsed(**wrong).storage == "memory:"
+    with pytest.raises(OptionErrors) as raised:
+        parsed(storage="etcd:", etcd_servers=["http://me:secret@a:1"], etcd_healthcheck_timeout="0")
+    assert len(raised.value.problems) == 2
+    assert "secret" not in str(raised.value)
 
 
 def test_credentials_of_etcd_are_not_repeated() -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import Backend
+from extapi.storage.base import Backend, UnusableStore
 from extapi.storage.file import UnusableFile
 from extapi.storage.memory import MemoryBackend
 from extapi.storage.sqlite import SqliteBackend
-from extapi.storage.url import open_backend
+from extapi.storage.url import check_url, open_backend
 
 
 def test_memory() -> None:
@@ -73,3 +74,74 @@ def test_anything_else_is_refused(url: str, tmp_path: Path, monkeypatch: pytest.
 def test_a_file_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     with private_reactor() as reactor, pytest.raises(UnusableFile, match="there is no directory"):
         open_backend(f"sqlite:///{tmp_path}/missing/store.db", reactor)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Installs a package with entry points, as pip does: a module, and metadata beside it."""
+    site = tmp_path / "site"
+    metadata = site / "lastingstore-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: lastingstore\nVersion: 1.0\n")
+    (site / "lastingstore.py").write_text(
+        "from extapi.storage.memory import MemoryBackend\n"
+        "def opened(url, reactor):\n"
+        "    if url != 'lasting://here':\n"
+        "        raise ValueError('expected lasting://here')\n"
+        "    return MemoryBackend(reactor)\n"
+        "def nothing(url, reactor):\n"
+        "    return url\n"
+    )
+    monkeypatch.syspath_prepend(site)
+
+    def install(lines: str) -> None:
+        (metadata / "entry_points.txt").write_text(f"[extapi.storage]\n{lines}\n")
+
+    return install
+
+
+def test_a_package_brings_a_store(installed: Callable[[str], None]) -> None:
+    installed("lasting = lastingstore:opened")
+    check_url("lasting://anywhere")
+    with private_reactor() as reactor:
+        assert isinstance(open_backend("lasting://here", reactor), MemoryBackend)
+        with pytest.raises(UnusableStore, match="storage 'lasting://there': expected lasting://here"):
+            open_backend("lasting://there", reactor)
+
+
+def test_a_package_takes_no_name_of_extapi(installed: Callable[[str], None]) -> None:
+    installed("memory = lastingstore:nothing\nsqlite = lastingstore:nothing")
+    with private_reactor() as reactor:
+        assert isinstance(open_backend("memory:", reactor), MemoryBackend)
+        with pytest.raises(ValueError, match="expected memory: or sqlite"):
+            open_backend("sqlite:x", reactor)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("lastingstore:missing", "lastingstore:missing cannot be imported"),
+        ("lastingstores:opened", "lastingstores:opened cannot be imported"),
+        ("lastingstore:nothing", "returned a str, which is no extapi.storage.base.Backend"),
+    ],
+)
+def test_a_package_that_brings_no_store_says_so(installed: Callable[[str], None], value: str, why: str) -> None:
+    installed(f"lasting = {value}")
+    with private_reactor() as reactor, pytest.raises(UnusableStore, match=why):
+        open_backend("lasting:", reactor)
+
+
+def test_two_packages_that_bring_the_same_are_refused(installed: Callable[[str], None], tmp_path: Path) -> None:
+    installed("lasting = lastingstore:opened")
+    other = tmp_path / "site" / "otherstore-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: otherstore\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[extapi.storage]\nlasting = otherstore:opened\n")
+    with pytest.raises(ValueError, match=r"several packages bring it: .*otherstore:opened"):
+        check_url("lasting:")
+
+
+def test_a_name_that_nobody_brings_is_refused(installed: Callable[[str], None]) -> None:
+    installed("lasting = lastingstore:opened")
+    with pytest.raises(ValueError, match="expected memory: or sqlite"):
+        check_url("other:x")

@@ -1,0 +1,95 @@
+"""Two ``extapi serve`` on one etcd over TLS: they show one another's objects, and outlive a failure of etcd."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.serving import HEADERS, TOPPINGS, Serving
+from tests.etcds import Etcd, etcd
+from tests.waiting import until
+
+pytestmark = pytest.mark.kubernetes
+
+
+@pytest.fixture(scope="module")
+def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with etcd(tmp_path_factory.mktemp("etcd"), tls=True) as running:
+        yield running
+
+
+def on_etcd(directory: Path, kubeconfig: Path, member: Etcd, prefix: str) -> Serving:
+    """A server that has not been started yet."""
+    directory.mkdir()
+    return Serving(
+        directory,
+        kubeconfig,
+        flags=(
+            "--authentication-skip-lookup",
+            f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
+            "--storage=etcd:",
+            f"--etcd-servers={member.url}",
+            f"--etcd-prefix={prefix}",
+            f"--etcd-cafile={member.directory / 'ca.crt'}",
+            f"--etcd-certfile={member.directory / 'client.crt'}",
+            f"--etcd-keyfile={member.directory / 'client.key'}",
+        ),
+    )
+
+
+@pytest.fixture
+def pair(tmp_path: Path, cluster_kubeconfig: Path, member: Etcd) -> Iterator[tuple[Serving, Serving]]:
+    here, there = (on_etcd(tmp_path / name, cluster_kubeconfig, member, "/extapi/pair") for name in ("a", "b"))
+    try:
+        here.spawn()
+        there.spawn()
+        here.wait()
+        there.wait()
+        yield here, there
+    finally:
+        here.close()
+        there.close()
+
+
+def topping(name: str, **rest: Any) -> dict[str, Any]:
+    api_version = "restaurant.programming-kubernetes.info/v1alpha1"
+    return {"apiVersion": api_version, "kind": "Topping", "metadata": {"name": name, **rest}, "spec": {"cost": "1"}}
+
+
+def test_two_servers_on_one_etcd_and_its_failure(pair: tuple[Serving, Serving], member: Etcd) -> None:
+    here, there = pair
+    # What one has written, the other one shows at once, and of two writes with one resourceVersion one is refused.
+    status, made = here.request("POST", TOPPINGS, topping("ham"))
+    assert status == 201
+    assert there.request("GET", f"{TOPPINGS}/ham") == (200, made)
+    assert there.request("PUT", f"{TOPPINGS}/ham", {**made, "spec": {"cost": "2"}})[0] == 200
+    assert here.request("PUT", f"{TOPPINGS}/ham", {**made, "spec": {"cost": "3"}})[0] == 409
+    version = here.request("GET", TOPPINGS)[1]["metadata"]["resourceVersion"]
+    watch = there.connect()
+    watch.request("GET", f"{TOPPINGS}?watch=1&resourceVersion={version}", headers=HEADERS)
+    events = watch.getresponse()
+    # More than etcd takes is told as such, and harms nobody.
+    large = topping("large", labels={f"label-{number}": "x" * 63 for number in range(20_000)})
+    status, refused = here.request("POST", TOPPINGS, large)
+    assert (status, refused["reason"]) == (413, "RequestEntityTooLarge")
+    # etcd goes: what there is can be read, the servers are not ready, and need no restart.
+    member.kill()
+    until(lambda: here.request("GET", "/readyz")[0] == 500, 30)
+    assert here.request("GET", "/readyz/etcd")[0] == 500
+    assert here.request("GET", "/livez")[0] == 200
+    assert there.request("GET", f"{TOPPINGS}/ham?resourceVersion=0")[1]["spec"] == {"cost": "2"}
+    assert there.request("POST", TOPPINGS, topping("lost"))[0] in (500, 504)
+    # It comes again: so do they, and a watch that was open goes on.
+    member.start()
+    until(lambda: here.request("GET", "/readyz")[0] == 200, 30)
+    until(lambda: there.request("GET", "/readyz")[0] == 200, 30)
+    assert here.request("POST", TOPPINGS, topping("cheese"))[0] == 201
+    event = json.loads(events.readline())
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "cheese")
+    watch.close()
+    assert here.process is not None
+    assert "Traceback" not in here.log.read_text()

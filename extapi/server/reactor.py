@@ -28,7 +28,7 @@ from extapi.registry.storedversions import UnknownStoredVersion
 from extapi.server.eventloop import install
 from extapi.server.logs import AccessLog, configure_logs
 from extapi.server.watchdog import Watchdog
-from extapi.storage.base import UnusableStore
+from extapi.storage.base import Unavailable, UnusableStore
 
 _EXPECTED = (
     BundleError,
@@ -37,6 +37,7 @@ _EXPECTED = (
     CertificateError,
     DeclarationError,
     UnknownStoredVersion,
+    Unavailable,
     UnusableStore,
 )
 """Mistakes of operators and authors. Any other error is a bug, and is logged with its traceback."""

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conformance.serving import HEADERS, TOPPINGS, Serving
 from tests.etcds import Etcd, etcd
+from tests.lastingport import lasting_port
 from tests.waiting import until
 
 pytestmark = pytest.mark.kubernetes
@@ -53,6 +54,20 @@ def pair(tmp_path: Path, cluster_kubeconfig: Path, member: Etcd) -> Iterator[tup
     finally:
         here.close()
         there.close()
+
+
+def test_a_server_that_cannot_reach_etcd_says_so_and_ends(
+    tmp_path: Path, cluster_kubeconfig: Path, member: Etcd
+) -> None:
+    """As kube-apiserver; who started it starts it again."""
+    away = Etcd(member.directory, lasting_port(), tls=True)
+    server = on_etcd(tmp_path / "a", cluster_kubeconfig, away, "/extapi/away")
+    server.spawn()
+    assert server.process is not None
+    assert server.process.wait(60) == 1
+    log = server.log.read_text()
+    assert f"Error: etcd cannot be reached: {away.url}" in log
+    assert "Traceback" not in log
 
 
 def topping(name: str, **rest: Any) -> dict[str, Any]:

@@ -200,6 +200,8 @@ class Channel:
                     if not position:
                         await sleep(self._reactor, min(_PAUSE * 2 ** min(rounds, 10), _LONGEST_PAUSE))
                     continue
+                if self._connection is not None:  # it takes no more calls
+                    self._connection.retire()
                 self._connection, self._token = connection, token
                 waiting, self._waiting = self._waiting, []
                 for each in waiting:

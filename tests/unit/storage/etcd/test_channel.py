@@ -32,7 +32,14 @@ def answered(stream: int, data: bytes) -> bytes:
 class Member:
     """An endpoint. ``answer`` gets stream and method of each call."""
 
-    def __init__(self, reactor: Any, answer: Callable[[int, str], Answer], *, version: bytes = VERSION) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        answer: Callable[[int, str], Answer],
+        *,
+        version: bytes = VERSION,
+        settings: dict[int, int] | None = None,
+    ) -> None:
         self.calls: list[str] = []
         self.tokens: list[str] = []
         self.answer = answer
@@ -45,7 +52,7 @@ class Member:
             def connectionMade(self) -> None:  # noqa: N802
                 self.reader, self.rest = FrameReader(), len(frames.PREFACE)
                 self.method: dict[int, str] = {}
-                self.transport.write(frames.settings({}))
+                self.transport.write(frames.settings(settings or {}))
 
             def dataReceived(self, data: bytes) -> None:  # noqa: N802
                 cut = min(self.rest, len(data))
@@ -263,6 +270,24 @@ def test_a_lost_token_is_asked_for_again(tmp_path: Path) -> None:
         assert member.calls == ["Authenticate", "Txn", "Authenticate", "Txn"]
         assert member.tokens == ["", "token1", "token1", "", "token2", "token2"]
         calls.close()
+
+    run(test)
+
+
+def test_a_member_that_takes_few_calls_gets_another_connection() -> None:
+    """And the one before ends with its last call."""
+
+    async def test(reactor: Any) -> None:
+        member = Member(reactor, right, settings={frames.MAX_CONCURRENT_STREAMS: 1})
+        calls = channel(reactor, member.url)
+        await calls.stream(wire.WATCH, b"", lambda _: None, lambda _: None)
+        watched = calls._connection
+        assert await calls.call(wire.RANGE, b"", repeatable=True) == header(7)
+        assert calls._connection is not watched
+        assert watched is not None
+        assert not watched.usable
+        calls.close()
+        watched.close()
 
     run(test)
 

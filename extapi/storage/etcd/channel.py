@@ -111,14 +111,20 @@ class Channel:
             if outcome is None and len(answers) == 1:
                 done.callback(answers[0])
             else:
-                done.errback(outcome or Lost(f"{len(answers)} answers instead of one"))
+                done.errback(outcome or Lost("no answer came"))
+
+        def message(data: bytes) -> None:
+            answers.append(data)
+            if len(answers) > 1:
+                call.cancel()
+                end(Lost("several answers instead of one"))
 
         def late() -> None:
             call.cancel()
             self._drop(connection, "no answer came in time")
             done.errback(Lost("no answer came in time"))
 
-        call = connection.begin(self._block(method), request, answers.append, end, last=True)
+        call = connection.begin(self._block(method), request, message, end, last=True)
         timer: Timer = self._reactor.callLater(max(seconds, 0.0), late)
         return done
 

@@ -179,6 +179,15 @@ def test_what_errors_of_etcd_mean(code: int, text: str, repeatable: bool, kind: 
     run(test)
 
 
+@pytest.mark.parametrize("answer", [message(b"a") * 3, b""], ids=["several", "none"])
+def test_other_than_one_answer(answer: bytes) -> None:
+    async def test(reactor: Any) -> None:
+        member = Member(reactor, lambda stream, _: begun(stream) + body(stream, answer) + trailers(stream))
+        await raised(channel(reactor, member.url), Uncertain, repeatable=False)
+
+    run(test)
+
+
 @pytest.mark.parametrize(("repeatable", "kind"), [(True, Unavailable), (False, Uncertain)])
 def test_no_answer_in_time(repeatable: bool, kind: type[Exception]) -> None:
     async def test(reactor: Any) -> None:

@@ -153,3 +153,26 @@ def test_an_attempt_that_ends_after_the_end_is_the_last() -> None:
     bench.store.waiting.callback(None)
     assert bench.store.tried == 2
     assert bench.clock.getDelayedCalls() == []
+
+
+class Engaged(Faulty):
+    """A store that another process keeps, and that judges itself."""
+
+    name = "engine"
+
+    async def open(self) -> None: ...
+
+    def check(self) -> str | None:
+        return None
+
+
+def test_an_engine_judges_itself() -> None:
+    """All servers on one that is full would be unready at once, and nobody could read."""
+    clock = Clock()
+    store = Engaged(clock)
+    backend = ProbedBackend(store, clock)
+    store.error = Unavailable("etcd: mvcc: database space exceeded")
+    outcomes: list[object] = []
+    Deferred.fromCoroutine(backend.commit(b"k", b"v", expected=0)).addBoth(outcomes.append)
+    assert backend.check() is None
+    assert clock.getDelayedCalls() == []

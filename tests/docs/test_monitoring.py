@@ -36,4 +36,5 @@ def test_the_table_names_every_metric() -> None:
     served = {
         name for name in names | known().keys() if not name.startswith(("process_", "python_", "kubernetes_health"))
     }
-    assert named == served | set(FILES)
+    # Two counters have names of their own in kube-apiserver; a parser gives each counter this suffix.
+    assert named == {name.replace("_count_total", "_count") for name in served} | set(FILES)

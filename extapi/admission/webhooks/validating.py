@@ -5,6 +5,7 @@ Source: ``k8s.io/apiserver/pkg/admission/plugin/webhook/validating``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from twisted.internet.defer import Deferred, DeferredList
@@ -51,12 +52,21 @@ class ValidatingWebhooks:
             return
         self._asking.check_time(review)
         errors: list[ApiError] = []
+        if len(invocations) == 1:  # most have one: no need to gather
+            await self._call(invocations[0], 0, review, errors)
+        else:
+            await self._call_all(invocations, review, errors)
+        if errors:
+            raise errors[0]
+
+    async def _call_all(self, invocations: Sequence[Invocation], review: Review, errors: list[ApiError]) -> None:
+        """Call several at the same time; ``errors`` gets the refusals as they come."""
         calls = [
             Deferred.fromCoroutine(self._call(each, place, review, errors)) for place, each in enumerate(invocations)
         ]
         results = await DeferredList(calls, consumeErrors=True)
         if errors:
-            raise errors[0]
+            return
         for succeeded, failure in results:
             if not succeeded:
                 raise failure.value  # type: ignore[attr-defined]  # a Failure, where the call has not succeeded

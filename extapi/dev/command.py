@@ -41,8 +41,8 @@ _SHARED = {
 }
 """The modules of the servers: imported once, for all of them and for us."""
 _NO_CLUSTER = """\
-this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods, quota or
-admission webhooks (--control-plane kube runs the real kube-apiserver)"""
+this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods or quota
+(--control-plane kube runs the real kube-apiserver)"""
 _EXAMPLE = "extapi.pizza:api"
 _PORT = click.IntRange(0, 65535)
 

@@ -140,8 +140,8 @@ def test_from_start_to_stop_with_another_user_and_a_second_start(place: Place) -
     with place.dev(control_plane="builtin") as process:
         said = "".join(until_ready(process))
         assert said.startswith(
-            "this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods, "
-            "quota or\nadmission webhooks (--control-plane kube runs the real kube-apiserver)\n"
+            "this is a local control plane for development, on 127.0.0.1 only. It is not a cluster: it has no nodes, pods "
+            "or quota\n(--control-plane kube runs the real kube-apiserver)\n"
         )
         assert f"export KUBECONFIG={state}/kubeconfig\n" in said
         config = place.kubeconfig("--user", "alice", "--group", "cooks")

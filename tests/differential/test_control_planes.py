@@ -11,14 +11,16 @@ import pytest
 
 from extapi.controlplane.kinds.admissionmessages import ADMISSION
 from extapi.controlplane.kinds.messages import EVENTS, MESSAGES
+from extapi.dev.kube import KubeClient
 from tests.differential.planes import documents, policies, webhooks
 from tests.differential.planes.deliberate import DELIBERATE, allowed, needed, remaining
 from tests.differential.planes.every import all_cases
 from tests.differential.planes.samples import Sample
 from tests.differential.playing import Answers, conversing
 from tests.differential.side import Side
-from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
+from tests.kubernetes.calling import MERGE, Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, running
+from tests.waiting import until
 
 pytestmark = pytest.mark.needs("crd")  # the one that is there is kube-apiserver, the other is started here
 
@@ -34,6 +36,18 @@ def planes(
     """The built-in control plane and kube-apiserver, both running."""
     with running(tmp_path_factory.mktemp("builtin"), "builtin") as builtin:
         yield builtin, control_plane
+    _undefine(control_plane.client)
+
+
+def _undefine(client: KubeClient) -> None:
+    """Delete the definitions of all conversations: kubectl fails at groups whose resources are not there any more."""
+    path = f"/apis/{documents.DEFINITIONS}"
+    for each in client.get(path)["items"]:
+        if each["spec"]["group"].endswith(".defs.test"):
+            one = f"{path}/{each['metadata']['name']}"
+            client.request("PATCH", one, {"metadata": {"finalizers": []}}, MERGE)
+            client.delete(one)
+    until(lambda: not any(group["name"].endswith(".defs.test") for group in client.get("/apis")["groups"]), 60)
 
 
 @pytest.fixture(scope="module")

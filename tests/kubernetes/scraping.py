@@ -34,6 +34,12 @@ def described(entry: Mapping[str, Any]) -> Described:
     return Described(entry["type"], tuple(entry["labels"]), tuple(map(float, entry.get("bounds", ()))))
 
 
+def section(text: str, name: str) -> str:
+    """The lines of one family."""
+    begins = (f"{name}{{", f"{name} ", f"# HELP {name} ", f"# TYPE {name} ")
+    return "".join(line for line in text.splitlines(keepends=True) if line.startswith(begins))
+
+
 def families(text: str) -> dict[str, Metric]:
     """The families of a scrape, by the names that Prometheus shows."""
     found = {}

@@ -411,6 +411,7 @@ COUNTED = [
 FIGURES = "apiserver_admission_webhook_"
 
 
+@compared
 def test_calls_are_counted_alike(both: Both) -> None:
     """Each webhook is asked once about each side's object, which has its label."""
     hooks: dict[str, list[Obj]] = {kind: [] for kind in CONFIGURATIONS}

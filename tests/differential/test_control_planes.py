@@ -45,6 +45,9 @@ def _undefine(client: KubeClient) -> None:
     for each in client.get(path)["items"]:
         if each["spec"]["group"].endswith(".defs.test"):
             one = f"{path}/{each['metadata']['name']}"
+            # Some have stored versions that are not theirs, so that not even their finalizer can be taken away.
+            stored = [version["name"] for version in each["spec"]["versions"] if version["storage"]]
+            client.request("PATCH", f"{one}/status", {"status": {"storedVersions": stored}}, MERGE)
             client.request("PATCH", one, {"metadata": {"finalizers": []}}, MERGE)
             client.delete(one)
     until(lambda: not any(group["name"].endswith(".defs.test") for group in client.get("/apis")["groups"]), 60)

@@ -45,10 +45,21 @@ PARTS = (
 """Patterns of the specs, each for a process of its own, since most of their time they wait."""
 
 
+_ran: dict[str, dict[str, specs.Outcome]] = {}
+"""What has run already, by control plane: in a random order, the tests of one come between those of the other."""
+
+
 @pytest.fixture(scope="module")
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, specs.Outcome]:
     """What became of each spec on a control plane, by its whole text."""
     plane: str = request.param
+    if plane not in _ran:
+        _ran[plane] = _run(plane, tmp_path_factory)
+    return _ran[plane]
+
+
+def _run(plane: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, specs.Outcome]:
+    """Run all specs on a control plane."""
     directory = tmp_path_factory.mktemp("upstream-admission")
     images = directory / "images"
     images.mkdir()

@@ -227,7 +227,7 @@ class Review:
         """
         return self._new.get(self._to_hub)
 
-    @object.setter  # noqa: A003 -- the name that authors know from AdmissionReview
+    @object.setter  # noqa: A003 - the name that authors know from AdmissionReview
     def object(self, value: Any) -> None:
         self._new.put(value)
 

@@ -113,10 +113,7 @@ class ControlPlaneProcess:
             tokens=tokens,
             clock=reactor,
             root_ca=client_ca,
-            controllers=[
-                DefinitionController(self._definitions, emptier),
-                PolicyTypeController(reactor, reactor.getThreadPool()),
-            ],
+            controllers=self._controllers(emptier, reactor),
         )
         built_in.update((group.name, kind.plural) for group in api.groups for kind in group.kinds)
         server = Server(
@@ -136,15 +133,13 @@ class ControlPlaneProcess:
         )
         self._admission.follow(server.transport())
         self._follow(server, api, reactor)
-        self._serving = Serving(
-            server,
-            reactor,
-            tls=tls,
-            interface=LOOPBACK,
-            port=options.secure_port,
-            access_log=access_log,
-            limits=Limits(request=options.request_timeout),
-        )
+        self._serving = _serving(server, tls, options, reactor, access_log)
+
+    def _controllers(self, emptier: Emptier, reactor: Any) -> list[Any]:
+        return [
+            DefinitionController(self._definitions, emptier),
+            PolicyTypeController(reactor, reactor.getThreadPool()),
+        ]
 
     def _builtin(self, *parts: Any) -> list[Any]:
         """What is started, in this order; those of it that are admission plugins are asked in this order."""
@@ -234,3 +229,17 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FlagError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _serving(
+    server: Server, tls: ServingCertificate, options: ControlPlaneOptions, reactor: Any, access_log: OnFinished
+) -> Serving:
+    return Serving(
+        server,
+        reactor,
+        tls=tls,
+        interface=LOOPBACK,
+        port=options.secure_port,
+        access_log=access_log,
+        limits=Limits(request=options.request_timeout),
+    )

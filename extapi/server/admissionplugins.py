@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set as AbstractSet
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from extapi.admission.expressions.evaluating import Evaluator
 from extapi.admission.namespaces import NamespaceLabels, NamespaceLifecycle
@@ -36,6 +36,7 @@ from extapi.server.health import NamedCheck
 from extapi.server.webhookmetrics import webhook_families
 
 NAMESPACES = ResourceName("", "v1", "namespaces")
+E = TypeVar("E")
 _READYZ = frozenset({"readyz"})
 
 
@@ -84,48 +85,38 @@ class BuiltinAdmission:
             self._follow(source)
             return Asking(source, labels, evaluator, reactor, self._calls)
 
-        def validating_policies() -> ValidatingPolicies:
+        def matching(name: str, compile_: Callable[[str, Mapping[str, Any]], E]) -> PolicyMatcher[E]:
             source = PolicySource(
-                policies.NAME,
-                client,
-                self._params,
-                lambda _, spec: Validations(spec),
-                clock=reactor,
-                jitter=random.random,
-                changed=self._rules.changed,
+                name, client, self._params, compile_, clock=reactor, jitter=random.random, changed=self._rules.changed
             )
             self._follow(source)
-            matcher = PolicyMatcher(source, labels, reactor)
-            return ValidatingPolicies(matcher, self._params, evaluator, reactor, self._checks)
-
-        def mutating_policies() -> MutatingPolicies:
-            source = PolicySource(
-                policies_mutating.NAME,
-                client,
-                self._params,
-                Mutations,
-                clock=reactor,
-                jitter=random.random,
-                changed=self._rules.changed,
-            )
-            self._follow(source)
-            matcher = PolicyMatcher(source, labels, reactor)
-            return MutatingPolicies(matcher, self._params, evaluator, reactor, self._mutations)
+            return PolicyMatcher(source, labels, reactor)
 
         made: dict[str, Callable[[], Any]] = {
             "NamespaceLifecycle": lambda: NamespaceLifecycle(cache=self._namespaces, live=live, clock=reactor),
-            policies_mutating.NAME: mutating_policies,
+            policies_mutating.NAME: lambda: MutatingPolicies(
+                matching(policies_mutating.NAME, Mutations), self._params, evaluator, reactor, self._mutations
+            ),
             mutating.NAME: lambda: mutating.MutatingWebhooks(asking(mutating.NAME, "MutatingWebhookConfiguration")),
-            policies.NAME: validating_policies,
+            policies.NAME: lambda: ValidatingPolicies(
+                matching(policies.NAME, lambda _, spec: Validations(spec)),
+                self._params,
+                evaluator,
+                reactor,
+                self._checks,
+            ),
             validating.NAME: lambda: validating.ValidatingWebhooks(
                 asking(validating.NAME, "ValidatingWebhookConfiguration")
             ),
         }
-        self.plugins = [make() for name, make in made.items() if name not in disabled]
+        self.plugins = [self._sharing(make()) for name, make in made.items() if name not in disabled]
         """In the order in which they are asked."""
-        for plugin in self.plugins:
-            if not isinstance(plugin, NamespaceLifecycle):
-                plugin.rules = self._rules
+
+    def _sharing(self, plugin: Any) -> Any:
+        """A plugin, which shares the look-up of the cluster's rules if it keeps some."""
+        if not isinstance(plugin, NamespaceLifecycle):
+            plugin.rules = self._rules
+        return plugin
 
     def _follow(self, source: WebhookSource | PolicySource[Any]) -> None:
         self._sources.append(source)

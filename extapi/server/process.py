@@ -74,14 +74,7 @@ class ServerProcess:
         self._cluster = ClusterAccess(reactor, options)
         self._auth = DelegatedAuth(reactor, options, self._cluster, random=self._random)
         name_authorities(tls, self._auth.settings)
-        self._admission = BuiltinAdmission(
-            self._cluster.client(None, "kubeconfig"),
-            self._auth.authorizer,
-            reactor,
-            random=self._random,
-            disabled=options.disabled_plugins,
-            users=_webhook_users(options, reactor),
-        )
+        self._admission = self._builtin_admission(options, reactor)
         self._files = _definitions(options, reactor)
         self._backend = open_backend(options.storage, reactor, options.etcd)
         self._server = server = Server(
@@ -121,6 +114,16 @@ class ServerProcess:
         if options.reload and target:
             self._reloader = Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
         self._served_file = None if options.served_file is None else ServedFile(options.served_file)
+
+    def _builtin_admission(self, options: ServerOptions, reactor: Any) -> BuiltinAdmission:
+        return BuiltinAdmission(
+            self._cluster.client(None, "kubeconfig"),
+            self._auth.authorizer,
+            reactor,
+            random=self._random,
+            disabled=options.disabled_plugins,
+            users=_webhook_users(options, reactor),
+        )
 
     def _sources(self, api: Api, reactor: Any) -> KindSources:
         """Where kinds come from, and what metrics say of that."""

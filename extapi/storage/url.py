@@ -44,6 +44,18 @@ def parse_url(url: str) -> str:
     return path
 
 
+def lasting_path(url: str) -> str:
+    """The path of a store that outlives its process, for commands that work on one.
+
+    Raises:
+        ValueError: The URL names no such store of extapi.
+    """
+    path = parse_url(url)
+    if not path:
+        raise ValueError("memory: ends with its process; name the sqlite:///PATH of the server's --storage")
+    return path
+
+
 def _brought(url: str) -> EntryPoint | None:
     """The entry point of the package that brings the store; None if the store is, or would have to be, part of extapi.
 

@@ -10,7 +10,7 @@ from extapi.console.failure import CommandFailure
 from extapi.storage import filling, probe
 from extapi.storage.base import KeyValue
 from extapi.storage.snapshot import FileSnapshot
-from extapi.storage.url import parse_url
+from extapi.storage.url import lasting_path
 from extapi.storetool.backupfile import BackupReader
 
 PAGE: Final = 500
@@ -111,9 +111,6 @@ def store_path(url: str) -> Path:
         CommandFailure: The URL names none that outlives its process.
     """
     try:
-        path = parse_url(url)
+        return Path(lasting_path(url))
     except ValueError as error:
         raise CommandFailure(str(error)) from error
-    if not path:
-        raise CommandFailure("memory: ends with its process; name the sqlite:///PATH of the server's --storage")
-    return Path(path)

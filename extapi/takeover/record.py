@@ -15,7 +15,7 @@ import msgspec
 
 from extapi.storage.base import Backend
 from extapi.storage.keys import CORE
-from extapi.storage.url import parse_url
+from extapi.storage.url import lasting_path
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.moved import MovedKind
 
@@ -63,12 +63,9 @@ def store_path(url: str) -> Path:
         TakeoverFailure: The URL names none that outlives the process.
     """
     try:
-        path = parse_url(url)
+        return Path(lasting_path(url))
     except ValueError as error:
         raise TakeoverFailure(str(error)) from error
-    if not path:
-        raise TakeoverFailure("memory: ends with this process; give --storage sqlite:///PATH, as the server has it")
-    return Path(path)
 
 
 def peek(path: Path, key: bytes) -> tuple[bytes, int] | None:

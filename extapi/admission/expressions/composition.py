@@ -56,9 +56,9 @@ def compiled(text: str, within: Any, returns: Sequence[Any]) -> Compiled:
         within: Its environment, see :func:`extapi.admission.expressions.environment.environment`.
         returns: The types that its value may have (:class:`extapi.schema.cel.types.Type`); empty: any.
     """
-    from extapi.schema.cel.compilation import compile_expression  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.errors import CompileError, InstantiationError  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.types import alike  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.compilation import compile_expression  # noqa: PLC0415 - most servers evaluate no CEL
+    from extapi.schema.cel.errors import CompileError, InstantiationError  # noqa: PLC0415 - most servers evaluate no CEL
+    from extapi.schema.cel.types import alike  # noqa: PLC0415 - most servers evaluate no CEL
 
     type_ = None
     unready = ""
@@ -121,7 +121,7 @@ class Composition:
 
     def _compiled(self) -> tuple[Mapping[str, Compiled], Mapping[str, Any]]:
         if self._made is None:  # two threads may both do it, and find the same
-            from extapi.schema.cel.types import DYN  # noqa: PLC0415 - only when needed
+            from extapi.schema.cel.types import DYN  # noqa: PLC0415 - most servers evaluate no CEL
 
             variables: dict[str, Compiled] = {}
             types: dict[str, Any] = {}
@@ -137,7 +137,7 @@ def field_type(type_: Any) -> Any:
 
     Source: ``k8s.io/apiserver/pkg/admission/plugin/cel`` convertCelTypeToDeclType.
     """
-    from extapi.schema.cel.types import DYN, Type  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.types import DYN, Type  # noqa: PLC0415 - most servers evaluate no CEL
 
     if type_.kind in {"list", "map"}:
         return Type(type_.kind, type_.name, tuple(map(field_type, type_.parameters)))
@@ -171,7 +171,7 @@ class Variables(dict[str, Any]):
         Raises:
             EvaluationError: It has no value.
         """
-        from extapi.schema.cel.errors import EvaluationError  # noqa: PLC0415 - only when needed
+        from extapi.schema.cel.errors import EvaluationError  # noqa: PLC0415 - most servers evaluate no CEL
 
         if name not in self._errors:
             of = self._compiled[name]

@@ -84,7 +84,7 @@ class MatchConditions:
         return self._failed(aggregate(errors)) if errors else True
 
     def _compile(self, text: str) -> Compiled:
-        from extapi.schema.cel.types import BOOL  # noqa: PLC0415 - CEL is for those with conditions
+        from extapi.schema.cel.types import BOOL  # noqa: PLC0415 - most servers evaluate no CEL
 
         if self._composition is not None:
             return self._composition.compile(text, (BOOL,))
@@ -103,7 +103,7 @@ def condition_error(text: str, *, stored: bool) -> str:
         text: The expression.
         stored: Whether it has been stored before: a new one may use only what the version before this server knew, too.
     """
-    from extapi.schema.cel.types import BOOL  # noqa: PLC0415 - CEL is for those with conditions
+    from extapi.schema.cel.types import BOOL  # noqa: PLC0415 - most servers evaluate no CEL
 
     return compiled(text, _environment() if stored else _older_environment(), (BOOL,)).error
 
@@ -117,6 +117,6 @@ def _environment() -> Any:
 @cache
 def _older_environment() -> Any:
     """What new ones may use."""
-    from extapi.schema.cel.environment import base_environment  # noqa: PLC0415 - CEL is for those with conditions
+    from extapi.schema.cel.environment import base_environment  # noqa: PLC0415 - most servers evaluate no CEL
 
     return environment(Declarations(), {}, base_environment())

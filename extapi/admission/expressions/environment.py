@@ -106,8 +106,8 @@ def environment(declarations: Declarations, variables: Mapping[str, Any], base: 
     Returns:
         A :class:`extapi.schema.cel.environment.Environment`.
     """
-    from extapi.schema.cel.environment import STORED, Variable, base_environment  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.types import AUTHORIZER, DYN, RESOURCE_CHECK, struct  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.environment import STORED, Variable, base_environment  # noqa: PLC0415 - most servers evaluate no CEL
+    from extapi.schema.cel.types import AUTHORIZER, DYN, RESOURCE_CHECK, struct  # noqa: PLC0415 - most servers evaluate no CEL
 
     request, namespace = _known_types()
     made = [
@@ -134,9 +134,9 @@ def _known_types() -> tuple[Any, Mapping[str, Mapping[str, Any]]]:
 
     Source: ``k8s.io/apiserver/pkg/admission/plugin/cel`` BuildRequestType, BuildNamespaceType.
     """
-    from extapi.schema.cel.declared import declare  # noqa: PLC0415 - only when needed
-    from extapi.schema.cel.types import INT, STRING, TIMESTAMP, list_of, map_of, struct  # noqa: PLC0415 - only when needed
-    from extapi.schema.structural import from_openapi  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.declared import declare  # noqa: PLC0415 - most servers evaluate no CEL
+    from extapi.schema.cel.types import INT, STRING, TIMESTAMP, list_of, map_of, struct  # noqa: PLC0415 - most servers evaluate no CEL
+    from extapi.schema.structural import from_openapi  # noqa: PLC0415 - most servers evaluate no CEL
 
     texts, labels = list_of(STRING), map_of(STRING, STRING)
     of = "kubernetes.Namespace"
@@ -168,7 +168,7 @@ def values(given: Input, checks: Checks | None) -> dict[str, Any]:
         given: What expressions look at.
         checks: Answers the checks of ``authorizer``; None: there is none.
     """
-    from extapi.schema.cel.library.authorization import AuthorizerValue, ResourceCheck  # noqa: PLC0415 - only when needed
+    from extapi.schema.cel.library.authorization import AuthorizerValue, ResourceCheck  # noqa: PLC0415 - most servers evaluate no CEL
 
     return {
         "object": given.obj,

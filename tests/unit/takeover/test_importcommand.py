@@ -49,7 +49,7 @@ def test_what_cannot_be_is_one_line(tmp_path: Path) -> None:
     status, said = run(*WORDS, "--storage=memory:", directory=tmp_path)
     assert (status, said) == (
         1,
-        "Error: memory: ends with this process; give --storage sqlite:///PATH, as the server has it\n",
+        "Error: memory: ends with its process; name the sqlite:///PATH of the server's --storage\n",
     )
     status, said = run(*WORDS, "--storage=sqlite:///a.db", directory=tmp_path)
     assert status == 1

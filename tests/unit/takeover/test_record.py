@@ -53,7 +53,7 @@ def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
 
 def test_a_store_has_to_outlive_the_command() -> None:
     assert store_path("sqlite:///a.db") == Path("a.db")
-    with pytest.raises(TakeoverFailure, match="memory: ends with this process"):
+    with pytest.raises(TakeoverFailure, match="memory: ends with its process"):
         store_path("memory:")
     with pytest.raises(TakeoverFailure, match="expected memory: or sqlite"):
         store_path("etcd://x")

@@ -119,6 +119,9 @@ class Backend:
             except OSError:
                 return
             with self._lock:
+                if self._over.is_set():  # accepted while it ended, so that nobody else would end it
+                    sock.close()
+                    return
                 self._number += 1
                 self._sockets.add(sock)
             thread = threading.Thread(target=self._serve, args=(sock, self._number), daemon=True)

@@ -127,14 +127,19 @@ class Ground:
             self.control_plane.client.delete(f"{kind}/extapi-takeover.{NAME}")
         if self.admin("GET", f"{DEFINITIONS}/{NAME}").status == 404:
             return
-        everywhere = f"/apis/{GROUP}/{VERSIONS[0]}/{PLURAL}"
-        until(lambda: self.admin("GET", everywhere).status == 200, 60)
-        for item in self.admin("GET", everywhere).json["items"]:
-            if item["metadata"].get("finalizers"):
-                path = crates(item["metadata"]["namespace"], item["metadata"]["name"])
-                self.admin("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
+        until(self._freed, 60)
         self.control_plane.client.delete(f"{DEFINITIONS}/{NAME}")
         until(lambda: self.admin("GET", f"{DEFINITIONS}/{NAME}").status == 404, 60)
+
+    def _freed(self) -> bool:
+        """Take the finalizers of all objects away; False if their server, which may just have changed, does not take that yet."""
+        answer = self.admin("GET", f"/apis/{GROUP}/{VERSIONS[0]}/{PLURAL}")
+        if answer.status != 200:
+            return False
+        held = [item["metadata"] for item in answer.json["items"] if item["metadata"].get("finalizers")]
+        none = {"metadata": {"finalizers": None}}
+        paths = [crates(each["namespace"], each["name"]) for each in held]
+        return all(self.admin("PATCH", path, none, content_type=MERGE).status in {200, 404} for path in paths)
 
 
 class Command:

@@ -92,6 +92,7 @@ from extapi.errors import (
 )
 from extapi.server.context import Context
 from extapi.server.controllers import Controller
+from extapi.server.leadership import Leadership
 
 __all__ = [
     "CLUSTER",
@@ -139,6 +140,7 @@ __all__ = [
     "Items",
     "Kind",
     "LabelSelector",
+    "Leadership",
     "ListMap",
     "ListSet",
     "Lister",

@@ -11,7 +11,8 @@ import click
 
 from extapi.api.definition import Api
 from extapi.loading.module import LoadingError, load_api
-from extapi.server.options import FLAGS, Flag, OptionErrors, ServerOptions, parse_options
+from extapi.server.flag import Flag, OptionErrors
+from extapi.server.options import FLAGS, ServerOptions, parse_options
 
 T = TypeVar("T")
 _BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
@@ -25,7 +26,7 @@ def with_flags(flags: Sequence[Flag], command: Any) -> Any:
                 f"--{flag.name}",
                 flag.key,
                 type=click.BOOL,
-                default=flag.default == "true",
+                default=flag.default == "true" if flag.default else None,
                 metavar="[=BOOLEAN]",
                 help=flag.help,
             )

@@ -14,6 +14,7 @@ from extapi.client.recorder import EventRecorder
 from extapi.client.transport import Transport
 from extapi.client.workqueue import WorkQueue
 from extapi.clock import Clock, sleep
+from extapi.server.leadership import Leadership
 
 NO_CLUSTER = "this server has no cluster, so context.cluster and context.recorder cannot be used"
 
@@ -41,8 +42,10 @@ class Context(DynamicClient):
         cluster: Client | None = None,
         *,
         client: Callable[[Transport], Client] = Client,
+        leader: Leadership | None = None,
     ) -> None:
         super().__init__(client(transport), clock, random.random)
+        self._leader = leader or Leadership()
         self._transport = transport
         self._make_client = client
         self._random = random
@@ -54,7 +57,7 @@ class Context(DynamicClient):
 
         It shares the recorders, so that a controller which is started again continues its series of events.
         """
-        context = Context(self._transport, self._clock, self._random, client=self._make_client)
+        context = Context(self._transport, self._clock, self._random, client=self._make_client, leader=self._leader)
         context._cluster = None if self._cluster is None else self._cluster.own()
         context._recorders = self._recorders
         return context
@@ -69,6 +72,11 @@ class Context(DynamicClient):
         if self._cluster is None:
             raise RuntimeError(NO_CLUSTER)
         return self._cluster
+
+    @property
+    def leader(self) -> Leadership:
+        """Whether this process leads the processes that serve this API; always, if it is the only one."""
+        return self._leader
 
     @property
     def clock(self) -> Clock:

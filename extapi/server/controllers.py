@@ -28,6 +28,9 @@ class Controller(Protocol):
     """Runs beside the server.
 
     If it raises or returns, that is logged and it is started again, after a delay that grows each time.
+
+    Where several processes elect a leader, it runs in that one, and is cancelled if that process leads no more. An attribute
+    ``each_process = True`` has it run in all of them.
     """
 
     async def run(self, context: Context) -> None:

@@ -1,13 +1,15 @@
-"""Controllers that one of several processes runs: the one that holds a Lease (:mod:`extapi.client.leaderelection`).
+"""Controllers, of which those that one process is enough for run where it leads (:mod:`extapi.client.leaderelection`).
 
 Each term runs them anew, with informers of their own. They are cancelled the moment the Lease is lost, and have ended before
-this process competes again or releases it.
+this process competes again or releases it. Those with ``each_process = True`` run always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol
+
+from twisted.internet.defer import Deferred, DeferredLock
 
 from extapi.client.leaderelection import LeaderElector
 from extapi.server.context import Context
@@ -26,36 +28,60 @@ class MakeElector(Protocol):
         ...
 
 
+def runs_everywhere(controller: Controller) -> bool:
+    """Whether its author wants it in each process: ``each_process = True``."""
+    return bool(getattr(controller, "each_process", False))
+
+
 class ElectedControllers:
-    """Runs controllers from :meth:`start` to :meth:`stop`, while this process leads.
+    """Runs controllers from :meth:`start` to :meth:`stop`, most of them while this process leads.
 
     Args:
         controllers: The controllers.
-        context: Makes what they get, once per term.
+        context: What they get; its :attr:`~extapi.server.context.Context.leader` follows the terms.
         elector: Makes the candidate; None: this process always leads.
     """
 
-    def __init__(
-        self, controllers: Sequence[Controller], context: Callable[[], Context], elector: MakeElector | None = None
-    ) -> None:
-        self._controllers = controllers
-        self._context = context
-        self._running: Controllers | None = None
-        self._elector = None if elector is None else elector(self._begin, self._end)
+    def __init__(self, controllers: Sequence[Controller], context: Context, elector: MakeElector | None = None) -> None:
+        self._all = list(controllers)
+        self._leader = context.leader
+        self._running = Controllers((), context)
+        self._turn = DeferredLock()
+        """One change of what runs at a time: each waits until those that leave have ended."""
+        self._resigning: Deferred[None] | None = None
+        self._elector = None
+        if elector is not None:
+            self._elector = elector(self._begin, self._end)
+            self._leader.change(leads=False)
 
     def start(self) -> None:
-        """Compete, or run them at once."""
-        if self._elector is None:
-            self._begin()
-        else:
+        """Run those that run everywhere, and compete for the others; without an election, run all."""
+        Deferred.fromCoroutine(self._apply())
+        if self._elector is not None and self._resigning is None:
             self._elector.start()
+
+    async def replace(self, controllers: Sequence[Controller]) -> None:
+        """Run these from now on; see :meth:`extapi.server.controllers.Controllers.replace`."""
+        self._all = list(controllers)
+        await self._apply()
+
+    async def resign(self) -> None:
+        """Let another process lead at once, and compete no more; what runs everywhere goes on.
+
+        Returns when the controllers of the term have ended and the Lease is released. Does nothing without an election.
+        """
+        if self._elector is None:
+            return
+        if self._resigning is None:
+            self._resigning = Deferred.fromCoroutine(self._elector.stop())
+        await self._resigning
 
     async def stop(self) -> None:
         """Cancel the controllers, wait until they have ended, then let another process lead."""
-        if self._elector is None:
-            await self._end()
-        else:
-            await self._elector.stop()
+        await self.resign()
+        self._all = []
+        await self._apply()
+        self._running.stop()
 
     def families(self) -> Iterator[Family]:
         """Whether this process leads.
@@ -73,11 +99,19 @@ class ElectedControllers:
             )
 
     def _begin(self) -> None:
-        self._running = Controllers(self._controllers, self._context())
-        self._running.start()
+        self._leader.change(leads=True)
+        Deferred.fromCoroutine(self._apply())
 
     async def _end(self) -> None:
-        running, self._running = self._running, None
-        if running is not None:
-            await running.replace([])
-            running.stop()
+        self._leader.change(leads=False)
+        await self._apply()
+
+    async def _apply(self) -> None:
+        """Let those run that should run now."""
+        await self._turn.acquire()
+        try:
+            # Only now: the term may have ended while others had their turn.
+            leads = self._leader.is_leading
+            await self._running.replace([each for each in self._all if leads or runs_everywhere(each)])
+        finally:
+            self._turn.release()

@@ -5,12 +5,13 @@ All mistakes are reported at once. Nothing here reads a file or opens a connecti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from extapi.api.duration import parse_seconds
+from extapi.server.flag import Flag, FlagReader, OptionErrors
+from extapi.server.leaderoptions import FLAGS as LEADER_FLAGS, LeaderOptions, read_leader
 from extapi.storage.etcd.endpoints import EtcdOptions, check_etcd
 from extapi.storage.url import ETCD, check_url
 
@@ -22,31 +23,6 @@ ADMISSION_PLUGINS = (
     "ValidatingAdmissionWebhook",
 )
 """The admission plugins, in the order in which they are asked."""
-
-
-class OptionErrors(Exception):
-    """Everything that is wrong with the flags, one problem per line."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = list(problems)
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A flag of the command line."""
-
-    name: str
-    default: str
-    help: str
-    multiple: bool = False
-    """May be repeated; each value may be several, separated by commas."""
-    boolean: bool = False
-
-    @property
-    def key(self) -> str:
-        """The name as a Python identifier."""
-        return self.name.replace("-", "_")
 
 
 FLAGS: Sequence[Flag] = (
@@ -78,6 +54,8 @@ FLAGS: Sequence[Flag] = (
     Flag("watch-reauthorize", "10s", "How often open watches are authenticated and authorized again; 0: only when trust changes or a certificate expires."),
     Flag("max-requests-inflight", "400", "How many reads may run at a time; 0: no limit."),
     Flag("max-mutating-requests-inflight", "200", "How many writes may run at a time; 0: no limit."),
+    Flag("leader-elect", "", "Run controllers in one process at a time, the one that holds a Lease; others take over when it ends. By default with --storage etcd: and an API that has controllers. Otherwise each process runs them.", boolean=True),
+    *LEADER_FLAGS,
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory:, sqlite:///PATH, etcd: (see --etcd-servers), or NAME:... of an installed package."),
@@ -142,6 +120,7 @@ class ServerOptions:
     watch_reauthorize: float = 10.0
     reads: int = 400
     writes: int = 200
+    leader: LeaderOptions = field(default_factory=LeaderOptions)
     request_timeout: float = 60.0
     shutdown_delay: float = 0.0
     storage: str = "memory:"
@@ -176,67 +155,6 @@ class ServerOptions:
         if self.audit_log_path:
             # In the words of k8s.io/apiserver (pkg/server/options/audit.go), where it is given no policy either.
             yield "--audit-log-path: No audit policy file provided, no events will be recorded for log backend"
-
-
-class FlagReader:
-    """Reads raw values, and collects what is wrong with them."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self._raw = raw
-        self.problems: list[str] = []
-
-    def text(self, flag: str) -> str:
-        """The text of a flag."""
-        return str(self._raw[flag])
-
-    def path(self, flag: str) -> Path | None:
-        """A file, which need not exist; None: the flag is empty."""
-        return Path(self.text(flag)) if self.text(flag) else None
-
-    def paths(self, flag: str) -> tuple[Path, ...]:
-        """Files or folders, which exist."""
-        found = tuple(Path(value) for value in _each(self._raw[flag]) if value)
-        for path in found:
-            if not path.exists():
-                self.problems.append(f"--{flag}: {path}: no such file or folder")
-        return found
-
-    def number(self, flag: str, least: int, most: int) -> int:
-        """A whole number."""
-        text = self.text(flag)
-        if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
-            self.problems.append(f"--{flag}: {text!r} is not a whole number from {least} to {most}")
-            return least
-        return int(text)
-
-    def duration(self, flag: str, *, zero: bool = True) -> float:
-        """Seconds, written as in Go."""
-        try:
-            seconds = parse_seconds(self.text(flag))
-        except ValueError as error:
-            self.problems.append(f"--{flag}: {error}")
-            return 0.0
-        if seconds < 0:
-            self.problems.append(f"--{flag}: must not be negative")
-        if seconds == 0 and not zero:
-            self.problems.append(f"--{flag}: must not be zero")
-        return seconds
-
-    def several(self, flag: str, check: Callable[[str], str | None] = lambda _: None) -> tuple[str, ...]:
-        """Several values; ``check`` says what is wrong with one."""
-        values = tuple(part for value in _each(self._raw[flag]) for part in value.split(",") if value)
-        for value in values:
-            why = check(value)
-            if why is not None:
-                self.problems.append(f"--{flag}: {why}")
-        return values
-
-    def one_of(self, flag: str, allowed: Iterable[str]) -> str:
-        """One of some words."""
-        text = self.text(flag)
-        if text not in allowed:
-            self.problems.append(f"--{flag}: {text!r} is not one of {', '.join(allowed)}")
-        return text
 
 
 def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
@@ -279,6 +197,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         watch_reauthorize=read.duration("watch-reauthorize"),
         reads=read.number("max-requests-inflight", 0, 1_000_000),
         writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),
+        leader=read_leader(read, raw["leader-elect"]),
         request_timeout=read.duration("request-timeout", zero=False),
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
@@ -353,10 +272,6 @@ def _together(options: ServerOptions) -> Iterable[str]:
         check_url(options.storage)
     except ValueError as error:
         yield f"--storage: {error}"
-
-
-def _each(value: Any) -> Sequence[str]:
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _lower(names: tuple[str, ...]) -> tuple[str, ...]:

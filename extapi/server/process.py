@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from OpenSSL import SSL
+from twisted.internet.defer import Deferred
 
 from extapi.api.definition import Api
 from extapi.client.clientpair import ClientPair, Pair
@@ -23,6 +24,8 @@ from extapi.server.admissionconfig import WEBHOOK_PLUGINS, read_admission_config
 from extapi.server.admissionplugins import BuiltinAdmission
 from extapi.server.definitionfiles import FollowedFiles
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
+from extapi.server.electedcontrollers import MakeElector
+from extapi.server.election import candidate, election_of, elects
 from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources
 from extapi.server.options import ServerOptions
@@ -96,6 +99,7 @@ class ServerProcess:
             describe=describe,
             cluster=self._cluster.for_authors(),
             compaction=options.etcd.compaction_interval if options.storage == ETCD else INTERVAL,
+            elector=self._elector(api, options, reactor),
         )
         sources = self._sources(api, reactor)
         self._serving = Serving(
@@ -124,6 +128,17 @@ class ServerProcess:
             disabled=options.disabled_plugins,
             users=_webhook_users(options, reactor),
         )
+
+    def _elector(self, api: Api, options: ServerOptions, reactor: Any) -> MakeElector | None:
+        """What makes this process a candidate; None if it always leads.
+
+        Raises:
+            CredentialsError: It is unknown where the Lease is.
+        """
+        if not elects(api, options.leader, shared=options.storage == ETCD):
+            return None
+        client = self._cluster.client(None, "kubeconfig")
+        return candidate(client, election_of(api, options.leader), reactor, self._random)
 
     def _sources(self, api: Api, reactor: Any) -> KindSources:
         """Where kinds come from, and what metrics say of that."""
@@ -161,6 +176,8 @@ class ServerProcess:
             self._reloader.stop()
         for files in self._files:
             files.stop()
+        # Another process leads at once, while this one still serves.
+        Deferred.fromCoroutine(self._server.resign())
         self._serving.stop()
 
     def _started(self) -> None:

@@ -42,9 +42,9 @@ _POLICIES = (
     "kubectl create clusterrolebinding extension-server:policies --clusterrole=extension-server:policies {who}"
 )
 _LEASES = (
-    "kubectl create role extension-server:leader-election -n NAMESPACE --verb=get,create,update"
+    "kubectl create role extension-server:leader-election -n {namespace} --verb=get,create,update"
     " --resource=leases.coordination.k8s.io && "
-    "kubectl create rolebinding extension-server:leader-election -n NAMESPACE"
+    "kubectl create rolebinding extension-server:leader-election -n {namespace}"
     " --role=extension-server:leader-election {who}"
 )
 _FIXES = {
@@ -94,7 +94,7 @@ class ClusterClient(Client):
         self._log.error(
             "a right is missing in the cluster",
             reason=str(error),
-            usually_fixed_by=fix.format(who=subject_flag(str(error))),
+            usually_fixed_by=fix.format(who=subject_flag(str(error)), namespace=_namespace(path)),
             or_else="apply what 'extapi manifests' renders: it includes all rights that the server needs",
         )
 
@@ -178,6 +178,11 @@ def _yaml(rule: PolicyRule) -> str:
     """The rule as an element of ``rules`` of a ClusterRole."""
     lists = ", ".join(f'"{each}"' for each in rule.api_groups)
     return f"- apiGroups: [{lists}]\n  resources: [{', '.join(rule.resources)}]\n  verbs: [{', '.join(rule.verbs)}]"
+
+
+def _namespace(path: str) -> str:
+    """The namespace in a path; a word in its place where there is none."""
+    return path.partition("/namespaces/")[2].partition("/")[0] or "NAMESPACE"
 
 
 def _fix(path: str) -> str:

@@ -26,8 +26,8 @@ from extapi.registry.ruling import RuleRunner
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.context import Context
-from extapi.server.controllers import Controllers
 from extapi.server.currentcatalogue import CurrentCatalogue
+from extapi.server.electedcontrollers import ElectedControllers, MakeElector
 from extapi.server.exposition import Family
 from extapi.server.health import Health, NamedCheck
 from extapi.server.inflight import Room
@@ -76,6 +76,7 @@ class Server:
         random: For names and delays.
         cluster: What authors' code gets as ``context.cluster``.
         describe: Describes an author's exception to the client; for development only.
+        elector: Makes this process a candidate; None: it always leads.
 
     Raises:
         DeclarationError: The API cannot be served.
@@ -105,6 +106,7 @@ class Server:
         cluster: Client | None = None,
         describe: Describe | None = None,
         compaction: float = INTERVAL,
+        elector: MakeElector | None = None,
     ) -> None:
         self._backend = backend = ProbedBackend(backend, reactor)
         self._reactor = reactor
@@ -139,7 +141,7 @@ class Server:
         self._transport = LoopbackTransport(self.handler, reactor, secret, finished=self.requests)
         self.context = Context(self._transport, reactor, self._random, cluster)
         """What plugins and controllers get."""
-        self._controllers = Controllers(api.controllers, self.context)
+        self._controllers = ElectedControllers(api.controllers, self.context, elector)
         self.needs = api.needs
         """The rights that the author's code needs in the cluster."""
 
@@ -246,9 +248,13 @@ class Server:
         self._plugins.end_unused(self._served.feeding())
         await self._controllers.replace(api.controllers)
 
+    async def resign(self) -> None:
+        """Let another process lead, and go on serving; see :meth:`extapi.server.electedcontrollers.ElectedControllers.resign`."""
+        await self._controllers.resign()
+
     async def stop(self) -> None:
         """Stop controllers and watches, then close the store."""
-        self._controllers.stop()
+        await self._controllers.stop()
         self._plugins.stop()
         self._reauthorization.stop()
         self._served.stop()
@@ -261,6 +267,7 @@ class Server:
         yield from self.requests.families(self._reauthorization.requests())
         yield from room_families(self._room)
         yield from catalogue_families(self._served.catalogue)
+        yield from self._controllers.families()
         yield from build_families(version_info())
 
     def _checks(self, store: str) -> list[NamedCheck]:

@@ -6,12 +6,13 @@ All mistakes are reported at once. Nothing here reads a file or opens a connecti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from extapi.client.leaderelection import problems as election_problems
-from extapi.server.options import Flag, FlagReader, OptionErrors, path_problem
+from extapi.server.flag import Flag, FlagReader, OptionErrors
+from extapi.server.leaderoptions import FLAGS as LEADER_FLAGS, LeaderOptions, read_leader
+from extapi.server.options import path_problem
 
 FLAGS: Sequence[Flag] = (
     Flag("bind-address", "0.0.0.0", "The IP address to listen on."),  # noqa: S104 - as extapi serve
@@ -24,11 +25,7 @@ FLAGS: Sequence[Flag] = (
     Flag("kubeconfig", "", "How plugins, controllers and the access to metrics reach the cluster; by default the pod's own credentials."),
     Flag("authorization-always-allow-paths", "/healthz,/readyz,/livez", "Paths of health and metrics that anybody may read; a trailing * matches anything.", multiple=True),
     Flag("leader-elect", "true", "Run controllers in one process at a time, the one that holds a Lease. Turn it off only where there is never a second one.", boolean=True),
-    Flag("leader-elect-lease-duration", "15s", "How long other processes wait after the last renewal that they have seen, until they try to take the Lease."),
-    Flag("leader-elect-renew-deadline", "10s", "How long the leader tries to renew the Lease until it ends its controllers; less than the lease duration."),
-    Flag("leader-elect-retry-period", "2s", "How long to wait between two tries to take or renew the Lease."),
-    Flag("leader-elect-resource-name", "", "The name of the Lease; by default the name of the API's first group."),
-    Flag("leader-elect-resource-namespace", "", "The namespace of the Lease; by default the pod's own."),
+    *LEADER_FLAGS,
     Flag("request-timeout", "30s", "How long a review may take, unless kube-apiserver asks for less."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
 )  # fmt: skip
@@ -47,14 +44,7 @@ class WebhookOptions:
     client_allowed_names: tuple[str, ...] = ()
     kubeconfig: Path | None = None
     always_allow_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")
-    leader_elect: bool = True
-    lease_duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry_period: float = 2.0
-    lease_name: str = ""
-    """Empty: that of the first group."""
-    lease_namespace: str = ""
-    """Empty: the pod's."""
+    leader: LeaderOptions = field(default_factory=lambda: LeaderOptions(elect=True))
     request_timeout: float = 30.0
     shutdown_delay: float = 0.0
 
@@ -80,19 +70,11 @@ def parse_options(raw: Mapping[str, Any]) -> WebhookOptions:
         client_allowed_names=read.several("client-allowed-names"),
         kubeconfig=read.path("kubeconfig"),
         always_allow_paths=read.several("authorization-always-allow-paths", path_problem),
-        leader_elect=bool(raw["leader-elect"]),
-        lease_duration=read.duration("leader-elect-lease-duration", zero=False),
-        renew_deadline=read.duration("leader-elect-renew-deadline", zero=False),
-        retry_period=read.duration("leader-elect-retry-period", zero=False),
-        lease_name=read.text("leader-elect-resource-name"),
-        lease_namespace=read.text("leader-elect-resource-namespace"),
+        leader=read_leader(read, raw["leader-elect"]),
         request_timeout=read.duration("request-timeout", zero=False),
         shutdown_delay=read.duration("shutdown-delay-duration"),
     )
     problems = list(read.problems)
-    if options.leader_elect and not problems:
-        wrong = election_problems(options.lease_duration, options.renew_deadline, options.retry_period)
-        problems += [f"--leader-elect: {why}" for why in wrong]
     if certificate is None or key is None:
         problems.append(
             "--tls-cert-file and --tls-private-key-file are required: kube-apiserver asks webhooks over HTTPS only, and "

@@ -15,7 +15,7 @@ import extapi
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
 
 
-GIVEN = frozenset({"Context", "Informer", "WorkQueue", "EventRecorder", "DynamicClient"})
+GIVEN = frozenset({"Context", "Informer", "WorkQueue", "EventRecorder", "DynamicClient", "Leadership"})
 """Classes that authors get and do not make: their constructors are no part of the promise."""
 
 
@@ -30,6 +30,7 @@ INTERNAL = {
     "DynamicClient": {"own", "stop"},
     "EventRecorder": {"stop"},
     "Informer": {"start"},
+    "Leadership": {"change"},
     "ApiError": {"with_details", "metadata"},
     "FieldError": {"type", "value"},
     "InMemoryServer": {"log_health"},

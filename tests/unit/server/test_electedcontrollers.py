@@ -12,6 +12,7 @@ from extapi import Api, Context, Group
 from extapi.client.kube import Client
 from extapi.client.leaderelection import Election, LeaderElector
 from extapi.controlplane.kinds.leases import LEASE
+from extapi.server.controllers import Controller
 from extapi.server.electedcontrollers import Begin, ElectedControllers, End
 from extapi.testing import InMemoryServer, serve
 
@@ -43,22 +44,30 @@ class Working:
             raise
 
 
-def running(plane: InMemoryServer, working: Working, name: str, *, elects: bool = True) -> ElectedControllers:
-    def context() -> Context:
-        return Context(plane.server.transport(), plane.clock, Random(0))  # noqa: S311 - for delays
+class Everywhere(Working):
+    """Runs in each process."""
 
-    def elector(started: Begin, stopped: End) -> LeaderElector:
-        return LeaderElector(
-            Client(plane.server.transport()),
-            Election(name="pizza", namespace="default", identity=name),
-            clock=plane.clock,
-            timer=plane.clock.seconds,
-            jitter=lambda: 0.0,
-            started=started,
-            stopped=stopped,
-        )
+    each_process = True
 
-    made = ElectedControllers([working], context, elector if elects else None)
+
+def elector(plane: InMemoryServer, name: str, started: Begin, stopped: End) -> LeaderElector:
+    return LeaderElector(
+        Client(plane.server.transport()),
+        Election(name="pizza", namespace="default", identity=name),
+        clock=plane.clock,
+        timer=plane.clock.seconds,
+        jitter=lambda: 0.0,
+        started=started,
+        stopped=stopped,
+    )
+
+
+def running(plane: InMemoryServer, *working: Controller, name: str, elects: bool = True) -> ElectedControllers:
+    context = Context(plane.server.transport(), plane.clock, Random(0))  # noqa: S311 - for delays
+
+    made = ElectedControllers(
+        working, context, (lambda started, stopped: elector(plane, name, started, stopped)) if elects else None
+    )
     made.start()
     return made
 
@@ -69,7 +78,7 @@ def leads(controllers: ElectedControllers) -> list[tuple[tuple[str, ...], object
 
 def test_they_run_in_one_process_and_end_before_the_next_one_begins(plane: InMemoryServer) -> None:
     first, second = Working(plane), Working(plane)
-    one, two = running(plane, first, "one"), running(plane, second, "two")
+    one, two = running(plane, first, name="one"), running(plane, second, name="two")
     plane.clock.advance(2)
     assert (first.seen, second.seen) == (["begins"], [])
     assert (leads(one), leads(two)) == ([(("pizza",), 1)], [(("pizza",), 0)])
@@ -86,7 +95,7 @@ def test_they_run_in_one_process_and_end_before_the_next_one_begins(plane: InMem
 
 def test_they_begin_anew_with_each_term(plane: InMemoryServer) -> None:
     working = Working(plane)
-    one = running(plane, working, "one")
+    one = running(plane, working, name="one")
     lease = plane.request("GET", f"{PATH}/pizza").json()
     lease["spec"] |= {"holderIdentity": "other", "leaseDurationSeconds": 1}
     plane.request("PUT", f"{PATH}/pizza", body=lease)
@@ -98,7 +107,74 @@ def test_they_begin_anew_with_each_term(plane: InMemoryServer) -> None:
 
 def test_without_an_election_they_run_at_once(plane: InMemoryServer) -> None:
     working = Working(plane)
-    one = running(plane, working, "one", elects=False)
+    one = running(plane, working, name="one", elects=False)
     assert (working.seen, leads(one)) == (["begins"], [])
     plane.run(one.stop())
     assert working.seen == ["begins", "cancelled", "ended"]
+
+
+def test_those_that_are_wanted_in_each_process_run_in_each(plane: InMemoryServer) -> None:
+    led, everywhere = [Working(plane) for _ in range(2)], [Everywhere(plane) for _ in range(2)]
+    one, two = (running(plane, led[n], everywhere[n], name=str(n)) for n in range(2))
+    plane.clock.advance(2)
+    assert [each.seen for each in (*led, *everywhere)] == [["begins"], [], ["begins"], ["begins"]]
+    plane.run(one.resign())
+    for _ in range(3):
+        plane.clock.advance(1)
+    # It leads no more, and goes on with what it does in any case.
+    assert [each.seen for each in led] == [["begins", "cancelled", "ended"], ["begins"]]
+    assert [each.seen for each in everywhere] == [["begins"], ["begins"]]
+    plane.run(one.stop())
+    plane.run(two.stop())
+    assert [each.seen for each in everywhere] == [["begins", "cancelled", "ended"]] * 2
+
+
+def test_one_that_resigned_before_it_began_does_not_compete(plane: InMemoryServer) -> None:
+    working = Working(plane)
+    context = Context(plane.server.transport(), plane.clock, Random(0))  # noqa: S311 - for delays
+    one = ElectedControllers([working], context, lambda started, stopped: elector(plane, "one", started, stopped))
+    plane.run(one.resign())
+    one.start()
+    plane.clock.advance(3)
+    assert (working.seen, context.leader.is_leading) == ([], False)
+    plane.run(one.stop())
+
+
+def test_others_take_their_place_only_where_they_run(plane: InMemoryServer) -> None:
+    """As after a change of the author's code: what is led goes on to be led."""
+    before, after, everywhere = Working(plane), Working(plane), Everywhere(plane)
+    one, two = running(plane, before, name="one"), running(plane, before, name="two")
+    plane.run(two.replace([after, everywhere]))
+    assert (before.seen, after.seen, everywhere.seen) == (["begins"], [], ["begins"])
+    plane.run(one.stop())
+    for _ in range(3):
+        plane.clock.advance(1)
+    assert (after.seen, everywhere.seen) == (["begins"], ["begins"])
+    plane.run(two.stop())
+
+
+def test_authors_are_told_who_leads(plane: InMemoryServer) -> None:
+    told: list[tuple[str, bool]] = []
+
+    class Telling:
+        each_process = True
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def run(self, context: Context) -> None:
+            while True:
+                await context.leader.wait()
+                told.append((self.name, context.leader.is_leading))
+                await context.leader.wait_lost()
+                told.append((self.name, context.leader.is_leading))
+
+    one, two = (running(plane, Telling(name), name=name) for name in ("one", "two"))
+    plane.clock.advance(2)
+    assert told == [("one", True)]
+    plane.run(one.resign())
+    for _ in range(3):
+        plane.clock.advance(1)
+    assert told == [("one", True), ("one", False), ("two", True)]
+    plane.run(one.stop())
+    plane.run(two.stop())

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from extapi.server.options import FLAGS, OptionErrors, RequestHeaderOptions, ServerOptions, parse_options
+from extapi.server.flag import OptionErrors
+from extapi.server.leaderoptions import LeaderOptions
+from extapi.server.options import FLAGS, RequestHeaderOptions, ServerOptions, parse_options
 from extapi.storage.etcd.endpoints import EtcdOptions
 
 PAIR = "--tls-cert-file and --tls-private-key-file must be given together"
@@ -16,7 +18,7 @@ CERTIFICATE = {"tls-cert-file": "tls.crt", "tls-private-key-file": "tls.key"}
 
 def parsed(**flags: Any) -> ServerOptions:
     """The options with these flags given, all others as they are by default."""
-    raw = {flag.name: False if flag.boolean else flag.default for flag in FLAGS}
+    raw = {flag.name: (False if flag.default else None) if flag.boolean else flag.default for flag in FLAGS}
     return parse_options({**raw, **CERTIFICATE, **{name.replace("_", "-"): value for name, value in flags.items()}})
 
 
@@ -255,3 +257,32 @@ def test_reload_is_for_development() -> None:
     options = parsed(reload=True, development=True, served_file="served.json")
     assert (options.reload, options.served_file) == (True, Path("served.json"))
     assert (parsed().reload, parsed().served_file) == (False, None)
+
+
+def test_the_election_is_as_in_kube_controller_manager() -> None:
+    assert parsed().leader == LeaderOptions()
+    given = parsed(
+        leader_elect=True, leader_elect_lease_duration="30s", leader_elect_resource_namespace="kitchen"
+    ).leader
+    assert given == LeaderOptions(elect=True, lease_duration=30.0, namespace="kitchen")
+    assert parsed(leader_elect=False).leader.elect is False
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # In client-go's words (tools/leaderelection NewLeaderElector).
+        ({"leader_elect_lease_duration": "10s"}, "--leader-elect: leaseDuration must be greater than renewDeadline"),
+        (
+            {"leader_elect_retry_period": "9s"},
+            "--leader-elect: renewDeadline must be greater than retryPeriod*JitterFactor",
+        ),
+        ({"leader_elect_retry_period": "0s"}, "--leader-elect-retry-period: must not be zero"),
+    ],
+)
+def test_an_election_that_cannot_work_is_refused(given: dict[str, Any], expected: str) -> None:
+    assert problems(**given) == [expected]
+
+
+def test_durations_of_no_election_are_not_compared() -> None:
+    assert parsed(leader_elect=False, leader_elect_lease_duration="1s").leader.lease_duration == 1.0

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from extapi.server.options import FLAGS as SERVE, OptionErrors
+from extapi.server.flag import OptionErrors
+from extapi.server.options import FLAGS as SERVE
 from extapi.webhooks.options import FLAGS, parse_options
 
 NEEDED = {"tls-cert-file": "a.crt", "tls-private-key-file": "a.key"}
@@ -25,8 +26,7 @@ def test_defaults() -> None:
     options = parse_options(raw())
     assert (options.bind_address, options.secure_port, options.request_timeout) == ("0.0.0.0", 8443, 30.0)  # noqa: S104
     assert (options.client_ca_file, options.client_allowed_names, options.kubeconfig) == (None, (), None)
-    assert options.leader_elect
-    assert (options.lease_duration, options.renew_deadline, options.retry_period) == (15.0, 10.0, 2.0)
+    assert options.leader.elect
     assert options.always_allow_paths == ("/healthz", "/readyz", "/livez")
 
 
@@ -69,7 +69,14 @@ def test_all_mistakes_are_said_together(given: dict[str, Any], texts: list[str])
 
 
 def test_flags_that_extapi_serve_has_too_have_its_defaults() -> None:
-    """But for the port, since nobody else is asked on 443 in a pod, and for the time, which kube-apiserver bounds."""
+    """But for the port, since nobody else is asked on 443 in a pod, and for the time, which kube-apiserver bounds.
+
+    And for the election: webhooks keep nothing, so that any number of them may run.
+    """
     theirs = {flag.name: flag.default for flag in SERVE}
     ours = {flag.name: flag.default for flag in FLAGS if flag.name in theirs}
-    assert {name for name, default in ours.items() if default != theirs[name]} == {"secure-port", "request-timeout"}
+    assert {name for name, default in ours.items() if default != theirs[name]} == {
+        "secure-port",
+        "request-timeout",
+        "leader-elect",
+    }

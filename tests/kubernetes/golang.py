@@ -34,6 +34,11 @@ def informer() -> Path:
     return program("informer", "the informer of the tests")
 
 
+def reader() -> Path:
+    """Reads by client-go, which says what failed."""
+    return program("informer", "the reader of the tests", package="./reader")
+
+
 def formats() -> Path:
     """kube-apiserver's own judgement of strings by the formats of schemas."""
     return program("formats", "the formats of the tests")
@@ -83,6 +88,7 @@ if __name__ == "__main__":
     try:
         made = [
             informer(),
+            reader(),
             formats(),
             managedfields(),
             cel(),

@@ -1,0 +1,107 @@
+// Command reader reads objects of one resource by client-go's dynamic client, over and over, and says what failed.
+//
+// Nothing here tries again: what counts is what client-go itself does about an answer. It prints a JSON line per failed read
+// when it fails, and one with the counts when its standard input ends. It is a tool of the tests; nothing of it is part of the
+// product.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// failure is a read that failed: when, in seconds since the Unix epoch, and how.
+type failure struct {
+	At      float64 `json:"at"`
+	Verb    string  `json:"verb"`
+	Status  int32   `json:"status"`
+	Message string  `json:"message"`
+}
+
+var writing sync.Mutex
+
+func say(what any) {
+	text, err := json.Marshal(what)
+	if err != nil {
+		panic(err)
+	}
+	writing.Lock()
+	defer writing.Unlock()
+	fmt.Println(string(text))
+}
+
+func read(client dynamic.ResourceInterface, verb, name string) {
+	var err error
+	if verb == "get" {
+		_, err = client.Get(context.Background(), name, metav1.GetOptions{})
+	} else {
+		_, err = client.List(context.Background(), metav1.ListOptions{})
+	}
+	if err == nil || apierrors.IsNotFound(err) {
+		return
+	}
+	failed := failure{At: float64(time.Now().UnixMicro()) / 1e6, Verb: verb, Message: err.Error()}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		failed.Status = status.Status().Code
+	}
+	say(failed)
+}
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "how to reach the control plane")
+	namespace := flag.String("namespace", "", "the namespace to read in")
+	names := flag.String("names", "", "the objects that are read one by one, separated by commas")
+	pause := flag.Duration("pause", 20*time.Millisecond, "between two reads of one reader")
+	flag.Parse()
+	if flag.NArg() != 3 {
+		fmt.Fprintln(os.Stderr, "usage: reader --kubeconfig=FILE --namespace=NAME --names=NAME,... GROUP VERSION RESOURCE")
+		os.Exit(2)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reader:", err)
+		os.Exit(1)
+	}
+	config.QPS = -1 // as often as it says, not as client-go thinks is polite
+	made, err := dynamic.NewForConfig(config)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reader:", err)
+		os.Exit(1)
+	}
+	resource := schema.GroupVersionResource{Group: flag.Arg(0), Version: flag.Arg(1), Resource: flag.Arg(2)}
+	client := made.Resource(resource).Namespace(*namespace)
+	var gets, lists atomic.Int64
+	var ended atomic.Bool
+	var group sync.WaitGroup
+	reader := func(verb string, count *atomic.Int64) {
+		each := strings.Split(*names, ",")
+		for n := 0; !ended.Load(); n++ {
+			read(client, verb, each[n%len(each)])
+			count.Add(1)
+			time.Sleep(*pause)
+		}
+	}
+	group.Go(func() { reader("get", &gets) })
+	group.Go(func() { reader("get", &gets) })
+	group.Go(func() { reader("list", &lists) })
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	ended.Store(true)
+	group.Wait()
+	say(map[string]int64{"gets": gets.Load(), "lists": lists.Load()})
+}

@@ -1,0 +1,267 @@
+"""Two replicas on one etcd behind the real aggregator: rolled, then one of them killed, while everybody works.
+
+client-go's and kubectl's reads, a writer and those who follow what it writes go on all the time. ``-s`` shows the log.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.etcds import etcd
+from tests.kubernetes import golang, tallied
+from tests.kubernetes.calling import Answer, Caller
+from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
+from tests.kubernetes.following import GoInformer
+from tests.kubernetes.ledger import GROUP, KIND, PLURAL, VERSION, lines_path
+from tests.kubernetes.plane import Plane
+from tests.kubernetes.replicas import Replicas, log_of, replicas
+from tests.kubernetes.writing import NAMES, Change, Writer
+from tests.waiting import until
+
+pytestmark = pytest.mark.kubernetes
+
+NAMESPACE = "default"
+FLAGS = (
+    "--storage=etcd:",
+    "--shutdown-delay-duration=2s",
+    "--leader-elect-resource-namespace=extapi-dev",
+    # Shorter than in a cluster, so that nobody has to wait for it here.
+    "--leader-elect-lease-duration=5s",
+    "--leader-elect-renew-deadline=4s",
+    "--leader-elect-retry-period=1s",
+)
+CUT = frozenset({503, 504})
+"""What a write may be told that nobody knows the fate of, or that could not be sent."""
+
+
+class CountingWriter(Writer):
+    """Remembers the answers that were no success."""
+
+    def __init__(self, caller: Caller, namespace: str) -> None:
+        super().__init__(caller, namespace)
+        self.refused: list[tuple[float, int, str]] = []
+        """When, with which status, and why."""
+
+    def _attempt(self, change: Change) -> Answer:
+        answer = super()._attempt(change)
+        if answer.status >= 400:
+            self.refused.append((time.time(), answer.status, answer.body.decode(errors="replace")[:200]))
+        return answer
+
+
+class GoReader:
+    """The program in ``informer/reader``."""
+
+    def __init__(self, kubeconfig: Path, output: Path) -> None:
+        self._output = output
+        command = [
+            str(golang.reader()),
+            f"--kubeconfig={kubeconfig}",
+            f"--namespace={NAMESPACE}",
+            f"--names={','.join(NAMES)}",
+            GROUP,
+            VERSION,
+            PLURAL,
+        ]
+        with output.open("wb") as written:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=written)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The reads that failed so far."""
+        return [each for each in self._lines() if "verb" in each]
+
+    def end(self) -> dict[str, int]:
+        """End it; how many reads there were, by verb."""
+        if self._process.poll() is None:
+            self._process.communicate(timeout=60)
+        return next(each for each in self._lines() if "gets" in each)
+
+    def _lines(self) -> list[dict[str, Any]]:
+        return [json.loads(text) for text in self._output.read_text().split("\n")[:-1]]
+
+
+class KubectlUser(threading.Thread):
+    """Applies a line and gets it, one kubectl after the other."""
+
+    def __init__(self, kubectl: Kubectl) -> None:
+        super().__init__(daemon=True)
+        self._kubectl = kubectl
+        self._ended = threading.Event()
+        self.applied = self.got = 0
+        self.failures: list[tuple[float, str, str]] = []
+        """When, with which command, and what it said."""
+
+    def run(self) -> None:
+        """Work until the end."""
+        # In a namespace of its own, so that it is no business of those who follow the writer.
+        where = ("-n", "kube-public")
+        while not self._ended.is_set():
+            step = self.applied + 1
+            obj = {
+                "apiVersion": f"{GROUP}/{VERSION}",
+                "kind": KIND,
+                "metadata": {"name": "typed"},
+                "spec": {"step": step},
+            }
+            if self._try("apply", *where, "apply", "-f", "-", stdin=json.dumps(obj)) is None:
+                continue
+            self.applied = step
+            read = self._try("get", *where, "get", PLURAL, "typed", "-o", "jsonpath={.spec.step}")
+            if read is not None:
+                self.got += 1
+                assert read == str(step), f"{read} after {step} was applied"
+
+    def end(self) -> None:
+        """End it, and wait until it has."""
+        self._ended.set()
+        self.join(60)
+        assert not self.is_alive()
+
+    def _try(self, what: str, *arguments: str, stdin: str = "") -> str | None:
+        done = self._kubectl.run(*arguments, stdin=stdin)
+        if done.returncode == 0:
+            return done.stdout
+        self.failures.append((time.time(), what, done.stderr.strip()[:300]))
+        return None
+
+
+@dataclass
+class Scene:
+    """All that is at work."""
+
+    replicas: Replicas
+    admin: Caller
+    writer: CountingWriter
+    reader: GoReader
+    typist: KubectlUser
+    informer: GoInformer
+    log: Path
+    seen: int = 0
+    terms: list[int] = field(default_factory=list)
+    """The processes that have led, in order."""
+
+    def more(self, number: int = 15) -> None:
+        """Until so many writes more have been acknowledged, and kubectl has worked meanwhile."""
+        writes, typed = len(self.writer.changes) + number, self.typist.got + 2
+        until(lambda: self.writer.failure or len(self.writer.changes) >= writes, 90)
+        assert not self.writer.failure
+        until(lambda: self.typist.got >= typed, 60)
+
+    def leader(self) -> int:
+        """The process that keeps the tally, once it is right for what is there now."""
+
+        def counted() -> int:
+            found = self.admin("GET", tallied.PATH)
+            assert found.status == 200, found
+            spec = found.json["spec"]
+            return int(spec["writer"]) if spec["writer"] in {each.pid for each in self.replicas.running} else 0
+
+        found = until(counted, 60)
+        if self.terms[-1:] != [found]:
+            self.terms.append(found)
+            name = next(each.name for each in self.replicas.running if each.pid == found)
+            self.replicas.note(f"{name} keeps the tally")
+        return found
+
+    def tell(self, title: str) -> None:
+        """Note what has become of reads and writes so far."""
+        self.replicas.note(
+            f"{title}: {len(self.writer.changes)} writes, refused {[each[1] for each in self.writer.refused]}; reads failed "
+            f"{[(each['verb'], each['status']) for each in self.reader.failures()]}; kubectl applied {self.typist.applied}, got "
+            f"{self.typist.got}, failed {[each[1] for each in self.typist.failures]}"
+        )
+
+    def followed(self) -> None:
+        """client-go's informer has been told each change once and in order."""
+        changes = list(self.writer.changes)
+        until(lambda: len(self.informer.told()) >= len(changes), 30)
+        assert self.informer.told()[: len(changes)] == changes
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """One that chooses an endpoint for each request itself."""
+    with running(tmp_path_factory.mktemp("plane"), "kube", flags=["--enable-aggregator-routing=true"]) as started:
+        yield started
+
+
+@pytest.fixture
+def scene(plane: ControlPlane, tmp_path: Path) -> Iterator[Scene]:
+    """Two replicas and everybody at work."""
+    log = tmp_path / "rolling.log"
+    admin = Plane(plane, 0, tmp_path).admin
+    (tmp_path / "etcd").mkdir()
+    with ExitStack() as stack:
+        member = stack.enter_context(etcd(tmp_path / "etcd"))
+        flags = (*FLAGS, f"--etcd-servers={member.url}")
+        made = stack.enter_context(replicas(plane, "tests.kubernetes.tallied:api", 2, flags, log_of(log)))
+        until(lambda: plane.client.problem(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default") is None, 30)
+        informer = GoInformer(golang.informer(), plane.kubeconfig, NAMESPACE, tmp_path / "informer")
+        stack.callback(informer.end)
+        informer.wait_synced()
+        writer = CountingWriter(admin, NAMESPACE)
+        writer.start()
+        stack.callback(writer.end)
+        reader = GoReader(plane.kubeconfig, tmp_path / "reader")
+        stack.callback(reader.end)
+        typist = KubectlUser(Kubectl(plane.kubeconfig, tmp_path / "home"))
+        typist.start()
+        stack.callback(typist.end)
+        yield Scene(made, admin, writer, reader, typist, informer, log)
+
+
+def test_nobody_misses_anything_while_replicas_are_rolled_and_one_is_killed(scene: Scene) -> None:
+    first, second = scene.replicas.running
+    scene.more()
+    assert scene.leader() == first.pid
+    for each in (first, second):
+        scene.replicas.terminate(each)
+        scene.more()
+        scene.leader()
+        scene.replicas.start()
+        scene.more()
+    scene.tell("rolled")
+    # A rolling restart is nothing that anybody has to notice.
+    assert scene.reader.failures() == []
+    assert scene.typist.failures == []
+    assert scene.writer.refused == []
+    scene.followed()
+    led = scene.leader()
+    assert led in {each.pid for each in scene.replicas.running}
+    begun = time.time()
+    gone = scene.replicas.kill(next(each for each in scene.replicas.running if each.pid == led))
+    scene.more()
+    assert scene.leader() != led
+    scene.tell("killed")
+    scene.replicas.start()
+    scene.more()
+    scene.typist.end()
+    scene.writer.end()
+    counts = scene.reader.end()
+    scene.tell(f"ended after {counts}")
+    assert {status for _, status, _ in scene.writer.refused} <= CUT
+    # kube-apiserver goes on to choose the dead one until it has read that it is no endpoint, and says so with 503. It has no
+    # Retry-After, so that client-go does not try again.
+    failed = scene.reader.failures()
+    assert {each["status"] for each in failed} <= {503}, failed
+    assert all(begun <= each["at"] <= gone + 2 for each in failed), (begun, gone, failed)
+    scene.followed()
+    items = scene.admin("GET", lines_path(NAMESPACE)).json["items"]
+    assert {item["metadata"]["name"]: item["spec"]["step"] for item in items} == scene.writer.there
+
+    def counted() -> bool:
+        spec = scene.admin("GET", tallied.PATH).json["spec"]
+        every = scene.admin("GET", f"/apis/{GROUP}/{VERSION}/{PLURAL}").json["items"]
+        return (spec["lines"], spec["steps"]) == (len(every), sum(item["spec"]["step"] for item in every))
+
+    until(counted, 30)

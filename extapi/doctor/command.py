@@ -150,6 +150,7 @@ def _scope(
     from extapi.doctor.accounts import needed_rights  # noqa: PLC0415 - see above
     from extapi.doctor.examination import ExaminationScope, expected_groups  # noqa: PLC0415
     from extapi.doctor.facts import Account  # noqa: PLC0415
+    from extapi.doctor.leases import candidates_of  # noqa: PLC0415
     from extapi.loading.module import LoadingError, load_api  # noqa: PLC0415
     from extapi.storage.url import parse_url  # noqa: PLC0415
 
@@ -175,6 +176,7 @@ def _scope(
         groups=frozenset([*groups, *(group.name for group in expected)]),
         expected=expected,
         needs=needed_rights(api.needs) if api is not None else (),
+        candidates=candidates_of(api) if api is not None else None,
         account=account,
         connect=_address(connect) if connect is not None else None,
         storage=storage or "",

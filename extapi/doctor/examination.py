@@ -22,6 +22,7 @@ from extapi.doctor.facts import (
     ExpectedGroup,
     ExpectedKind,
     Facts,
+    LeaseRights,
     Obj,
     Reading,
     Right,
@@ -32,6 +33,7 @@ from extapi.doctor.facts import (
 )
 from extapi.doctor.handshake import shake_hands
 from extapi.doctor.hookexamination import HookExamination
+from extapi.doctor.leases import Candidates, lease_rights
 from extapi.doctor.parallel import Answer, Key, Question, in_parallel
 from extapi.doctor.registration import RegisteredService, Registration, registration
 from extapi.doctor.store import read_store
@@ -56,6 +58,8 @@ class ExaminationScope:
     expected: Sequence[ExpectedGroup] = ()
     needs: Sequence[Right] = ()
     """The rights that the code of the Api needs in the cluster."""
+    candidates: Candidates | None = None
+    """What is known of the election of a leader; None: nothing."""
     account: Account | None = None
     connect: Address | None = None
     storage: str = ""
@@ -257,16 +261,19 @@ class _Examination:
 
     def _accounts(self, namespace: str, facts: ServiceFacts) -> list[AccountFacts]:
         accounts = [self._scope.account] if self._scope.account else accounts_of(namespace, facts)
+        lease = lease_rights(namespace, facts, self._scope.candidates)
         for each in accounts:
             if each not in self._known:
-                self._known[each] = self._account(each)
+                self._known[each] = self._account(each, lease)
         return [self._known[each] for each in accounts]
 
-    def _account(self, account: Account) -> AccountFacts:
+    def _account(self, account: Account, lease: LeaseRights) -> AccountFacts:
         path = f"/api/v1/namespaces/{quote(account.namespace)}/serviceaccounts/{quote(account.name)}"
         exists = self._cluster.get(path, f"get on serviceaccounts in {account.namespace}")
-        reviews = self._each({right: (account, right) for right in (*RIGHTS, *self._scope.needs)}, self._review)
-        return AccountFacts(account, exists, reviews)
+        reviews = self._each(
+            {right: (account, right) for right in (*RIGHTS, *lease.rights, *self._scope.needs)}, self._review
+        )
+        return AccountFacts(account, exists, reviews, lease)
 
     def _review(self, asked: tuple[Account, Right]) -> Reading:
         return self._cluster.post(REVIEWS, "create on subjectaccessreviews.authorization.k8s.io", review_of(*asked))

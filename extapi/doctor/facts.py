@@ -130,12 +130,22 @@ class Right:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseRights:
+    """The rights to the Lease of a leader. ``certain``: whether the server is known to elect one."""
+
+    rights: tuple[Right, ...] = ()
+    """Empty: none is elected, or nothing says so."""
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AccountFacts:
     """An account: whether it exists, and the answered SubjectAccessReview of each right that it needs."""
 
     account: Account
     exists: Reading
     reviews: Mapping[Right, Reading]
+    lease: LeaseRights = LeaseRights()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from tests.waiting import until
 _NETWORK = ipaddress.ip_network("198.18.0.0/16")
 """The other half is podnetwork's; each process takes addresses by its number."""
 _RBAC = "rbac.authorization.k8s.io/v1"
-_READY = 60.0
+_READY = 180.0
 _ENDS = 40.0
 
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.kubernetes
 NAMESPACE = "default"
 FLAGS = (
     "--storage=etcd:",
-    "--shutdown-delay-duration=2s",
+    "--shutdown-delay-duration=1s",
     "--leader-elect-resource-namespace=extapi-dev",
     # Shorter than in a cluster, so that nobody has to wait for it here.
     "--leader-elect-lease-duration=5s",
@@ -146,11 +146,10 @@ class Scene:
     typist: KubectlUser
     informer: GoInformer
     log: Path
-    seen: int = 0
     terms: list[int] = field(default_factory=list)
     """The processes that have led, in order."""
 
-    def more(self, number: int = 15) -> None:
+    def more(self, number: int = 10) -> None:
         """Until so many writes more have been acknowledged, and kubectl has worked meanwhile."""
         writes, typed = len(self.writer.changes) + number, self.typist.got + 2
         until(lambda: self.writer.failure or len(self.writer.changes) >= writes, 90)
@@ -180,6 +179,17 @@ class Scene:
             f"{[(each['verb'], each['status']) for each in self.reader.failures()]}; kubectl applied {self.typist.applied}, got "
             f"{self.typist.got}, failed {[each[1] for each in self.typist.failures]}"
         )
+
+    def caught_up(self) -> None:
+        """client-go's informer knows what is there, and was never told anything older than it knew, or that nobody wrote.
+
+        Where no answer came to a watch it lists again, so that it may be told again what it knows, or only the last of several.
+        """
+        until(lambda: self.informer.view() == self.writer.there, 30)
+        for name in NAMES:
+            told = [each.step for each in self.informer.told() if each.name == name and each.event != "DELETED"]
+            assert told == sorted(told)
+            assert set(told) <= {each.step for each in self.writer.changes if each.name == name}
 
     def followed(self) -> None:
         """client-go's informer has been told each change once and in order."""
@@ -255,7 +265,7 @@ def test_nobody_misses_anything_while_replicas_are_rolled_and_one_is_killed(scen
     failed = scene.reader.failures()
     assert {each["status"] for each in failed} <= {503}, failed
     assert all(begun <= each["at"] <= gone + 2 for each in failed), (begun, gone, failed)
-    scene.followed()
+    scene.caught_up()
     items = scene.admin("GET", lines_path(NAMESPACE)).json["items"]
     assert {item["metadata"]["name"]: item["spec"]["step"] for item in items} == scene.writer.there
 

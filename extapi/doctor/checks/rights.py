@@ -50,6 +50,10 @@ _POLICIES = (
     "validatingadmissionpolicybindings.admissionregistration.k8s.io && "
     "kubectl create clusterrolebinding {account}:policies --clusterrole={account}:policies --serviceaccount={account}"
 )
+_LEASES = (
+    "kubectl create role {account}:leader-election -n {namespace} --verb=get,create,update --resource=leases.coordination.k8s.io && "
+    "kubectl create rolebinding {account}:leader-election -n {namespace} --role={account}:leader-election --serviceaccount={account}"
+)
 NEEDS = (
     Need(
         "rights.tokenreviews",
@@ -127,28 +131,39 @@ def _needs(each: AccountFacts, *, certain: bool) -> Iterator[Finding]:
     """``certain``: whether the server is known to be built with extapi; those all need namespaces, webhooks and policies."""
     account = each.account
     subject = f"account {account.namespace}:{account.name}"
+    name = f"{account.namespace}:{account.name}"
     for need in NEEDS:
-        readings = {right: each.reviews[right] for right in need.rights}
-        unread = [reading for reading in readings.values() if not reading.found]
-        if unread:
-            yield unknown(need.check, subject, unread[0].why)
-            continue
-        missing = [right for right, reading in readings.items() if not _allowed(reading)]
-        if not missing:
-            yield ok(need.check, subject, f"may {_told(need.rights)}")
-            continue
-        saw = f"may not {_told(missing)}"
-        do = need.do.format(account=f"{account.namespace}:{account.name}")
-        if need.rights in (NAMESPACES, WEBHOOKS, POLICIES) and not certain:
-            yield unknown(need.check, subject, f"{saw}: extapi serve needs it, other servers may not", do=do)
-        else:
-            yield error(need.check, subject, saw=saw, wrong=need.wrong, do=do)
+        doubt = need.rights in (NAMESPACES, WEBHOOKS, POLICIES) and not certain
+        why = "extapi serve needs it, other servers may not" if doubt else ""
+        yield _need(each, subject, need._replace(do=need.do.format(account=name)), why)
+    if each.lease.rights:
+        rights = each.lease.rights
+        do = _LEASES.format(account=name, namespace=rights[0].namespace)
+        need = Need("rights.leases", rights, "no replica runs the controllers: none can be elected leader", do)
+        why = "" if each.lease.certain else "replicas need it if they have controllers; --app tells"
+        yield _need(each, subject, need, why)
     yield from _declared(each, subject)
+
+
+def _need(each: AccountFacts, subject: str, need: Need, doubt: str) -> Finding:
+    """``doubt``: why it may not be needed; empty: it is."""
+    readings = {right: each.reviews[right] for right in need.rights}
+    unread = [reading for reading in readings.values() if not reading.found]
+    if unread:
+        return unknown(need.check, subject, unread[0].why)
+    missing = [right for right, reading in readings.items() if not _allowed(reading)]
+    if not missing:
+        return ok(need.check, subject, f"may {_told(need.rights)}")
+    saw = f"may not {_told(missing)}"
+    if doubt:
+        return unknown(need.check, subject, f"{saw}: {doubt}", do=need.do)
+    return error(need.check, subject, saw=saw, wrong=need.wrong, do=need.do)
 
 
 def _declared(each: AccountFacts, subject: str) -> Iterator[Finding]:
     """What ``Api(needs=[...])`` asks for, if ``--app`` names the Api."""
-    readings = {right: reading for right, reading in each.reviews.items() if right not in RIGHTS}
+    others = {*RIGHTS, *each.lease.rights}
+    readings = {right: reading for right, reading in each.reviews.items() if right not in others}
     unread = [reading for reading in readings.values() if not reading.found]
     if unread:
         yield unknown(DECLARED, subject, unread[0].why)

@@ -7,7 +7,7 @@ import pytest
 
 from extapi.api.policyrule import PolicyRule
 from extapi.doctor.accounts import needed_rights
-from extapi.doctor.facts import Account, AccountFacts
+from extapi.doctor.facts import Account, AccountFacts, LeaseRights, Right
 from extapi.doctor.finding import Severity
 from tests.unit.doctor.healthy import EXPECTED, PLACE, account, forbidden, found, one, reading
 
@@ -110,3 +110,27 @@ def test_needs_that_may_not_be_asked_about_are_unknown() -> None:
     whole = with_needs(allowed=True)
     blind = replace(whole, reviews=dict.fromkeys(whole.reviews, forbidden()))
     assert one("rights.needs", accounts={PLACE: [blind]}).severity is Severity.UNKNOWN
+
+
+def candidate(*, certain: bool, allowed: bool = False) -> AccountFacts:
+    """An account that has to elect a leader by a Lease."""
+    rights = (
+        Right("get", "coordination.k8s.io", "leases", "shop", "a"),
+        Right("create", "coordination.k8s.io", "leases", "shop"),
+    )
+    whole = account()
+    answers = {right: reading({"status": {"allowed": allowed}}) for right in rights}
+    return replace(whole, reviews={**whole.reviews, **answers}, lease=LeaseRights(rights, certain))
+
+
+def test_replicas_that_may_not_have_their_lease() -> None:
+    finding = one("rights.leases", accounts={PLACE: [candidate(certain=True)]})
+    assert finding.severity is Severity.ERROR
+    assert finding.saw == "may not get, create leases.coordination.k8s.io a in shop, leases.coordination.k8s.io in shop"
+    assert "kubectl create role shop:server:leader-election -n shop --verb=get,create,update" in finding.do
+    assert "--role=shop:server:leader-election --serviceaccount=shop:server" in finding.do
+    assert one("rights.leases", accounts={PLACE: [candidate(certain=False)]}).severity is Severity.UNKNOWN
+    assert one("rights.leases", accounts={PLACE: [candidate(certain=True, allowed=True)]}).severity is Severity.OK
+    assert found("rights.leases") == []
+    # They are no rights that the Api declares.
+    assert found("rights.needs", accounts={PLACE: [candidate(certain=True)]}) == []

@@ -8,7 +8,8 @@ A fenced block says by its first word what happens to it:
   ``...`` stands for any lines. ``console dev`` holds a foreground process: a command that is there once it says
   ``ready``, and ``^C``. ``console watch`` holds a background one: a command, or what it printed since.
   ``console cluster`` is for a cluster: ``tests/kubernetes/test_deploy.py`` has one with a node and types what is in
-  ``deploy/``, ``tests/kubernetes/test_takeover.py`` types ``docs/howto/take-over-a-crd.md``.
+  ``deploy/``, ``tests/kubernetes/test_takeover.py`` types ``docs/howto/take-over-a-crd.md``. ``console etcd`` is for an etcd:
+  ``tests/conformance/test_high_availability.py`` has one and types ``docs/howto/high-availability.md``.
 - ``text`` is neither; it is for what is no sample.
 """
 
@@ -83,6 +84,16 @@ class Block:
         """Whether it is left out where there is no cluster to type it in."""
         return self.words == ("console", "cluster")
 
+    @property
+    def for_etcd(self) -> bool:
+        """Whether it is left out where there is no etcd to type it in."""
+        return self.words == ("console", "etcd")
+
+    @property
+    def typed(self) -> bool:
+        """Whether it is something to type on a local control plane."""
+        return self.language == "console" and not self.for_cluster and not self.for_etcd
+
 
 def blocks(page: Path) -> list[Block]:
     """All blocks of a page, in order."""
@@ -99,7 +110,7 @@ def blocks(page: Path) -> list[Block]:
 
 def has_console(page: Path) -> bool:
     """Whether the page has something to type on a local control plane."""
-    return any(block.language == "console" and not block.for_cluster for block in blocks(page))
+    return any(block.typed for block in blocks(page))
 
 
 def starts_a_control_plane(page: Path) -> bool:
@@ -214,13 +225,17 @@ class Reader:
         """Type everything of a page, in order."""
         write_files(page, self.directory)
         for block in blocks(page):
-            if block.language == "console" and not block.for_cluster:
-                role = block.words[1] if len(block.words) > 1 else ""
-                for command, expected in commands(block):
-                    try:
-                        self._type(role, command, expected)
-                    except AssertionError as error:
-                        raise AssertionError(f"{page.relative_to(ROOT)}:{block.line}: {error}") from None
+            if block.typed:
+                self.type(block)
+
+    def type(self, block: Block) -> None:
+        """Type one block."""
+        role = block.words[1] if block.typed and len(block.words) > 1 else ""
+        for command, expected in commands(block):
+            try:
+                self._type(role, command, expected)
+            except AssertionError as error:
+                raise AssertionError(f"{block.page.relative_to(ROOT)}:{block.line}: {error}") from None
 
     def _type(self, role: str, command: str, expected: str) -> None:
         if command == "^C":

@@ -9,6 +9,7 @@ import pytest
 from extapi import Api
 from extapi.doctor.facts import Right, ServiceFacts
 from extapi.doctor.leases import Candidates, candidates_of, lease_rights
+from extapi.pizza import api as pizza
 from tests.unit.doctor.healthy import reading, service
 
 SHOP = Candidates("shop.example.com", elects=True)

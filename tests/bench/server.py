@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.cluster import Cluster
@@ -19,7 +20,10 @@ TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """A running server of ``kinds``, under the interpreter ``python``. ``context`` makes the front proxy's connections."""
+    """A running server of ``kinds``, under the interpreter ``python``. ``context`` makes the front proxy's connections.
+
+    ``flags``: further ones, which come after those that are set here.
+    """
 
     def __init__(
         self,
@@ -28,6 +32,7 @@ class Server:
         *,
         python: Path | str = sys.executable,
         kinds: str = "tests.bench.api:api",
+        flags: Sequence[str] = (),
     ) -> None:
         serving, proxies = authority("serving-ca"), authority("front-proxy-ca")
         certificate = serving.leaf("localhost", san=["localhost", "127.0.0.1"], eku=SERVER).save(directory, "serving")
@@ -47,7 +52,7 @@ class Server:
                 f"--tls-cert-file={certificate.certificate}", f"--tls-private-key-file={certificate.key}",
                 f"--kubeconfig={self._cluster.kubeconfig(directory / 'kubeconfig')}",
                 "--authentication-skip-lookup", f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
-                f"--storage=sqlite:///{directory / 'bench.db'}",
+                f"--storage=sqlite:///{directory / 'bench.db'}", *flags,
             ],
             stdout=self._log,
             stderr=self._log,
@@ -81,13 +86,11 @@ class Server:
 
     def cpu(self) -> float:
         """Microseconds of CPU that the process has used, all threads together."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK
+        return cpu(self._process.pid)
 
     def rss(self) -> float:
         """Resident memory in MB (10^6 bytes)."""
-        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return resident(self._process.pid) / 1e6
 
     def stop(self) -> None:
         """End it as an operator would."""
@@ -99,3 +102,14 @@ class Server:
             self._process.wait()
         self._cluster.stop()
         self._log.close()
+
+
+def cpu(pid: int) -> float:
+    """Microseconds of CPU that a process has used, all threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * TICK
+
+
+def resident(pid: int) -> int:
+    """Bytes of resident memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

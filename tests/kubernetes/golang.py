@@ -16,14 +16,16 @@ from extapi.dev.golang import GoProgram, cache_directory, compiled
 HERE = Path(__file__).parent
 
 
-def program(module: str, title: str, *, package: str = ".", say: Callable[[str], None] = print) -> Path:
+def program(
+    module: str, title: str, *, package: str = ".", name: str = "", say: Callable[[str], None] = print
+) -> Path:
     """The finished program of ``package`` in the Go module that is the directory ``module`` beside this file.
 
-    ``title``: for messages.
+    ``title``: for messages; ``name``: of the program, by default that of its package.
 
     :raises DevFailure: it could not be compiled.
     """
-    name = module if package == "." else package.rpartition("/")[2]
+    name = name or (module if package == "." else package.rpartition("/")[2])
     arguments = ("build", "-v", "-trimpath", "-ldflags", "-s -w")
     made = GoProgram(sources=HERE / module, name=name, title=title, arguments=arguments, package=package)
     return compiled(made, say, cache=cache_directory(os.environ))
@@ -79,6 +81,16 @@ def typed() -> Path:
     return program("clients", "the typed apply of the tests", package="./typed")
 
 
+def etcdctl() -> Path:
+    """The command etcdctl of the version of etcd that the control plane has."""
+    return program("etcdtools", "etcdctl of the tests", package="go.etcd.io/etcd/etcdctl/v3", name="etcdctl")
+
+
+def etcdutl() -> Path:
+    """The command etcdutl of the same version, which restores snapshots."""
+    return program("etcdtools", "etcdutl of the tests", package="go.etcd.io/etcd/etcdutl/v3", name="etcdutl")
+
+
 def pizzahooks() -> Path:
     """Webhooks of the pizza API on controller-runtime."""
     return program("clients", "the Go webhooks of the benchmark", package="./pizzahooks")
@@ -98,6 +110,8 @@ if __name__ == "__main__":
             controller(),
             flux(),
             typed(),
+            etcdctl(),
+            etcdutl(),
         ]
         print(*made)  # noqa: T201 - a command's output
     except DevFailure as failure:

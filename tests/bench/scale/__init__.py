@@ -1,0 +1,1 @@
+"""What replicas, objects and watchers cost etcd and the servers: measured, computed, and compared."""

@@ -1,7 +1,8 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --cel | --crd | --reviews | --ways | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --scale | --cel | --crd | --reviews | --ways | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -45,6 +46,11 @@ def main() -> None:
         if "--grow" in sys.argv[1:]:
             _head()
             grow.main(say, Path(directory), quick=quick)
+            return
+        if "--scale" in sys.argv[1:]:
+            from tests.bench.scale import __main__ as scaling  # noqa: PLC0415 - it needs a real etcd
+
+            scaling.main(say, Path(directory), f"commit {_commit()}, {_machine()}, {os.cpu_count()} cores", quick=quick)
             return
         if "--cel" in sys.argv[1:]:
             from tests.bench import cel  # noqa: PLC0415 - it needs a compiler of Go

@@ -30,14 +30,14 @@ def answered(stream: int, data: bytes) -> bytes:
 
 
 class Member:
-    """An endpoint. ``answer`` gets stream and method of each call."""
+    """An endpoint. ``answer`` gets stream and method of each call; ``version``: None: only root is told."""
 
     def __init__(
         self,
         reactor: Any,
         answer: Callable[[int, str], Answer],
         *,
-        version: bytes = VERSION,
+        version: bytes | None = VERSION,
         settings: dict[int, int] | None = None,
     ) -> None:
         self.calls: list[str] = []
@@ -68,7 +68,8 @@ class Member:
             def _answer(self, stream: int, method: str) -> None:
                 transport = self.transport
                 if method == "Status":
-                    transport.write(answered(stream, member.version))
+                    refused = trailers(stream, 7, "etcdserver: permission denied")
+                    transport.write(refused if member.version is None else answered(stream, member.version))
                     return
                 member.calls.append(method)
                 found = member.answer(stream, method)
@@ -253,6 +254,20 @@ def test_an_etcd_that_is_too_old_is_named() -> None:
         await late.call(wire.RANGE, b"", repeatable=True)
         assert old.calls == []
         late.close()
+
+    run(test)
+
+
+def test_an_etcd_that_tells_its_version_to_root_alone_is_new_enough() -> None:
+    """etcd issue 21663: ``Status`` needs the role root in 3.5.28 and newer, and in 3.6, but in no older one."""
+
+    async def test(reactor: Any) -> None:
+        member = Member(reactor, right, version=None)
+        calls = channel(reactor, member.url)
+        await calls.versions()
+        await calls.call(wire.RANGE, b"", repeatable=True)
+        assert member.calls == ["Range"]
+        calls.close()
 
     run(test)
 

@@ -1,0 +1,43 @@
+"""``scripts/bench --scale [--quick]`` measures, records and prints; ``python -m tests.bench.scale`` prints what was recorded.
+
+``--write`` puts the printed tables into docs/explanation/scale.md.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.scale import measure, record, tables
+
+
+def main(say: Callable[[str], None], directory: Path, origin: str, *, quick: bool) -> None:
+    """Measure, and record it in ``costs.json``.
+
+    Args:
+        say: Prints a line.
+        directory: An empty one.
+        origin: The commit and the machine.
+        quick: Only the smaller points; nothing is recorded.
+    """
+    measured = measure.measure(say, directory, quick=quick)
+    if quick:
+        with tempfile.TemporaryDirectory() as other:
+            record.save(measured, origin, Path(other) / "costs.json")
+            measured, origin = record.load(Path(other) / "costs.json")
+    else:
+        record.save(measured, origin)
+        measured, origin = record.load()
+    for name, text in tables.sections(measured, origin).items():
+        say(f"<!-- {name} -->")
+        say(text)
+
+
+if __name__ == "__main__":
+    found, where = record.load()
+    for each, lines in tables.sections(found, where).items():
+        sys.stdout.write(f"<!-- {each} -->\n{lines}\n")
+    if "--write" in sys.argv[1:]:
+        tables.write(tables.sections(found, where))

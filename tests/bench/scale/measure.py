@@ -25,6 +25,7 @@ FITTED_TAILS, FITTED_OBJECTS, FITTED_WATCHERS = 50, 5_000, 200
 TAILS = (1, 10, 200, 1_000)
 OBJECTS = (20_000, 100_000)
 WATCHERS = (1_000, 5_000)
+_RUNS = 2
 _IDLE = 10.0
 """Seconds for which something idle is measured."""
 
@@ -72,23 +73,23 @@ def _log(
     before = etcdside.read(member)
     time.sleep(_IDLE)
     found["etcd_idle_cpu"] = max((etcdside.read(member) - before).cpu / _IDLE, 1.0)
-    found["etcd_question_cpu"] = min(etcdside.question(member, 2_000).cpu / 2_000 for _ in range(3))
+    found["etcd_question_cpu"] = min(etcdside.question(member, 1_000).cpu / 1_000 for _ in range(2))
     entry = (_LAYOUT.key("bench", "q"), b'{"batch":"0"}' + b"x" * 1_200)
 
     def follow(number: int) -> tuple[float, float, float, float]:
         """Memory per tail; CPU, bytes and disk per write."""
-        writes = max(16, min(1_600, 32_000 // max(number, 1))) // 16 * 16
+        writes = max(16, min(1_600, 16_000 // max(number, 1))) // 16 * 16
         opened, written = etcdside.follow(member, number, entry, writes)
         return opened.memory / max(number, 1), written.cpu / writes, written.sent / writes, written.disk / writes
 
-    bare = [follow(0) for _ in range(3)]
-    many = [follow(FITTED_TAILS) for _ in range(3)]
+    bare = [follow(0) for _ in range(_RUNS)]
+    many = [follow(FITTED_TAILS) for _ in range(_RUNS)]
     found["etcd_write_cpu"] = min(each[1] for each in bare)
     found["etcd_revision_disk"] = max(each[3] for each in bare)
     found["etcd_event_cpu"] = (min(each[1] for each in many) - found["etcd_write_cpu"]) / FITTED_TAILS
     found["etcd_event_bytes"] = (many[0][2] - bare[0][2]) / FITTED_TAILS
     for number in tails:
-        runs = [follow(number) for _ in range(2)]
+        runs = [follow(number) for _ in range(_RUNS if number <= FITTED_TAILS else 1)]
         points.append(
             {"what": "tails", "number": number, "cpu": min(run[1] for run in runs), "bytes": runs[0][2] - bare[0][2]}
         )
@@ -116,23 +117,23 @@ def _server(
         cpu = server.cpu()
         time.sleep(_IDLE)
         found["server_idle_cpu"] = max((server.cpu() - cpu) / _IDLE, 1.0)
-        found["server_write_cpu"] = min(serverside.patch(server, 1_600) for _ in range(3))
-        reads = 4_000
+        found["server_write_cpu"] = min(serverside.patch(server, 800) for _ in range(_RUNS))
+        reads = 3_200
         before = etcdside.read(member)
         found["server_read_cpu"] = serverside.get(server, reads)
         found["server_read_questions"] = (etcdside.read(member) - before).calls / reads
-        found["server_read_cpu"] = min(found["server_read_cpu"], *(serverside.get(server, reads) for _ in range(2)))
-        found["server_event_cpu"] = min(_past(member, server, value) for _ in range(3))
+        found["server_read_cpu"] = min(found["server_read_cpu"], serverside.get(server, reads))
+        found["server_event_cpu"] = min(_past(member, server, value) for _ in range(_RUNS))
         say("measured a server")
-        writes = 400
-        runs = [serverside.watched([server], FITTED_WATCHERS, writes) for _ in range(2)]
+        writes = 240
+        runs = [serverside.watched([server], FITTED_WATCHERS, writes) for _ in range(_RUNS)]
         least = min(run.cpu[0] for run in runs)
         events = writes * FITTED_WATCHERS
         found["server_delivery_cpu"] = (least - writes * found["server_write_cpu"]) / events
         found["server_delivery_bytes"] = runs[0].received / writes
         found["server_watcher_memory"] = runs[0].memory[0] / FITTED_WATCHERS
         for number in watchers:
-            writes = max(16, 80_000 // number // 8 * 8)
+            writes = max(16, 48_000 // number // 8 * 8)
             run = serverside.watched([server], number, writes)
             points.append(
                 {"what": "watchers", "number": number, "cpu": run.cpu[0] / writes, "memory": run.memory[0]}
@@ -146,7 +147,7 @@ def _server(
 def _past(member: Etcd, server: Server, value: bytes) -> float:
     """CPU microseconds per event that another process has written."""
     names = [_LAYOUT.key("bench", f"p-{number}") for number in range(serverside.OBJECTS)]
-    times = 100
+    times = 50
     before = server.cpu()
     etcdside.rewrite(member, [(name, _named(value, name)) for name in names], times)
     serverside.get(server, 16)  # it has all of it
@@ -163,7 +164,7 @@ def _pair(member: Etcd, directory: Path, points: list[Point], say: Callable[[str
     servers = [serverside.server(directory / "first", member)]
     try:
         servers.append(serverside.server(directory / "second", member))
-        number, writes = 100, 800
+        number, writes = 100, 400
         before, begin = etcdside.read(member), time.monotonic()
         run = serverside.watched(servers, number, writes)
         used, seconds = etcdside.read(member) - before, time.monotonic() - begin

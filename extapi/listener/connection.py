@@ -26,6 +26,7 @@ from extapi.listener.state import ListenerState
 from extapi.listener.stream import FLUSH, TLSStream
 from extapi.listener.writing import CONTINUE
 
+_NEVER = float("inf")
 _TURN = 0.01
 """Seconds for one turn of the reactor."""
 
@@ -50,6 +51,7 @@ class Connection:
         self._since: float = shared.reactor.seconds()
         """When the connection was accepted or became idle, or the head of a request began to arrive."""
         self._in_head = False
+        self._requests_left, self._until = shared.life()
         self._last_call = float("inf")  # during shutdown: until when further requests are answered
         self._timer: Any = None
         self.stream = TLSStream(shared.reactor, context, sock, self, handshake=shared.limits.handshake)
@@ -158,18 +160,26 @@ class Connection:
         if not self._advancing:
             self._advance()
 
-    def lasts(self) -> bool:
+    def lasts(self, *, streams: bool = False) -> bool:
         """Whether the connection stays open after the response that is about to be written.
 
-        During shutdown, only if a further request has begun to arrive: the response before it must not say
-        ``Connection: close``, because a client reads no response after that (RFC 9112, section 9.6). The time for this
-        is bounded.
+        During shutdown, and at the end of its life, only if a further request has begun to arrive: the response before it
+        must not say ``Connection: close``, because a client reads no response after that (RFC 9112, section 9.6). During
+        shutdown the time for this is bounded. A stream is not announced to be the last response of a long life: when it ends
+        is unknown, and the next response tells as well.
         """
+        self._requests_left -= 1
         if not self.shared.draining:
-            return True
+            if self._requests_left > 0 and (self._until == _NEVER or self.shared.reactor.seconds() < self._until):
+                return True
+            return streams or self._goes_on()
         now = self.shared.reactor.seconds()
         self._last_call = min(self._last_call, now + self.shared.limits.farewell)
-        return now < self._last_call and (bool(self._queue) or self._parser.in_head or self.stream.readable)
+        return now < self._last_call and self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Whether a further request has begun to arrive."""
+        return bool(self._queue) or self._parser.in_head or self.stream.readable
 
     def discard(self, body: RequestBody) -> None:
         """The rest of this body will not be read; it may arrive while the response is being written."""

@@ -51,7 +51,7 @@ class ExchangeConnection(Protocol):
     peer: Peer
     stream: TLSStream
 
-    def lasts(self) -> bool:
+    def lasts(self, *, streams: bool = False) -> bool:
         """Whether the connection stays open after the response that is about to be written."""
         ...
 
@@ -249,7 +249,9 @@ class Exchange:
             self._upgrade(response, body)
             return
         arrived = self.body is None or self.body.complete
-        keep_alive = head.keep_alive and arrived and not response.close and self.connection.lasts()
+        keep_alive = (
+            head.keep_alive and arrived and not response.close and self.connection.lasts(streams=callable(body))
+        )
         bodiless = head.method == "HEAD" or status in (204, 304) or status < 200
         length = len(body) if isinstance(body, bytes) else response.length
         if status in (204, 304) or status < 200:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -36,6 +37,7 @@ class Listener:
         on_died: Called once if the listening socket fails for good. Accepted connections are still served.
         on_finished: Called after each response.
         describe: Puts a handler's unexpected error into words for the response.
+        random: Spreads the ends of connections; needed with :attr:`~extapi.listener.state.Limits.requests`.
     """
 
     _log = Logger()
@@ -53,6 +55,7 @@ class Listener:
         on_died: Callable[[BaseException], None] | None = None,
         on_finished: OnFinished | None = None,
         describe: Describe | None = None,
+        random: Random | None = None,
     ) -> None:
         self._reactor = reactor
         self._tls = tls
@@ -60,7 +63,8 @@ class Listener:
         self._port = port
         self._adopt = adopt
         self._on_died = on_died
-        self._shared = ListenerState(reactor, handler, limits or Limits(), on_finished, describe)
+        random = random or Random()  # noqa: S311 - spreads load, nothing secret
+        self._shared = ListenerState(reactor, handler, limits or Limits(), on_finished, describe, random)
         self._acceptor: Acceptor | None = None
 
     @property

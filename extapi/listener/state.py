@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from random import Random
+from typing import Any, NamedTuple, Protocol
 
 from extapi.http.request import Peer, Request, client_network
 from extapi.http.response import Handler
@@ -18,6 +19,8 @@ OnFinished = Callable[[Request, int, int, float], None]
 """``(request, status, bytes of body, seconds)``. Status 0: the peer left before there was a response."""
 Describe = Callable[[BaseException], str]
 """What a response says about the error of a handler. Without it, a response says nothing: errors are for the log."""
+SPREAD = 0.2
+"""By what part of it the life of a connection is longer or shorter, so that many do not end at a time."""
 SHED = 100
 """One in so many connections is closed at a time, because looking through all of them takes milliseconds."""
 
@@ -40,6 +43,22 @@ class Limits:
     """Open connections; more wait in the kernel's queue."""
     bodies: int = 256 * 1024 * 1024
     """Bytes of all bodies that are still arriving, together: some 85 of the largest size."""
+    requests: int = 0
+    """About how many requests a connection serves before a response ends it (``--connection-requests``); 0: any number."""
+    life: float = 300.0
+    """About how many seconds a connection lives until a response ends it, if ``requests`` is not 0."""
+
+
+class Life(NamedTuple):
+    """How long a connection is used."""
+
+    requests: float
+    """The number of requests it serves."""
+    until: float
+    """The moment after which it serves one more, on the reactor's clock."""
+
+
+UNBOUNDED = Life(float("inf"), float("inf"))
 
 
 class OpenConnection(Protocol):
@@ -67,6 +86,8 @@ class ListenerState:
     limits: Limits = field(default_factory=Limits)
     on_finished: OnFinished | None = None
     describe: Describe | None = None
+    random: Random = field(default_factory=Random)
+    """For the lives of connections."""
     writer: HeadWriter = field(default_factory=HeadWriter)
     names: LowerCaseNames = field(default_factory=LowerCaseNames)
     draining: bool = False
@@ -82,6 +103,24 @@ class ListenerState:
 
     def __post_init__(self) -> None:
         self.bodies = BodyMemory(self.limits.bodies)
+
+    def life(self) -> Life:
+        """How long a connection that begins now is used.
+
+        Clients such as kube-aggregator keep connections for as long as they are of use. Without an end, a server that has
+        just started would get none of the requests of those that were there before.
+
+        Source: ``--goaway-chance`` of kube-apiserver, ``k8s.io/apiserver/pkg/server/filters/goaway.go``, which does this for
+        HTTP/2.
+        """
+        limits = self.limits
+        if not limits.requests:
+            return UNBOUNDED
+        requests = limits.requests * self._spread()
+        return Life(max(1, round(requests)), self.reactor.seconds() + limits.life * self._spread())
+
+    def _spread(self) -> float:
+        return 1 + SPREAD * (2 * self.random.random() - 1)
 
     def worked(self, exchange: object) -> None:
         """The exchange is not waiting any more."""

@@ -23,6 +23,8 @@ ADMISSION_PLUGINS = (
     "ValidatingAdmissionWebhook",
 )
 """The admission plugins, in the order in which they are asked."""
+CONNECTION_REQUESTS = 1000
+"""The default of ``--connection-requests`` if servers share a store."""
 
 
 FLAGS: Sequence[Flag] = (
@@ -57,6 +59,7 @@ FLAGS: Sequence[Flag] = (
     Flag("leader-elect", "", "Run controllers in one process at a time, the one that holds a Lease; others take over when it ends. By default with --storage etcd: and an API that has controllers. Otherwise each process runs them.", boolean=True),
     *LEADER_FLAGS,
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
+    Flag("connection-requests", "", "About how many requests a connection serves, for some 5 minutes at most, until a response ends it, so that servers started later get their share; 0: any number. By default 1000 with --storage etcd:, else 0."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory:, sqlite:///PATH, etcd: (see --etcd-servers), or NAME:... of an installed package."),
     Flag("crd", "", "A file with CustomResourceDefinitions whose kinds are served, or a folder of such files; may be repeated. Changes are served without a restart.", multiple=True),
@@ -122,6 +125,8 @@ class ServerOptions:
     writes: int = 200
     leader: LeaderOptions = field(default_factory=LeaderOptions)
     request_timeout: float = 60.0
+    connection_requests: int = 0
+    """About how many requests a connection serves; 0: any number."""
     shutdown_delay: float = 0.0
     storage: str = "memory:"
     crd: tuple[Path, ...] = ()
@@ -199,6 +204,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         writes=read.number("max-mutating-requests-inflight", 0, 1_000_000),
         leader=read_leader(read, raw["leader-elect"]),
         request_timeout=read.duration("request-timeout", zero=False),
+        connection_requests=_connection_requests(read),
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
         crd=read.paths("crd"),
@@ -231,6 +237,13 @@ def _etcd(read: FlagReader) -> EtcdOptions:
         compaction_interval=read.duration("etcd-compaction-interval"),
         healthcheck_timeout=read.duration("etcd-healthcheck-timeout", zero=False),
     )
+
+
+def _connection_requests(read: FlagReader) -> int:
+    """By default connections end only where other servers may have the same objects."""
+    if read.text("connection-requests"):
+        return read.number("connection-requests", 0, 1_000_000_000)
+    return CONNECTION_REQUESTS if read.text("storage") == ETCD else 0
 
 
 def _disabled_plugins(read: FlagReader) -> frozenset[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from random import Random
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -67,6 +68,7 @@ class Serving:
         port: The port to listen on; 0 for a free one.
         access_log: Is called after each request.
         limits: The listener's limits.
+        random: Spreads the ends of connections.
         delay: Seconds to go on serving after :meth:`stop`, with readiness off.
         describe: Describes an author's exception to the client; for development only.
         started: Called once the server has started.
@@ -82,6 +84,7 @@ class Serving:
         port: int,
         access_log: OnFinished,
         limits: Limits | None = None,
+        random: Random | None = None,
         delay: float = 0.0,
         describe: Describe | None = None,
         started: Callable[[], None] = lambda: None,
@@ -104,6 +107,7 @@ class Serving:
             on_died=self._died,
             on_finished=self._finished,
             describe=describe,
+            random=random,
         )
 
     async def run(self) -> int:

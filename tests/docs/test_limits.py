@@ -37,7 +37,7 @@ from extapi.schema.cel.library import amounts, regular_expressions
 from extapi.schema.cel.syntax import copies, depth, parser
 from extapi.schema.cel.values import sizes
 from extapi.server import inflight, logs, reauthorization, serving, watchdog
-from extapi.server.options import FLAGS
+from extapi.server.options import CONNECTION_REQUESTS, FLAGS
 from extapi.storage import compaction, group
 from extapi.storage.etcd import call, channel, watch
 from extapi.verbs import decoding, sessions
@@ -131,6 +131,8 @@ BOUNDS = {
     "wait for a body": f"{seconds(body.GRACE)}, and one second more per {size(body.RATE)[2:]} received",
     "bodies being received, in total": size(LIMITS.bodies),
     "idle connection": seconds(LIMITS.idle),
+    "requests of a connection, with `--storage etcd:`": f"{count(CONNECTION_REQUESTS)} (`--connection-requests`), or "
+    f"{minutes(LIMITS.life)}; a fifth more or less",
     "request other than a watch, or to a connecter": "`--request-timeout`",
     "message of a WebSocket": size(messages.MESSAGE),
     "bytes from a client that a connecter has not read": f"{size(sessions.AHEAD)}, and a record",

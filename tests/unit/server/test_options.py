@@ -220,6 +220,16 @@ def test_storage_in_etcd() -> None:
     assert list(options.notices()) == []
 
 
+def test_connections_end_where_servers_share_a_store() -> None:
+    shared = {"storage": "etcd:", "etcd_servers": ["https://a:2379"]}
+    assert parsed().connection_requests == 0
+    assert parsed(**shared).connection_requests == 1000
+    assert parsed(connection_requests="50").connection_requests == 50
+    assert parsed(connection_requests="0", **shared).connection_requests == 0
+    assert "--connection-requests" in problems(connection_requests="-1")[0]
+    assert "--connection-requests" in problems(connection_requests="many")[0]
+
+
 def test_what_is_wrong_with_storage_in_etcd_is_told() -> None:
     """All of it; and nothing if objects are stored elsewhere."""
     wrong = {"etcd_prefix": "/registry", "etcd_certfile": "a", "etcd_username": "root"}

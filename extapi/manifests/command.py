@@ -55,12 +55,30 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     default=1,
     show_default=True,
     metavar="NUMBER",
-    help="The number of pods; more than one only if nothing is stored.",
+    help="The number of pods; more than one only if nothing is stored, or with --storage etcd:.",
 )
 @click.option(
     "--storage",
     metavar="URL",
     help="As for extapi serve.  [default: SQLite in a volume; memory: if nothing is stored]",
+)
+@click.option(
+    "--etcd-servers",
+    multiple=True,
+    metavar="URLS",
+    callback=lambda _context, _option, values: ",".join(values),
+    help="With --storage etcd:, the members of etcd, https://HOST:PORT, separated by commas; may be repeated.",
+)
+@click.option("--etcd-prefix", metavar="PREFIX", help="The prefix of all keys in etcd.  [default: /extapi/NAME]")
+@click.option(
+    "--etcd-secret",
+    metavar="NAME",
+    help="A Secret that exists, with ca.crt, tls.crt and tls.key for etcd.  [default: NAME-etcd, made of files in etcd]",
+)
+@click.option(
+    "--etcd-username",
+    metavar="NAME",
+    help="The user that etcd authenticates by the file password of the Secret, in place of tls.crt and tls.key.",
 )
 @click.option("--cert-manager", is_flag=True, help="Let cert-manager issue the serving certificate and set caBundle.")
 @click.option(

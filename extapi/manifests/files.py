@@ -10,6 +10,7 @@ from extapi.api.definition import Api
 from extapi.crd.yamltext import to_yaml as definition_text
 from extapi.manifests import registration, rights, webhooks, workload
 from extapi.manifests.cabundle import Registered
+from extapi.manifests.etcd import etcd_files
 from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.yamltext import comment, to_yaml
 
@@ -20,6 +21,8 @@ MADE_BY = "Made by: extapi manifests "
 """The first comment line of the kustomization."""
 CERTIFICATES = "certs"
 """The directory beside the kustomization in which ``extapi certs`` keeps the files of the Secret; kustomize reads no others."""
+ETCD_FILES = "etcd"
+"""The directory beside it with the files of the Secret for etcd."""
 
 
 @dataclass(frozen=True)
@@ -70,19 +73,36 @@ def kustomization(settings: ManifestSettings, files: Sequence[File], arguments: 
         "resources": [file.name for file in files if file.applied],
     }
     text = comment(f"{MADE_BY}{arguments}\nApplied by: kubectl apply -k DIRECTORY") + to_yaml(obj)
-    if settings.cert_manager:
-        return text
-    generator = {
-        "name": workload.tls_secret(settings),
+    generators, why = [], ""
+    if not settings.cert_manager:
+        names = [f"{CERTIFICATES}/tls.crt", f"{CERTIFICATES}/tls.key"]
+        generators.append(_generator(settings, workload.tls_secret(settings), "kubernetes.io/tls", names))
+        why = f"""\
+Of files that git ignores: extapi certs --service {settings.name} --namespace {settings.namespace} --dir DIRECTORY/{CERTIFICATES}
+Its name stays the same, so that a new certificate needs no new pod: the server checks its files every few seconds.
+"""
+    if names := _files_for_etcd(settings):
+        paths = [f"{ETCD_FILES}/{name}" for name in names]
+        generators.append(_generator(settings, workload.etcd_secret(settings), "Opaque", paths))
+        why += f"""\
+The files in {ETCD_FILES} are those with which the server reaches etcd. It reads them for each connection; git must not have them.
+"""
+    return text + comment(why) + to_yaml({"secretGenerator": generators}) if generators else text
+
+
+def _generator(settings: ManifestSettings, name: str, kind: str, files: Sequence[str]) -> Obj:
+    return {
+        "name": name,
         "namespace": settings.namespace,
-        "type": "kubernetes.io/tls",
-        "files": [f"{CERTIFICATES}/tls.crt", f"{CERTIFICATES}/tls.key"],
+        "type": kind,
+        "files": list(files),
         "options": {"disableNameSuffixHash": True, "labels": settings.labels},
     }
-    why = f"""\
-Of files that git ignores: extapi certs --service {settings.name} --namespace {settings.namespace} --dir DIRECTORY/{CERTIFICATES}
-Its name stays the same, so that a new certificate needs no new pod: the server checks its files every few seconds."""
-    return text + comment(why) + to_yaml({"secretGenerator": [generator]})
+
+
+def _files_for_etcd(settings: ManifestSettings) -> list[str]:
+    """The names of the files of which a Secret has to be made."""
+    return [] if settings.etcd is None or settings.etcd_secret else etcd_files(settings.etcd)
 
 
 def stream(settings: ManifestSettings, files: Sequence[File], arguments: str) -> str:
@@ -90,7 +110,12 @@ def stream(settings: ManifestSettings, files: Sequence[File], arguments: str) ->
     head = f"{MADE_BY}{arguments}\n"
     if not settings.cert_manager:
         name = workload.tls_secret(settings)
-        head += f"The Secret {name} is not among it: kubectl -n {settings.namespace} create secret tls {name} --cert=FILE --key=FILE"
+        head += f"The Secret {name} is not among it: kubectl -n {settings.namespace} create secret tls {name} --cert=FILE --key=FILE\n"
+    if names := _files_for_etcd(settings):
+        name, given = workload.etcd_secret(settings), " ".join(f"--from-file={each}=FILE" for each in names)
+        head += (
+            f"The Secret {name} is not among it: kubectl -n {settings.namespace} create secret generic {name} {given}\n"
+        )
     return comment(head) + "---\n".join(file.text for file in files if file.applied)
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 from extapi.api.definition import KUBERNETES_GROUPS, Api
 from extapi.api.policyrule import PolicyRule
-from extapi.storage.url import parse_url
+from extapi.manifests.etcd import etcd_problems, make_etcd
+from extapi.storage.etcd.endpoints import EtcdOptions
+from extapi.storage.url import ETCD, parse_url
 
 PORT = 8443
 HOST_PORT = 10443
@@ -26,7 +28,7 @@ NAMESPACE_LIMIT = 63
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 """RFC 1035: names of Services."""
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-"""RFC 1123: names of namespaces."""
+"""RFC 1123: names of namespaces, and what stands between the dots in those of Secrets."""
 _CLUSTERS_OWN = re.compile(r"default|kube-.*")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@-]*")
 _SHARED = ("/", "/opt", "/tmp", "/var")  # noqa: S108 - refused
@@ -64,11 +66,15 @@ class ManifestSettings:
     """Whether the kinds are CustomResourceDefinitions, and the server answers their webhooks."""
     stores: bool
     """Whether the server keeps objects in a file or in memory; then only one replica may run at a time."""
+    etcd: EtcdOptions | None = None
+    """How etcd is reached, if objects are kept there."""
+    etcd_secret: str = ""
+    """The Secret with the files for that, if there is one already; empty: the kustomization makes it."""
 
     @property
     def data_directory(self) -> str:
         """Where the pod keeps its SQLite file; empty if it has none."""
-        path = parse_url(self.storage)
+        path = "" if self.etcd else parse_url(self.storage)
         # Two slashes at the beginning mean the same as one, but PurePosixPath keeps them.
         return str(PurePosixPath(f"/{path.lstrip('/')}").parent) if path else ""
 
@@ -99,16 +105,23 @@ def make_settings(
     host_network: bool = False,
     replicas: int = 1,
     storage: str = "",
+    etcd_servers: str = "",
+    etcd_prefix: str = "",
+    etcd_secret: str = "",
+    etcd_username: str = "",
     cert_manager: bool = False,
     as_: str = "aggregated",
 ) -> ManifestSettings:
     """The settings for ``api``; an empty value or 0 is derived from the name of its first group.
 
+    ``etcd_servers`` are separated by commas.
+
     Raises:
         SettingsErrors: Settings contradict each other or do not fit the API.
     """
     name, crds = name or default_name(api), as_ == "crd"
-    stores = has_storage(api) and not crds
+    shared = storage == ETCD and not crds
+    stores = has_storage(api) and not crds and not shared
     settings = ManifestSettings(
         target=target,
         name=name,
@@ -121,8 +134,15 @@ def make_settings(
         cert_manager=cert_manager,
         crds=crds,
         stores=stores,
+        etcd=make_etcd(etcd_servers, etcd_prefix or f"/extapi/{name}", etcd_username) if shared else None,
+        etcd_secret=etcd_secret,
     )
-    problems = [*_names(api, settings), *(_custom_resources(api, storage) if crds else _storage(settings))]
+    given = {"servers": etcd_servers, "prefix": etcd_prefix, "secret": etcd_secret, "username": etcd_username}
+    problems = [
+        *_names(api, settings),
+        *(_custom_resources(api, storage) if crds else _storage(settings)),
+        *(f"--etcd-{flag} is for --storage etcd:" for flag, value in given.items() if value and not shared),
+    ]
     if problems:
         raise SettingsErrors(problems)
     return settings
@@ -167,6 +187,12 @@ def _names(api: Api, settings: ManifestSettings) -> Iterator[str]:
 
 
 def _storage(settings: ManifestSettings) -> Iterator[str]:
+    if settings.etcd is not None:
+        yield from etcd_problems(settings.etcd)
+        secret = settings.etcd_secret
+        if secret and not (len(secret) <= 253 and all(map(_NAMESPACE.fullmatch, secret.split(".")))):
+            yield f"--etcd-secret: {secret!r} is not the name of a Secret"
+        return
     try:
         path = parse_url(settings.storage)
     except ValueError as error:
@@ -182,12 +208,14 @@ def _storage(settings: ManifestSettings) -> Iterator[str]:
     if settings.replicas > 1 and path:
         yield (
             f"--replicas: {settings.replicas} pods cannot share one SQLite file: one process has it, "
-            "a second one refuses to start. Only one replica is possible with this storage"
+            "a second one refuses to start. Only one replica is possible with this storage; with --storage etcd: there may be "
+            "several"
         )
     elif settings.replicas > 1 and settings.stores:
         yield (
             f"--replicas: with memory: each of {settings.replicas} pods would have its own objects, "
-            "and clients would see now these, now those. Only one replica is possible with this storage"
+            "and clients would see now these, now those. Only one replica is possible with this storage; with --storage etcd: "
+            "there may be several"
         )
 
 

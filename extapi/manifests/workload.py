@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from extapi.manifests import etcd
 from extapi.manifests.settings import ManifestSettings
 from extapi.manifests.yamltext import Noted
 from extapi.server.serving import DRAIN
@@ -19,7 +20,8 @@ TLS_DIRECTORY = "/etc/extapi/tls"
 _DELAY = 5
 """Seconds that one of several pods keeps serving after it was told to stop, until all clients know that it is not ready.
 
-kube-apiserver sends no requests to a single pod once it is told to stop; a delay would only hold up its successor.
+kube-apiserver sends no requests to a single pod once it is told to stop; a delay would only hold up its successor, unless that
+has been started before.
 """
 _SPARE = 5
 """Seconds between the end of requests in flight and the kubelet's grace period."""
@@ -79,8 +81,16 @@ def disruption_budget(settings: ManifestSettings) -> Obj:
 
 
 def network_policy(settings: ManifestSettings) -> Obj:
-    """Incoming traffic only to the server's port, outgoing traffic only to kube-apiserver."""
-    https = Noted("egress", "To kube-apiserver: its Service's port, and its own port in case the network sees that.")
+    """Incoming traffic only to the server's port, outgoing traffic only to kube-apiserver, and to etcd."""
+    egress: list[Obj] = [{"ports": [{"protocol": "TCP", "port": port} for port in (443, 6443)]}]
+    also: tuple[str, ...] = ()
+    if settings.etcd is not None:
+        ports = etcd.etcd_ports(settings.etcd)
+        egress.append({"ports": [{"protocol": protocol, "port": port} for protocol, port in ports]})
+        also = ("Then to etcd, and to DNS for its address." if ("UDP", 53) in ports else "Then to etcd.",)
+    to = Noted(
+        "egress", "To kube-apiserver: its Service's port, and its own port in case the network sees that.", *also
+    )
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -93,7 +103,7 @@ def network_policy(settings: ManifestSettings) -> Obj:
                 "From anywhere: kube-apiserver is not a pod, and its address is unknown here. If you know it, add",
                 "from: [{ipBlock: {cidr: ADDRESS/32}}].",
             ): [{"ports": [{"protocol": "TCP", "port": settings.port}]}],
-            https: [{"ports": [{"protocol": "TCP", "port": port} for port in (443, 6443)]}],
+            to: egress,
         },
     }
 
@@ -117,6 +127,11 @@ def _strategy(settings: ManifestSettings) -> Obj:
         return {
             Noted("strategy", why): {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
         }
+    if settings.etcd is not None or settings.replicas > 1:
+        why = "The next pod ends when a new one is ready."
+        return {
+            Noted("strategy", why): {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        }
     return {}
 
 
@@ -126,13 +141,7 @@ def _pod(settings: ManifestSettings) -> Obj:
         network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     spread: Obj = {}
     if settings.replicas > 1:
-        constraint = {
-            "maxSkew": 1,
-            "topologyKey": "kubernetes.io/hostname",
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": settings.labels},
-        }
-        spread = {"topologySpreadConstraints": [constraint]}
+        spread = _spread(settings)
     delay = _shutdown_delay(settings)
     grace = Noted(
         "terminationGracePeriodSeconds",
@@ -158,10 +167,32 @@ def _pod(settings: ManifestSettings) -> Obj:
     }
 
 
+def _spread(settings: ManifestSettings) -> Obj:
+    """Several pods run on different nodes in different zones, as far as that is possible."""
+    host, selector = "kubernetes.io/hostname", {"matchLabels": settings.labels}
+    apart = {"weight": 100, "podAffinityTerm": {"topologyKey": host, "labelSelector": selector}}
+    return {
+        Noted(
+            "affinity", "One pod per node and evenly over zones if that is possible; else the pods run all the same."
+        ): {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [apart]}},
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": key,
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": selector,
+            }
+            for key in ("topology.kubernetes.io/zone", host)
+        ],
+    }
+
+
 def _container(settings: ManifestSettings) -> Obj:
     mounts: list[Obj] = [{"name": "tls", "mountPath": TLS_DIRECTORY, "readOnly": True}]
     if settings.data_directory:
         mounts.append({"name": "data", "mountPath": settings.data_directory})
+    if etcd_secret(settings):
+        mounts.append({"name": "etcd", "mountPath": etcd.DIRECTORY, "readOnly": True})
     mounts.append({"name": "tmp", "mountPath": "/tmp"})  # noqa: S108 - the pod's own
     slow, grows = "A large store takes a while to read", "the objects, which are all kept in it"
     if settings.crds:
@@ -176,6 +207,7 @@ def _container(settings: ManifestSettings) -> Obj:
             f"--tls-cert-file={TLS_DIRECTORY}/tls.crt",
             f"--tls-private-key-file={TLS_DIRECTORY}/tls.key",
             *([] if settings.crds else [f"--storage={settings.storage}"]),
+            *([] if settings.etcd is None else etcd.etcd_arguments(settings.etcd)),
             *([f"--shutdown-delay-duration={delay}s"] if (delay := _shutdown_delay(settings)) else []),
         ],
         "ports": [{"name": "https", "containerPort": settings.port}],
@@ -202,7 +234,7 @@ def _container(settings: ManifestSettings) -> Obj:
 
 
 def _shutdown_delay(settings: ManifestSettings) -> int:
-    return _DELAY if settings.replicas > 1 else 0
+    return _DELAY if settings.replicas > 1 or settings.etcd is not None else 0
 
 
 def _probe(path: str, *, seconds: int) -> Obj:
@@ -216,8 +248,17 @@ def _volumes(settings: ManifestSettings) -> list[Obj]:
     volumes: list[Obj] = [{"name": "tls", "secret": {"secretName": tls_secret(settings), mode: 0o440}}]
     if settings.data_directory:
         volumes.append({"name": "data", "persistentVolumeClaim": {"claimName": f"{settings.name}-data"}})
+    if secret := etcd_secret(settings):
+        volumes.append({"name": "etcd", "secret": {"secretName": secret, "defaultMode": 0o440}})
     volumes.append({"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}})
     return volumes
+
+
+def etcd_secret(settings: ManifestSettings) -> str:
+    """The name of the Secret with the files for etcd; empty: none is needed."""
+    if settings.etcd is None or not etcd.etcd_files(settings.etcd):
+        return ""
+    return settings.etcd_secret or f"{settings.name}-etcd"
 
 
 def tls_secret(settings: ManifestSettings) -> str:

@@ -175,10 +175,12 @@ def test_every_way_to_render_is_taken_strictly(restaurant: Restaurant, tmp_path:
         ("tests.unit.manifests.apis:reviews", "--replicas=3"),
         ("tests.unit.manifests.apis:reviews", "--replicas=2", "--host-network"),
         ("tests.unit.manifests.apis:library",),
+        ("extapi.pizza:api", "--storage=etcd:", "--etcd-servers=https://etcd:2379", "--replicas=3"),
     ):
         directory = tmp_path / f"{target.rpartition(':')[2]}{''.join(flags)}"
         _manifests("--namespace", NAMESPACE, "--dir", str(directory), *flags, target=target)
         shutil.copytree(restaurant.directory / "deploy" / "certs", directory / "certs")
+        shutil.copytree(restaurant.directory / "deploy" / "certs", directory / "etcd")
         kustomization = directory / "kustomization.yaml"
         if (directory / "network-policy.yaml").exists():
             kustomization.write_text(
@@ -187,7 +189,7 @@ def test_every_way_to_render_is_taken_strictly(restaurant: Restaurant, tmp_path:
         dry = restaurant.kubectl("apply", "-k", str(directory), "--dry-run=server", "--validate=strict")
         made = {line.partition("/")[0] for line in dry.splitlines()}
         assert ("networkpolicy.networking.k8s.io" in made) == ("--host-network" not in flags)
-        assert ("poddisruptionbudget.policy" in made) == (target.endswith("reviews"))
+        assert ("poddisruptionbudget.policy" in made) == any(flag.startswith("--replicas") for flag in flags)
     deployment = directory / "deployment.yaml"
     deployment.write_text(deployment.read_text().replace("replicas:", "replicaz:"))
     wrong = restaurant.kubectl.run("apply", "-k", str(directory), "--dry-run=server", "--validate=strict")

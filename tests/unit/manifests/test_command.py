@@ -47,6 +47,20 @@ def test_deploy_crd_is_what_it_writes_for_the_pizza_api_as_definitions(tmp_path:
     )
 
 
+def test_deploy_replicas_is_what_it_writes_for_three_pods_on_etcd(tmp_path: Path) -> None:
+    """If this fails: run the command in the first line of ``deploy/replicas/kustomization.yaml``."""
+    servers = "--etcd-servers=https://etcd-0.etcd:2379,https://etcd-1.etcd:2379"
+    more = "--etcd-servers=https://etcd-2.etcd:2379"
+    result = run(PIZZA, "--dir", str(tmp_path), "--storage=etcd:", servers, more, "--replicas=3")
+    assert result.exit_code == 0, result.output
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    there = ROOT / "deploy" / "replicas"
+    assert {path.name: path.read_text() for path in there.iterdir() if path.is_file()} == written
+    assert written["kustomization.yaml"].startswith(
+        f"# Made by: extapi manifests extapi.pizza:api --dir . --storage=etcd: {servers},"
+    )
+
+
 @pytest.mark.parametrize(
     ("target", "flags", "words"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from extapi.manifests.files import kustomization, render
+from extapi.manifests.files import kustomization, render, stream
 from extapi.manifests.settings import make_settings
 from extapi.pizza import api as pizza
 from tests.unit.manifests.rendering import pod_of, rendered
@@ -36,6 +36,23 @@ def test_nothing_has_two_names_for_one_thing() -> None:
         where = objects[f"apiservice-{version}"]["spec"]["service"]
         service = objects["service"]
         assert where == {"name": "shop", "namespace": "mall", "port": service["spec"]["ports"][0]["port"]}
+
+
+def test_the_secret_for_etcd_is_made_of_files_too() -> None:
+    etcd = {"storage": "etcd:", "etcd_servers": "https://etcd:2379"}
+    settings = make_settings(pizza, "some.module:api", **etcd)
+    _, generator = yaml.safe_load(kustomization(settings, render(settings, pizza), "x"))["secretGenerator"]
+    volumes = {volume["name"]: volume for volume in pod_of(rendered(**etcd))["volumes"]}
+    assert generator["name"] == volumes["etcd"]["secret"]["secretName"]
+    assert generator["files"] == ["etcd/ca.crt", "etcd/tls.crt", "etcd/tls.key"]
+    head = stream(settings, [], "x")
+    assert "create secret generic restaurant-etcd --from-file=ca.crt=FILE --from-file=tls.crt=FILE" in head
+    # cert-manager knows nothing of etcd; a Secret that is there already is not made.
+    settings = make_settings(pizza, "some.module:api", cert_manager=True, **etcd)
+    (generator,) = yaml.safe_load(kustomization(settings, render(settings, pizza), "x"))["secretGenerator"]
+    assert generator["name"] == "restaurant-etcd"
+    settings = make_settings(pizza, "some.module:api", cert_manager=True, etcd_secret="there", **etcd)
+    assert "secretGenerator" not in kustomization(settings, render(settings, pizza), "x")
 
 
 def test_the_secret_is_made_of_files_that_git_ignores() -> None:

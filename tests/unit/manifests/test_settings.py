@@ -49,11 +49,41 @@ def test_one_sqlite_file_is_for_one_pod() -> None:
     (why,) = problems(replicas=2)
     assert "cannot share one SQLite file" in why
     assert "--replicas" in why
+    assert "with --storage etcd: there may be several" in why
 
 
 def test_memory_is_for_one_pod() -> None:
     (why,) = problems(replicas=3, storage="memory:")
     assert "its own objects" in why
+
+
+def test_etcd_is_shared_by_many_pods() -> None:
+    settings = made(replicas=3, storage="etcd:", etcd_servers="https://a:2379,https://b:2379")
+    assert (settings.storage, settings.data_directory, settings.stores) == ("etcd:", "", False)
+    assert settings.etcd is not None
+    assert settings.etcd.servers == ("https://a:2379", "https://b:2379")
+    # Two APIs with one etcd do not meet by accident.
+    assert settings.etcd.prefix == "/extapi/restaurant"
+    assert made(storage="etcd:", etcd_servers="https://a:2379", etcd_prefix="/mine").etcd.prefix == "/mine"  # type: ignore[union-attr]  # it has one
+
+
+def test_what_is_wrong_with_etcd_is_said() -> None:
+    """By the rules of ``extapi serve``, before there is a pod that would refuse to start."""
+    assert problems(storage="etcd:") == ["--etcd-servers must be specified"]
+    assert (
+        "/registry is where kube-apiserver"
+        in problems(storage="etcd:", etcd_servers="https://a", etcd_prefix="/registry")[0]
+    )
+    (why,) = problems(storage="etcd:", etcd_servers="http://a:2379", etcd_username="pizza")
+    assert "unencrypted" in why
+    (why,) = problems(storage="etcd:", etcd_servers="https://a:2379", etcd_secret="No Secret")
+    assert why.startswith("--etcd-secret: 'No Secret'")
+    assert (
+        made(storage="etcd:", etcd_servers="https://a:2379", etcd_secret="etcd.client-1").etcd_secret == "etcd.client-1"
+    )  # noqa: S106 - a name
+    assert problems(etcd_servers="https://a:2379", etcd_prefix="/x", etcd_secret="s", etcd_username="u") == [
+        f"--etcd-{flag} is for --storage etcd:" for flag in ("servers", "prefix", "secret", "username")
+    ]
 
 
 def test_what_stores_nothing_may_have_many_pods() -> None:
@@ -64,7 +94,7 @@ def test_what_stores_nothing_may_have_many_pods() -> None:
 @pytest.mark.parametrize(
     ("storage", "words"),
     [
-        ("etcd:", "expected memory: or sqlite:"),
+        ("etcd", "expected memory: or sqlite:"),
         ("sqlite:///data.sqlite", "is relative"),
         ("sqlite:////data.sqlite", "cannot be /;"),
         ("sqlite:////tmp/data.sqlite", "cannot be /tmp;"),

@@ -140,7 +140,7 @@ def test_the_pod_answers_webhooks_and_stores_nothing() -> None:
     assert {volume["name"] for volume in pod["volumes"]} == {"tls", "tmp"}
     several = crds(pizza, replicas=2)
     assert several["deployment"]["spec"]["replicas"] == 2
-    assert "strategy" not in several["deployment"]["spec"]  # rolling, which is Kubernetes' default
+    assert several["deployment"]["spec"]["strategy"]["type"] == "RollingUpdate"
     assert several["disruption-budget"]["spec"]["maxUnavailable"] == 1
 
 

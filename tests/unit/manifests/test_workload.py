@@ -64,7 +64,74 @@ def test_several_pods_go_on_while_nodes_are_drained() -> None:
     budget = objects["disruption-budget"]["spec"]
     assert budget["maxUnavailable"] == 1
     assert budget["selector"] == objects["deployment"]["spec"]["selector"]
-    assert pod_of(objects)["topologySpreadConstraints"][0]["topologyKey"] == "kubernetes.io/hostname"
+    pod = pod_of(objects)
+    spread = pod["topologySpreadConstraints"]
+    # Well-known labels of nodes; and a cluster of one node or zone runs them, too.
+    assert [each["topologyKey"] for each in spread] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    assert {each["whenUnsatisfiable"] for each in spread} == {"ScheduleAnyway"}
+    assert list(pod["affinity"]["podAntiAffinity"]) == ["preferredDuringSchedulingIgnoredDuringExecution"]
+    labels = objects["deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert all(each["labelSelector"]["matchLabels"].items() <= labels.items() for each in spread)
+    assert objects["deployment"]["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+
+
+ETCD = {"storage": "etcd:", "etcd_servers": "https://etcd-0.etcd:2379,https://10.0.0.7:2380"}
+
+
+def test_pods_that_share_an_etcd() -> None:
+    objects = rendered(replicas=3, **ETCD)
+    assert "volume-claim" not in objects
+    assert objects["deployment"]["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    assert objects["disruption-budget"]["spec"]["maxUnavailable"] == 1
+    pod = pod_of(objects)
+    (container,) = pod["containers"]
+    flags = dict(arg.removeprefix("--").split("=", 1) for arg in container["args"][2:])
+    assert flags["storage"] == "etcd:"
+    assert flags["etcd-servers"] == ETCD["etcd_servers"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == set(volumes)
+    (mount,) = (mount for mount in container["volumeMounts"] if mount["name"] == "etcd")
+    assert [flags[f"etcd-{name}file"] for name in ("ca", "cert", "key")] == [
+        f"{mount['mountPath']}/{name}" for name in ("ca.crt", "tls.crt", "tls.key")
+    ]
+    # As the serving certificate's: for the group of the pod.
+    assert volumes["etcd"]["secret"] == {"secretName": "restaurant-etcd", "defaultMode": 0o440}
+    assert pod["terminationGracePeriodSeconds"] > int(flags["shutdown-delay-duration"].removesuffix("s")) + 60
+
+
+def test_one_pod_on_etcd_is_replaced_without_a_gap_too() -> None:
+    objects = rendered(**ETCD)
+    assert objects["deployment"]["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    assert any("shutdown-delay" in arg for arg in pod_of(objects)["containers"][0]["args"])
+    assert "disruption-budget" not in objects
+
+
+def test_a_user_of_etcd_has_a_password_in_a_file() -> None:
+    pod = pod_of(rendered(etcd_username="pizza", etcd_secret="made-elsewhere", **ETCD))
+    args = [arg for arg in pod["containers"][0]["args"] if arg.startswith("--etcd-")]
+    assert args[2:] == [
+        "--etcd-cafile=/etc/extapi/etcd/ca.crt",
+        "--etcd-username=pizza",
+        "--etcd-password-file=/etc/extapi/etcd/password",
+    ]
+    assert {"secretName": "made-elsewhere", "defaultMode": 0o440} in [volume.get("secret") for volume in pod["volumes"]]
+
+
+def test_an_etcd_without_tls_needs_no_secret() -> None:
+    pod = pod_of(rendered(storage="etcd:", etcd_servers="http://127.0.0.1:2379"))
+    assert {volume["name"] for volume in pod["volumes"]} == {"tls", "tmp"}
+    assert not [arg for arg in pod["containers"][0]["args"] if arg.endswith(("crt", "key")) and "etcd" in arg]
+
+
+def test_the_network_policy_lets_the_pod_reach_its_etcd() -> None:
+    def last(servers: str) -> list[tuple[str, int]]:
+        rules = rendered(storage="etcd:", etcd_servers=servers)["network-policy"]["spec"]["egress"]
+        assert len(rules) == 2
+        return [(port["protocol"], port["port"]) for port in rules[1]["ports"]]
+
+    assert last(ETCD["etcd_servers"]) == [("TCP", 2379), ("TCP", 2380), ("UDP", 53), ("TCP", 53)]
+    # Of an address nobody has to ask DNS; etcd's own port is the default.
+    assert last("https://10.0.0.7,https://[fd00::1]:2379") == [("TCP", 2379)]
 
 
 def test_the_network_of_the_node() -> None:

@@ -80,7 +80,7 @@ def test_what_is_wrong_with_etcd_is_said() -> None:
     assert why.startswith("--etcd-secret: 'No Secret'")
     assert (
         made(storage="etcd:", etcd_servers="https://a:2379", etcd_secret="etcd.client-1").etcd_secret == "etcd.client-1"
-    )  # noqa: S106 - a name
+    )
     assert problems(etcd_servers="https://a:2379", etcd_prefix="/x", etcd_secret="s", etcd_username="u") == [
         f"--etcd-{flag} is for --storage etcd:" for flag in ("servers", "prefix", "secret", "username")
     ]

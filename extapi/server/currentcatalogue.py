@@ -26,6 +26,7 @@ from extapi.registry.served import ServedKind
 from extapi.registry.shared import SharedKind
 from extapi.registry.storedversions import UnknownStoredVersion, check_stored_versions
 from extapi.server.catalogue import Caches, Catalogue, Feeds, build_catalogue, end_author_watches, stored_together
+from extapi.server.replicas import Replicas
 from extapi.storage.base import Backend, Unavailable
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cacher import Cacher
@@ -44,6 +45,7 @@ class CurrentCatalogue:
         clock: The reactor.
         random: For generated names.
         further: Paths that something else serves, for the list of paths.
+        replicas: This server among others on its store; None: there are none.
 
     Raises:
         DeclarationError: The API cannot be served.
@@ -52,13 +54,22 @@ class CurrentCatalogue:
     _log = Logger()
 
     def __init__(
-        self, api: Api, backend: Backend, cacher: Cacher, *, clock: Any, random: Random, further: Sequence[str] = ()
+        self,
+        api: Api,
+        backend: Backend,
+        cacher: Cacher,
+        *,
+        clock: Any,
+        random: Random,
+        further: Sequence[str] = (),
+        replicas: Replicas | None = None,
     ) -> None:
         self._backend = backend
         self._cacher = cacher
         self._clock = clock
         self._random = random
         self._further = further
+        self._replicas = replicas
         self._lock = DeferredLock()
         self._replacing: Deferred[None] | None = None
         self._started = self._stopped = False
@@ -81,10 +92,21 @@ class CurrentCatalogue:
             UnknownStoredVersion: The store has objects in a version that is not declared.
             Exception: What the store raises.
         """
+        await self._check_stored()
+        await self._cacher.start()
+        if self._replicas is not None:
+            await self._replicas.admit()
+            # Again: while this server was waiting, others may have found that nothing is stored in our versions.
+            await self._check_stored()
+        self._started = True
+
+    async def _check_stored(self) -> None:
         for kind, *_ in stored_together(self.catalogue.kinds).values():
             await check_stored_versions(self._backend, kind)
-        await self._cacher.start()
-        self._started = True
+
+    def storing(self) -> list[ServedKind]:
+        """All kinds with which requests read and store objects now."""
+        return [*self.catalogue.kinds, *self._leaving.values()]
 
     def feeding(self) -> list[Any]:
         """The authors' objects whose feeds are followed. They have to be started before their feeds."""
@@ -154,6 +176,18 @@ class CurrentCatalogue:
         with uncollected():
             kinds = serve_kinds(api, before.kinds)
         await self._check_versions(kinds)
+        if self._replicas is None:
+            await self._fill_and_switch(api, kinds, before, switched)
+            return
+        await self._replicas.allow(kinds)
+        try:
+            await self._fill_and_switch(api, kinds, before, switched)
+        finally:
+            self._replicas.settle()
+
+    async def _fill_and_switch(
+        self, api: Api, kinds: Sequence[ServedKind], before: Catalogue, switched: Callable[[], None]
+    ) -> None:
         caches = self._open_caches(kinds, before)
         kept = set(before.caches.values())
         new = [cache for cache in caches.values() if cache not in kept]
@@ -208,7 +242,7 @@ class CurrentCatalogue:
             UnknownStoredVersion: One of them cannot.
         """
         storing: dict[bytes, list[ServedKind]] = {}
-        for before in (*self.catalogue.kinds, *self._leaving.values()):
+        for before in self.storing():
             storing.setdefault(before.layout.prefix, []).append(before)
         for prefix, (kind, *_) in stored_together(kinds).items():
             if kind in self.catalogue.installed.endpoints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -100,6 +101,7 @@ class ServerProcess:
             cluster=self._cluster.for_authors(),
             compaction=options.etcd.compaction_interval if options.storage == ETCD else INTERVAL,
             elector=self._elector(api, options, reactor),
+            replica=self._identity() if isinstance(self._backend, Engine) else "",
         )
         sources = self._sources(api, reactor)
         self._serving = Serving(
@@ -119,6 +121,10 @@ class ServerProcess:
         if options.reload and target:
             self._reloader = Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
         self._served_file = None if options.served_file is None else ServedFile(options.served_file)
+
+    def _identity(self) -> str:
+        """Who this process is among those on its store: in a pod, the pod's name and a number by chance."""
+        return f"{socket.gethostname().replace('/', '-')}_{self._random.getrandbits(32):08x}"
 
     def _builtin_admission(self, options: ServerOptions, reactor: Any) -> BuiltinAdmission:
         return BuiltinAdmission(

@@ -23,6 +23,7 @@ from extapi.client.kube import Client
 from extapi.http.response import Handler
 from extapi.listener.state import Describe
 from extapi.registry.ruling import RuleRunner
+from extapi.registry.served import ServedKind
 from extapi.server.chain import build_chain
 from extapi.server.compression import Compression
 from extapi.server.context import Context
@@ -36,6 +37,7 @@ from extapi.server.loopback import LoopbackTransport
 from extapi.server.metrics import PATHS as METRICS, Metrics
 from extapi.server.plugins import Plugins, PluginSet
 from extapi.server.reauthorization import PERIOD, Reauthorization
+from extapi.server.replicas import Replicas
 from extapi.server.requestmetrics import RequestMetrics
 from extapi.server.router import Router, version_info
 from extapi.server.servedmetrics import build_families, catalogue_families, room_families
@@ -77,6 +79,8 @@ class Server:
         cluster: What authors' code gets as ``context.cluster``.
         describe: Describes an author's exception to the client; for development only.
         elector: Makes this process a candidate; None: it always leads.
+        compaction: Seconds between two compactions of the store; 0: none.
+        replica: Who this server is among those on its store; empty: there can be no others.
 
     Raises:
         DeclarationError: The API cannot be served.
@@ -107,10 +111,15 @@ class Server:
         describe: Describe | None = None,
         compaction: float = INTERVAL,
         elector: MakeElector | None = None,
+        replica: str = "",
     ) -> None:
-        self._backend = backend = ProbedBackend(backend, reactor)
         self._reactor = reactor
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
+        self._replicas: Replicas | None = None
+        if replica:
+            self._replicas = Replicas(backend, reactor, name=replica, kinds=self._storing, random=self._random)
+        confirm = self._replicas.confirm if self._replicas is not None else None
+        self._backend = backend = ProbedBackend(backend, reactor, confirm)
         self._cacher, self._compactor = Cacher(backend, reactor), Compactor(backend, reactor, interval=compaction)
         self._plugins = Plugins(api.admission, builtin)
         self.shutdown = Shutdown()
@@ -159,8 +168,17 @@ class Server:
     def _catalogue(self, api: Api, health: Health) -> CurrentCatalogue:
         further = ("/version", *health.paths(), *METRICS)
         return CurrentCatalogue(
-            api, self._backend, self._cacher, clock=self._reactor, random=self._random, further=further
+            api,
+            self._backend,
+            self._cacher,
+            clock=self._reactor,
+            random=self._random,
+            further=further,
+            replicas=self._replicas,
         )
+
+    def _storing(self) -> list[ServedKind]:
+        return self._served.storing()
 
     @property
     def groups(self) -> Sequence[Group]:
@@ -261,6 +279,8 @@ class Server:
         await self._compactor.stop()
         await self._served.stop_feeds()
         await self._cacher.stop()
+        if self._replicas is not None:
+            await self._replicas.stop()
         await self._backend.close()
 
     def _families(self) -> Iterator[Family]:
@@ -277,4 +297,9 @@ class Server:
             # Not liveness: a restart does not help against a full disk.
             NamedCheck("storage-writes", self._backend.check, ready),
             NamedCheck("shutdown", self.shutdown.check, ready),
+            *(
+                [NamedCheck("replicas", self._replicas.check, ready, self._replicas.note)]
+                if self._replicas is not None
+                else ()
+            ),
         ]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 CORE = "core"
 """What keys call the group without a name. It collides with no other group, since the names of others have a dot."""
+OBJECTS = b"/registry/"
+"""What the keys of objects begin with."""
 
 
 def resource_prefix(group: str, resource: str) -> bytes:

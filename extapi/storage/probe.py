@@ -6,6 +6,7 @@ not know HTTP, or how a particular store fails.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -22,6 +23,7 @@ from extapi.storage.base import (
     Unavailable,
     Uncertain,
 )
+from extapi.storage.keys import OBJECTS
 
 KEY = b"/extapi/write-probe"
 """The key that is written; it belongs to no resource."""
@@ -38,8 +40,14 @@ class ProbedBackend:
 
     _log = Logger()
 
-    def __init__(self, backend: Backend, clock: Any) -> None:
-        """Wrap ``backend``; ``clock`` is an ``IReactorTime``."""
+    def __init__(self, backend: Backend, clock: Any, confirm: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Wrap ``backend``.
+
+        Args:
+            backend: The store.
+            clock: An ``IReactorTime``.
+            confirm: Raises :class:`~extapi.storage.base.Unavailable` if objects may not be stored now.
+        """
         self._backend = backend
         self._judges = not isinstance(backend, Engine)
         """Whether writes say anything here: an engine judges itself. Else one that is full would make all its servers unready."""
@@ -47,6 +55,7 @@ class ProbedBackend:
         self._failing = False
         self._probe: Any = None
         self._closed = False
+        self._confirm = confirm
 
     def check(self) -> str | None:
         """The readiness check: None, or why the server is not ready.
@@ -57,6 +66,8 @@ class ProbedBackend:
 
     async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
         """See :meth:`extapi.storage.base.Backend.commit`."""
+        if self._confirm is not None and key.startswith(OBJECTS):
+            await self._confirm()
         try:
             revision = await self._backend.commit(key, value, expected=expected)
         except _NO_SIGN:

@@ -66,6 +66,15 @@ def test_what_fails_is_named_and_the_reason_is_only_logged(sick: Sick) -> None:
     assert sick.logged == [("livez", "fever", "39 degrees")]
 
 
+def test_a_note_of_a_failure_is_shown_to_everybody(sick: Sick) -> None:
+    """Only that of the check: its reason stays in the log."""
+    sick.reason, sick.note = "41 degrees", "drink something"
+    answer = sick.server.request("GET", "/livez")
+    assert answer.status == 500
+    assert b"[-]fever failed: drink something\n" in answer.body
+    assert b"41" not in answer.body
+
+
 def test_a_note_is_shown_to_who_asks_for_all_and_fails_nothing(sick: Sick) -> None:
     sick.note = "36 degrees, but pale"
     answer = sick.server.request("GET", "/livez", {"verbose": ""})

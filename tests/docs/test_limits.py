@@ -36,7 +36,7 @@ from extapi.schema.cel import checks, expression, failures, validator
 from extapi.schema.cel.library import amounts, regular_expressions
 from extapi.schema.cel.syntax import copies, depth, parser
 from extapi.schema.cel.values import sizes
-from extapi.server import inflight, logs, reauthorization, serving, watchdog
+from extapi.server import inflight, logs, reauthorization, replicas, serving, watchdog
 from extapi.server.options import CONNECTION_REQUESTS, FLAGS
 from extapi.storage import compaction, group
 from extapi.storage.etcd import call, channel, watch
@@ -131,6 +131,8 @@ BOUNDS = {
     "wait for a body": f"{seconds(body.GRACE)}, and one second more per {size(body.RATE)[2:]} received",
     "bodies being received, in total": size(LIMITS.bodies),
     "idle connection": seconds(LIMITS.idle),
+    "record of a server on a shared store": f"renewed every {seconds(replicas.INTERVAL)}; objects are stored for "
+    f"{seconds(replicas.FRESH)} after a renewal",
     "requests of a connection, with `--storage etcd:`": f"{count(CONNECTION_REQUESTS)} (`--connection-requests`), or "
     f"{minutes(LIMITS.life)}; a fifth more or less",
     "request other than a watch, or to a connecter": "`--request-timeout`",

@@ -12,6 +12,7 @@ from extapi.doctor.checks.deadlocks import deadlocks
 from extapi.doctor.checks.discovery import discovery
 from extapi.doctor.checks.namespaces import namespaces
 from extapi.doctor.checks.openapi import openapi
+from extapi.doctor.checks.replicas import replicas
 from extapi.doctor.checks.rights import rights
 from extapi.doctor.checks.services import services
 from extapi.doctor.checks.storedversions import stored_versions
@@ -32,6 +33,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     openapi,
     namespaces,
     stored_versions,
+    replicas,
     webhooks,
     deadlocks,
 )

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import Backend, Compacted, Unavailable
+from extapi.storage.base import Compacted, Unavailable
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
 from extapi.testing.backend_log import LogStories
 from extapi.testing.backends import BackendConformance
-from extapi.testing.stories import Follower, Suite, read_until, refusal
+from extapi.testing.stories import Follower, read_until, refusal
+from tests.conformance.onetcd import OnEtcd
 from tests.etcds import Etcd, etcd
 
 pytestmark = pytest.mark.kubernetes
@@ -35,26 +36,24 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
         yield member
 
 
-class OnEtcd(Suite):
-    """A store with a prefix of its own for each story. A compaction is of all that etcd has, so stories run one at a time."""
-
-    durable = True
-    largest = 1_500_000
-    too_large = 1_600_000
-    etcd: Etcd
-    prefix: str
-
-    def store(self, reactor: Any) -> Backend:
-        return EtcdBackend(reactor, self.etcd.options(self.prefix))
-
-    def use(self, member: Etcd) -> None:
-        self.etcd, self.prefix = member, f"/test/{uuid.uuid4().hex}"
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with etcd(tmp_path_factory.mktemp("etcd"), tls=True, version="3.5") as member:
+        yield member
 
 
 class TestPlain(OnEtcd, BackendConformance):
     @pytest.fixture(autouse=True)
     def _place(self, plain: Etcd) -> None:
         self.use(plain)
+
+
+class TestOlder(OnEtcd, BackendConformance):
+    """The oldest line that is supported, over TLS."""
+
+    @pytest.fixture(autouse=True)
+    def _place(self, older: Etcd) -> None:
+        self.use(older)
 
 
 class TestSecured(OnEtcd, LogStories):

@@ -96,6 +96,16 @@ def pizzahooks() -> Path:
     return program("clients", "the Go webhooks of the benchmark", package="./pizzahooks")
 
 
+def etcd(version: str) -> Path:
+    """etcd 3.5 or 3.7; 3.6 is in the control plane."""
+    return program(f"etcd{version.replace('.', '')}", f"etcd {version} of the tests")
+
+
+def kine() -> Path:
+    """kine, with SQLite among its stores."""
+    return program("kine", "kine of the tests")
+
+
 if __name__ == "__main__":
     try:
         made = [
@@ -112,6 +122,7 @@ if __name__ == "__main__":
             typed(),
             etcdctl(),
             etcdutl(),
+            etcd("3.5"),
         ]
         print(*made)  # noqa: T201 - a command's output
     except DevFailure as failure:

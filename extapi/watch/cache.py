@@ -303,6 +303,7 @@ class ResourceCache:
             RequestTooLarge: The store never accepts so large a value.
             ServerTimeout: The store takes no writes now (behaviour K18).
             Timeout: Whether the store has written it cannot be told (behaviour K18).
+            TooManyRequests: The store has too much to do; nothing was written.
         """
         try:
             return await self._backend.commit(key, value, expected=expected)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from extapi.errors import ApiError, RequestTooLarge, ServerTimeout, Timeout
-from extapi.storage.base import TooLarge, Unavailable, Uncertain
+from extapi.errors import ApiError, RequestTooLarge, ServerTimeout, Timeout, TooManyRequests
+from extapi.storage.base import Overloaded, TooLarge, Unavailable, Uncertain
 from extapi.storage.keys import KeyLayout
 
 
@@ -16,7 +16,8 @@ def refused_write(error: Exception, layout: KeyLayout, operation: str) -> ApiErr
     """The error of a write; None if it says nothing to a client by itself, such as a conflict.
 
     A client has to read after an uncertain write. The text is kube-apiserver's, whose requests to etcd end with the
-    deadline of the client's request.
+    deadline of the client's request. A store that works and has too much to do is named as such, so that clients wait: its text
+    is that of a server with too many requests (``k8s.io/apiserver/pkg/server/filters`` tooManyRequests).
 
     Source: ``k8s.io/apiserver/pkg/endpoints/handlers/finisher`` FinishRequest.
     """
@@ -25,4 +26,6 @@ def refused_write(error: Exception, layout: KeyLayout, operation: str) -> ApiErr
     if isinstance(error, Uncertain):
         text = "Timeout: request did not complete within requested timeout - context deadline exceeded"
         return Timeout(text, with_details=True)
+    if isinstance(error, Overloaded):
+        return TooManyRequests("Too many requests, please try again later.", retry_after=1)
     return unavailable(layout, operation) if isinstance(error, Unavailable) else None

@@ -5,6 +5,8 @@ a compaction is of all that it has; ``--row`` and several processes are the way 
 ``docs/reference/stores.md``. The stores' own test modules run each story once, in every run of the tests.
 """
 
+# ruff: noqa: S311, T201 - a command prints, and its dice need no secrecy
+
 from __future__ import annotations
 
 import argparse
@@ -15,8 +17,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +92,7 @@ class SharedOnEtcd(WholeOnEtcd):
     """With others who write."""
 
     def store(self, reactor: Any) -> Backend:
-        ours, others = (EtcdBackend(reactor, self.etcd.options(self.prefix)) for _ in range(2))
+        ours, others = (EtcdBackend(reactor, self.options()) for _ in range(2))
         return Crowded(ours, others)
 
 
@@ -125,7 +127,7 @@ def on_etcd(version: str, *, tls: bool = False, kind: type[WholeOnEtcd] = WholeO
 
 @contextlib.contextmanager
 def on_kine(directory: Path) -> Iterator[Callable[[], BackendConformance]]:
-    """kine on SQLite."""
+    """A row of kine."""
     with kine(directory) as server:
         yield lambda: WholeOnEtcd.on(server)
 
@@ -140,12 +142,38 @@ ROWS: Mapping[str, Make] = {
         for tls in (False, True)
     },
     **{
-        f"etcd {version}, with another writer": on_etcd(version, kind=SharedOnEtcd)
-        for version in ("3.5", "3.6", "3.7")
+        f"etcd {version}, with another writer": on_etcd(version, kind=SharedOnEtcd) for version in ("3.5", "3.6", "3.7")
     },
     "kine on SQLite": on_kine,
 }
 STORIES = [name for name, _ in inspect.getmembers(BackendConformance, inspect.isfunction) if name.startswith("test_")]
+
+
+class Tally:
+    """How often the stories of each row ran and failed."""
+
+    def __init__(self) -> None:
+        self.ran: Counter[str] = Counter()
+        self.failed: Counter[tuple[str, str]] = Counter()
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def run(self, row: str, story: str, suite: BackendConformance) -> None:
+        """Run one; a failure is printed, and the others go on."""
+        began = time.monotonic()
+        self.ran[row] += 1
+        try:
+            getattr(suite, story)()
+        except Exception:  # noqa: BLE001 - whatever it is
+            self.failed[row, story] += 1
+            print(f"{row}: {story}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+        self.seconds[row] += time.monotonic() - began
+
+    def show(self, rows: Iterable[str], times: int) -> None:
+        """Print the table."""
+        print(f"{times} times", flush=True)
+        for row in rows:
+            ill = [f"{story} {count}" for (where, story), count in sorted(self.failed.items()) if where == row]
+            print(f"| {row} | {self.ran[row]} | {', '.join(ill) or 0} | {self.seconds[row]:.0f} s |", flush=True)
 
 
 def main() -> int:
@@ -158,31 +186,21 @@ def main() -> int:
     arguments = parser.parse_args()
     dice = random.Random(arguments.seed)
     rows, stories = arguments.row or list(ROWS), arguments.story or STORIES
-    ran: Counter[str] = Counter()
-    failed: Counter[tuple[str, str]] = Counter()
-    seconds: Counter[str] = Counter()
+    tally = Tally()
+    print(f"seed {arguments.seed}")
     with contextlib.ExitStack() as stack:
         fresh = {}
         for row in rows:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             fresh[row] = stack.enter_context(ROWS[row](directory))
-        for _ in range(arguments.times):
+        for number in range(1, arguments.times + 1):
             turn = [(row, story) for row in rows for story in stories]
             dice.shuffle(turn)
             for row, story in turn:
-                began = time.monotonic()
-                ran[row] += 1
-                try:
-                    getattr(fresh[row](), story)()
-                except Exception:  # noqa: BLE001 - it is counted and printed, and the others go on
-                    failed[row, story] += 1
-                    print(f"{row}: {story}\n{traceback.format_exc()}", file=sys.stderr, flush=True)  # noqa: T201 - a command
-                seconds[row] += time.monotonic() - began  # type: ignore[assignment]  # seconds are no whole numbers
-    print(f"seed {arguments.seed}, {arguments.times} times")  # noqa: T201
-    for row in rows:
-        ill = [f"{story} {count}" for (where, story), count in sorted(failed.items()) if where == row]
-        print(f"| {row} | {ran[row]} | {', '.join(ill) or 0} | {seconds[row]:.0f} s |")  # noqa: T201
-    return bool(failed)
+                tally.run(row, story, fresh[row]())
+            if number % 10 == 0 or number == arguments.times:
+                tally.show(rows, number)
+    return bool(tally.failed)
 
 
 if __name__ == "__main__":

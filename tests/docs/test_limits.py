@@ -39,7 +39,7 @@ from extapi.schema.cel.values import sizes
 from extapi.server import inflight, logs, reauthorization, replicas, serving, watchdog
 from extapi.server.options import CONNECTION_REQUESTS, FLAGS
 from extapi.storage import compaction, group
-from extapi.storage.etcd import call, channel, watch
+from extapi.storage.etcd import call, times
 from extapi.verbs import decoding, sessions
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.conversioncalls import ConversionLimits
@@ -158,8 +158,8 @@ BOUNDS = {
     "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; for "
     f"{count(recorder.KNOWN)} objects",
     "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
-    "answer of etcd": f"{seconds(channel.CALL_SECONDS)}; {size(call.MESSAGE)}",
-    "wait of a write for its own process's watch of etcd": seconds(watch.TOLD_SECONDS),
+    "answer of etcd": f"{seconds(times.CALL_SECONDS)}; {size(call.MESSAGE)}",
+    "wait of a write for its own process's watch of etcd": seconds(times.TOLD_SECONDS),
     "watch without `timeoutSeconds`": f"{MIN_SECONDS / 60:g} to {minutes(2 * MIN_SECONDS)}",
     "reviews for open watches": f"{reauthorization.ASKING} at a time",
     "watch while kube-apiserver does not answer its reviews": minutes(reauthorization.UNANSWERED),

@@ -45,6 +45,7 @@ class EtcdBackend:
     def __init__(self, reactor: Any, options: EtcdOptions) -> None:
         access = EtcdAccess(options)
         self._clock = reactor
+        self._times = options.times
         self._channel = Channel(reactor, access)
         self._watching = Channel(reactor, access)
         prefix = options.prefix.rstrip("/").encode()
@@ -87,8 +88,7 @@ class EtcdBackend:
             raise Unavailable("the store is closed")
         self._running += 1
         try:
-            limit = {} if seconds is None else {"seconds": seconds}
-            return await self._channel.call(method, request, repeatable=repeatable, **limit)
+            return await self._channel.call(method, request, repeatable=repeatable, seconds=seconds)
         except RpcError as error:
             if error.code == OUT_OF_RANGE:
                 raise
@@ -254,7 +254,7 @@ class EtcdBackend:
 
     def tail(self, after: int) -> WatchTail:
         """See :meth:`extapi.storage.base.Backend.tail`."""
-        return WatchTail(self, self._clock, after)
+        return WatchTail(self, self._clock, after, told=self._times.told)
 
     async def begins(self, tail: WatchTail, after: int) -> int:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.begins`."""

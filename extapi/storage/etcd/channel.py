@@ -20,8 +20,6 @@ from extapi.storage.etcd.connection import RpcConnection
 from extapi.storage.etcd.dialling import call_block, dialled
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
 
-CALL_SECONDS: Final = 5.0
-"""How long a call may take; a leader's death is over by then, mostly."""
 _PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 """Seconds before endpoints are tried again that all failed; doubled with each round."""
@@ -59,8 +57,8 @@ class Channel:
 
     # -- calls
 
-    async def call(self, method: bytes, request: bytes, *, repeatable: bool, seconds: float = CALL_SECONDS) -> bytes:
-        """One request, one answer.
+    async def call(self, method: bytes, request: bytes, *, repeatable: bool, seconds: float | None = None) -> bytes:
+        """One request, one answer, within ``seconds`` (None: as calls usually).
 
         Raises:
             RpcError: etcd refuses it, with a code that says nothing of its availability.
@@ -69,7 +67,7 @@ class Channel:
             Uncertain: It may have been done; only if it is not repeatable.
             Unavailable: Nothing was done.
         """
-        deadline = self._reactor.seconds() + seconds
+        deadline = self._reactor.seconds() + (self._access.times.call if seconds is None else seconds)
         authenticated = False
         while True:
             connection = await self._connected(deadline)
@@ -140,7 +138,7 @@ class Channel:
         Raises:
             Unavailable: No endpoint can be reached.
         """
-        connection = await self._connected(self._reactor.seconds() + CALL_SECONDS)
+        connection = await self._connected(self._reactor.seconds() + self._access.times.call)
         try:
             return connection.begin(self._block(method), first, message, end, last=False)
         except NotBegun as error:

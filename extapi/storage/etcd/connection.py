@@ -20,10 +20,8 @@ from extapi.clock import Clock, Timer
 from extapi.storage.etcd import frames
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
 from extapi.storage.etcd.frames import ProtocolViolation, frame
+from extapi.storage.etcd.times import PING_SECONDS
 
-PING_SECONDS: Final = 12.0
-"""The time between signs of life that are asked for, while a call runs. etcd ends connections that ask more often than every
-5 s (``--grpc-keepalive-min-time``), or while no call runs: ``too_many_pings``."""
 _REFILL: Final = 1 << 24
 """Windows are given back after so many bytes."""
 _CONTROL: Final = 10_000
@@ -36,6 +34,7 @@ class RpcConnection(Protocol):
 
     Args:
         clock: For pings.
+        ping: The time between two of them, in seconds.
         ready: Is called when the peer's settings have come, so that calls may begin.
         gone: Is called once, when no new call may begin, with the reason; calls that run may go on.
     """
@@ -43,9 +42,15 @@ class RpcConnection(Protocol):
     transport: Any
 
     def __init__(
-        self, clock: Clock, ready: Callable[[RpcConnection], None], gone: Callable[[RpcConnection, str], None]
+        self,
+        clock: Clock,
+        ready: Callable[[RpcConnection], None],
+        gone: Callable[[RpcConnection, str], None],
+        *,
+        ping: float = PING_SECONDS,
     ) -> None:
         self._clock = clock
+        self._ping_seconds = ping
         self._ready: Callable[[RpcConnection], None] | None = ready
         self._gone: Callable[[RpcConnection, str], None] | None = gone
         self._reader = frames.FrameReader()
@@ -121,7 +126,7 @@ class RpcConnection(Protocol):
         self.transport.write(frame(frames.HEADERS, frames.END_HEADERS, call.stream, block))
         call.send(first, last=last)
         if self._timer is None and not self._closed:
-            self._timer = self._clock.callLater(PING_SECONDS, self._beat)
+            self._timer = self._clock.callLater(self._ping_seconds, self._beat)
         return call
 
     def send(self, call: RpcCall, data: bytes, *, last: bool) -> None:
@@ -306,7 +311,7 @@ class RpcConnection(Protocol):
             return
         self._asked, self._heard = True, False
         self.transport.write(frame(frames.PING, 0, 0, b"extapi\0\0"))
-        self._timer = self._clock.callLater(PING_SECONDS, self._beat)
+        self._timer = self._clock.callLater(self._ping_seconds, self._beat)
 
     def retire(self) -> None:
         """Begin no further calls, and close once those that run have ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Factory
@@ -19,8 +19,6 @@ from extapi.storage.etcd.connection import RpcConnection
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
 from extapi.storage.etcd.frames import header_block
 
-DIAL_SECONDS: Final = 2.0
-"""How long each of the steps may take together, and the connection before them."""
 PERMISSION_DENIED: Final = 7
 """The code of gRPC with which etcd refuses a user that it knows."""
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
@@ -63,7 +61,7 @@ async def dialled(
         Exception: The endpoint cannot be reached, or refuses us; it is an
             :class:`Unavailable`, :class:`RpcError`, :class:`Lost`, :class:`NotBegun` or ``ConnectError``.
     """
-    deadline = reactor.seconds() + DIAL_SECONDS
+    deadline = reactor.seconds() + access.times.dial
     connection = await _opened(reactor, access, endpoint, gone)
     try:
         token = b""
@@ -128,7 +126,7 @@ def _opened(
         noisy = False
 
         def buildProtocol(_, addr: Any) -> RpcConnection:  # noqa: N802, N805, ARG002 - Twisted's
-            made.append(RpcConnection(reactor, finished, lost))
+            made.append(RpcConnection(reactor, finished, lost, ping=access.times.ping))
             return made[0]
 
         def startedConnecting(_, connector: Any) -> None: ...  # noqa: N802, N805
@@ -142,8 +140,8 @@ def _opened(
     if endpoint.tls:
         # not connectSSL: its small writes wait for a timer of the one global reactor
         factory = TLSMemoryBIOFactory(access.tls(endpoint.host), True, factory, clock=reactor)
-    timer: Timer = reactor.callLater(DIAL_SECONDS, late)
-    connector = reactor.connectTCP(endpoint.host, endpoint.port, factory, timeout=DIAL_SECONDS)
+    timer: Timer = reactor.callLater(access.times.dial, late)
+    connector = reactor.connectTCP(endpoint.host, endpoint.port, factory, timeout=access.times.dial)
     return done
 
 

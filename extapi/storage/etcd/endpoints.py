@@ -19,6 +19,7 @@ from twisted.internet import ssl
 from twisted.logger import Logger
 
 from extapi.storage.base import UnusableStore
+from extapi.storage.etcd.times import USUAL, EtcdTimes
 
 PASSWORD: int = 4096
 """The longest password, in bytes."""
@@ -77,6 +78,7 @@ class EtcdOptions:
     """Seconds."""
     compaction_interval: float = 300.0
     """Seconds; 0: this server compacts nothing."""
+    times: EtcdTimes = USUAL
 
 
 def check_etcd(options: EtcdOptions) -> Iterable[str]:
@@ -110,6 +112,7 @@ class EtcdAccess:
 
     def __init__(self, options: EtcdOptions) -> None:
         self._options = options
+        self.times = options.times
         self.endpoints = [parse_endpoint(url) for url in options.servers]
         self._tls = any(endpoint.tls for endpoint in self.endpoints)
         self._trust: Any = None

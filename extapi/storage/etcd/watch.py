@@ -17,10 +17,9 @@ from extapi.clock import Clock, Timer
 from extapi.storage.base import Batch, Compacted, Future, LogEvent, Unavailable
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.call import RpcCall
+from extapi.storage.etcd.times import TOLD_SECONDS
 from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES
 
-TOLD_SECONDS: Final = 1.0
-"""How long a commit, or somebody who asks for progress, waits for a tail."""
 _ASK_SECONDS: Final = 0.1
 """The time between two questions for the same mark, as in kube-apiserver
 (``k8s.io/apiserver/pkg/storage/cacher/progress``)."""
@@ -65,8 +64,9 @@ class WatchedLog(Protocol):
 class WatchTail:
     """A tail (see :class:`extapi.storage.base.Tail`), for one reader at a time."""
 
-    def __init__(self, log: WatchedLog, clock: Clock, after: int) -> None:
+    def __init__(self, log: WatchedLog, clock: Clock, after: int, *, told: float = TOLD_SECONDS) -> None:
         self._log = log
+        self._told_seconds = told
         self._clock = clock
         self.given = after
         """The log has been queued for the reader up to here."""
@@ -210,7 +210,7 @@ class WatchTail:
             return
         done: Deferred[None] = Deferred(self._forget_told)
         self._told.append((revision, done))
-        timer = self._clock.callLater(TOLD_SECONDS, self._too_late, revision, done)
+        timer = self._clock.callLater(self._told_seconds, self._too_late, revision, done)
         try:
             await done
         finally:

@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 from extapi import Review
 from extapi.errors import RequestTooLarge
 from extapi.registry.store import MAX_OBJECT, Store
-from extapi.storage.base import KeyValue, Unavailable
+from extapi.storage.base import KeyValue, Overloaded, Unavailable
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import serve
 from extapi.testing.memory import START
@@ -26,6 +26,7 @@ class Moody(MemoryBackend):
 
     unreadable = False
     unwritable = False
+    trouble = Unavailable("no disk")
 
     async def get(self, key: bytes) -> KeyValue | None:
         if self.unreadable:
@@ -39,7 +40,7 @@ class Moody(MemoryBackend):
 
     async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
         if self.unwritable:
-            raise Unavailable("no disk")
+            raise self.trouble
         return await super().commit(key, value, expected=expected)
 
 
@@ -83,6 +84,24 @@ def test_a_store_that_takes_nothing_is_a_server_timeout(moody: MoodyShop) -> Non
         assert answer.status == 500
         assert answer.headers["retry-after"] == "2"
         assert failure(answer) == timeout(operation)
+
+
+def test_a_store_that_has_too_much_to_do_is_429(moody: MoodyShop) -> None:
+    """A disk, or an etcd that has proposed more than it can apply (``etcdserver: too many requests``): nothing was written."""
+    moody.create()
+    moody.backend.unwritable, moody.backend.trouble = True, Overloaded("etcd: etcdserver: too many requests")
+    for answer in (
+        moody.request("POST", WIDGETS, body=widget("x")),
+        moody.merge({"spec": {"size": 2}}),
+        moody.request("DELETE", f"{WIDGETS}/w"),
+    ):
+        assert answer.status == 429
+        assert answer.headers["retry-after"] == "1"
+        assert failure(answer) == {
+            "message": "Too many requests, please try again later.",
+            "reason": "TooManyRequests",
+            "details": {"retryAfterSeconds": 1},
+        }
 
 
 def test_a_store_that_cannot_be_read_is_a_server_timeout(moody: MoodyShop) -> None:

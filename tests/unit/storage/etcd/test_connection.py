@@ -8,8 +8,8 @@ import pytest
 
 from extapi.storage.etcd import call as calls, frames
 from extapi.storage.etcd.call import Lost, NotBegun, RpcError
-from extapi.storage.etcd.connection import PING_SECONDS
 from extapi.storage.etcd.frames import Data, Headers, Ping, Reset, WindowUpdate, frame
+from extapi.storage.etcd.times import PING_SECONDS
 from tests.unit.storage.etcd.peer import Peer, begun, body, message, trailers
 
 

@@ -11,7 +11,8 @@ from twisted.internet.task import Clock
 
 from extapi.storage.base import Batch, Compacted, Future, LogEvent, Unavailable
 from extapi.storage.etcd import wire
-from extapi.storage.etcd.watch import TOLD_SECONDS, WatchTail
+from extapi.storage.etcd.times import TOLD_SECONDS
+from extapi.storage.etcd.watch import WatchTail
 from tests.unit.storage.etcd.test_wire import field, header, kv
 from tests.unit.watch.store import caught, now, over
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from extapi.privatereactor import drive, private_reactor
+from extapi.storage.etcd.backend import EtcdBackend
 from tests.conformance.serving import HEADERS, TOPPINGS, Serving
 from tests.etcds import Etcd, etcd
 from tests.lastingport import lasting_port
@@ -40,6 +43,50 @@ def on_etcd(directory: Path, kubeconfig: Path, member: Etcd, prefix: str) -> Ser
             f"--etcd-keyfile={member.directory / 'client.key'}",
         ),
     )
+
+
+def test_watches_end_where_the_past_is_gone_that_a_server_missed(
+    tmp_path: Path, cluster_kubeconfig: Path, member: Etcd
+) -> None:
+    """The server falls silent, its connections break, others write and compact: it begins anew, and its watches are told 410."""
+    prefix = "/extapi/missed"
+    server = on_etcd(tmp_path / "a", cluster_kubeconfig, member, prefix)
+    try:
+        server.spawn()
+        server.wait()
+        assert server.process is not None
+        status, made = server.request("POST", TOPPINGS, topping("ham"))
+        assert status == 201
+        watch = server.connect()
+        version = made["metadata"]["resourceVersion"]
+        watch.request("GET", f"{TOPPINGS}?watch=1&resourceVersion={version}", headers=HEADERS)
+        events = watch.getresponse()
+        server.process.send_signal(signal.SIGSTOP)
+        member.kill()
+        member.start()
+        with private_reactor() as reactor:
+            drive(reactor, delete_and_compact(reactor, member, prefix, int(version)), timeout=60)
+        server.process.send_signal(signal.SIGCONT)
+        event = json.loads(events.readline())
+        assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
+        assert events.readline() == b""
+        watch.close()
+        # It shows what it missed, and says of the past that it is gone.
+        until(lambda: server.request("GET", f"{TOPPINGS}/ham")[0] == 404, 30)
+        status, gone = server.request("GET", f"{TOPPINGS}?watch=1&resourceVersion={version}")
+        assert json.loads(gone)["object"]["code"] == 410 if status == 200 else status == 410
+    finally:
+        server.close()
+
+
+async def delete_and_compact(reactor: Any, member: Etcd, prefix: str, revision: int) -> None:
+    """As another server does."""
+    store = EtcdBackend(reactor, member.options(prefix))
+    page = await store.page(b"", at=None, after=b"", limit=0)
+    (entry,) = [entry for entry in page.entries if entry.revision == revision]
+    gone = await store.commit(entry.key, None, expected=revision)
+    assert await store.compact(gone, expected=await store.oldest()) == gone
+    await store.close()
 
 
 @pytest.fixture

@@ -45,12 +45,12 @@ class _Requests(BaseHTTPRequestHandler):
 
 
 class Cluster:
-    """Answers on loopback until :meth:`stop`."""
+    """Answers on ``address`` until :meth:`stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1") -> None:
         self._ended = threading.Event()
         requests = type("Requests", (_Requests,), {"ended": self._ended})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), requests)
+        self._server = ThreadingHTTPServer((address, 0), requests)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()

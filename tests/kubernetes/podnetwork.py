@@ -43,20 +43,25 @@ def pod_network() -> Iterator[PodNetwork]:
     name, outside, inside = f"extapi-pod-{number}", f"xo{number}", f"xi{number}"
     first = int(_NETWORKS.network_address) + 4 * (number % (_NETWORKS.num_addresses // 4))
     here, there = (str(ipaddress.ip_address(first + offset)) for offset in (1, 2))
-    _ip("netns", "add", name)
+    ip("netns", "add", name)
     try:
-        _ip("link", "add", outside, "type", "veth", "peer", "name", inside, "netns", name)
-        _ip("address", "add", f"{here}/30", "dev", outside)
-        _ip("link", "set", outside, "up")
-        _ip("-n", name, "link", "set", "lo", "up")
-        _ip("-n", name, "address", "add", f"{there}/30", "dev", inside)
-        _ip("-n", name, "link", "set", inside, "up")
+        ip("link", "add", outside, "type", "veth", "peer", "name", inside, "netns", name)
+        ip("address", "add", f"{here}/30", "dev", outside)
+        ip("link", "set", outside, "up")
+        ip("-n", name, "link", "set", "lo", "up")
+        ip("-n", name, "address", "add", f"{there}/30", "dev", inside)
+        ip("-n", name, "link", "set", inside, "up")
         yield PodNetwork(name, there)
     finally:
-        _ip("netns", "delete", name)  # and the pair with it
+        ip("netns", "delete", name)  # and the pair with it
 
 
-def _ip(*arguments: str) -> None:
+def ip(*arguments: str) -> None:
+    """Run ``ip``.
+
+    Raises:
+        RuntimeError: It failed, or is not there.
+    """
     try:
         done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
         why = done.stderr.strip() if done.returncode else ""
@@ -64,14 +69,14 @@ def _ip(*arguments: str) -> None:
         why = "there is no such program"
     if why:
         raise RuntimeError(
-            f"ip {' '.join(arguments)}: {why}. This test gives a pod a network of its own: it needs root, and iproute2"
+            f"ip {' '.join(arguments)}: {why}. This test makes networks of its own: it needs root, and iproute2"
         )
 
 
 @contextlib.contextmanager
 def service(network: PodNetwork, address: str, port: int, target: int) -> Iterator[None]:
     """Let connections that the pod makes to ``address``, a Service's, end at ``target`` on our own loopback."""
-    _ip("-n", network.name, "address", "replace", f"{address}/32", "dev", "lo")
+    ip("-n", network.name, "address", "replace", f"{address}/32", "dev", "lo")
     listening = _listen_within(network.file, address, port)
     ends: list[socket.socket] = [listening]
     accepting = threading.Thread(target=_accept, args=(listening, target, ends), daemon=True)

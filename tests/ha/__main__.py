@@ -1,0 +1,43 @@
+"""The checker, for as long as one likes: see :mod:`tests.ha`. Exits with 1 if something is wrong."""
+
+# ruff: noqa: T201 - a command prints
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.ha.live import PLANTS
+from tests.ha.run import Plan, run
+
+
+def main() -> int:
+    """Run once for each seed."""
+    parser = argparse.ArgumentParser(prog="scripts/checker", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, help="of load with faults, per seed (default: 60)")
+    parser.add_argument("--seed", type=int, nargs="+", default=[1], help="one run for each (default: 1)")
+    parser.add_argument(
+        "--pace", type=float, default=0.2, help="seconds between two requests of a client (default: 0.2)"
+    )
+    parser.add_argument("--longest", type=float, default=3.0, help="seconds of the longest fault (default: 3)")
+    parser.add_argument("--plant", choices=[*filter(None, PLANTS)], default="", help="a fault that has to be found")
+    parser.add_argument("--no-faults", action="store_true", help="load alone")
+    parser.add_argument("--quiet", action="store_true", help="print only the rows and findings")
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was made is removed
+    wrong = False
+    for seed in chosen.seed:
+        directory = Path(tempfile.mkdtemp(prefix="extapi-checker-"))
+        plan = Plan(seed, chosen.seconds, chosen.pace, chosen.longest, chosen.plant, not chosen.no_faults)
+        outcome = run(directory, plan, (lambda _: None) if chosen.quiet else lambda text: print(text, flush=True))
+        print(f"{directory}: {dict(sorted(outcome.faults.items()))}\n{dict(sorted(outcome.tally.items()))}")
+        print(outcome.row(seed), flush=True)
+        for finding in outcome.findings[:20]:
+            print(f"{finding.rule}: {finding.text}"[:2000])
+        wrong |= bool(outcome.findings)
+    return int(wrong)
+
+
+sys.exit(main())

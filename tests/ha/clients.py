@@ -345,10 +345,13 @@ class Writer:
 class Watcher:
     """Lists, and watches from there on, on the next replica whenever a watch ends; lists again only after 410."""
 
-    def __init__(self, load: Load, number: int, *, half: str, bookmarks: bool, seconds: int) -> None:
+    def __init__(
+        self, load: Load, number: int, *, half: str = "", bookmarks: bool = True, seconds: int = 30, away: float = 0
+    ) -> None:
         self._load = load
         self._reader = Reader(load, f"v{number}", number)
         self._half = half
+        self._away = away
         self._query = {"watch": "1", "timeoutSeconds": str(seconds)}
         if half:
             self._query["labelSelector"] = f"half={half}"
@@ -382,6 +385,8 @@ class Watcher:
             else:
                 entries.append(Ended(self._load.now(), why))
             self._reader.connection.leave()
+            if self._away:
+                self._load.stopping.wait(self._reader.dice.uniform(0, self._away))
         self._reader.connection.close()
 
     def _done(self) -> bool:
@@ -422,7 +427,11 @@ def start(load: Load) -> None:
         load.run(Writer(load, number).write)
     for number in range(4):
         load.run(Reader(load, f"r{number}", number).read)
-    for number, (half, bookmarks, seconds) in enumerate(
-        (("", True, 30), ("", False, 20), ("a", True, 15), ("b", False, 4), ("", True, 3))
+    for watcher in (
+        Watcher(load, 0),
+        Watcher(load, 1, bookmarks=False, seconds=20),
+        Watcher(load, 2, half="a", seconds=15),
+        Watcher(load, 3, half="b", bookmarks=False, seconds=4, away=1),
+        Watcher(load, 4, seconds=3, away=10),
     ):
-        load.run(Watcher(load, number, half=half, bookmarks=bookmarks, seconds=seconds).follow)
+        load.run(watcher.follow)

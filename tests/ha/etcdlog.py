@@ -140,10 +140,10 @@ class EtcdLog:
             content = None if deleted else content_of(json.loads(base64.b64decode(kv["value"])))
             yield Version(int(kv["mod_revision"]), key.removeprefix(self._prefix), content)
 
-    def compact(self, revision: int) -> None:
-        """What somebody else does who shares the etcd; not beyond what was read."""
+    def compact(self) -> None:
+        """What somebody else does who shares the etcd: forget what was, as far as it has been read here."""
         with self._lock, contextlib.suppress(OSError):  # it may be compacted already, and further
-            ask(next(self._members), "/v3/kv/compaction", {"revision": str(min(revision, self.position))})
+            ask(next(self._members), "/v3/kv/compaction", {"revision": str(self.position)})
 
 
 def leader(members: Mapping[str, str]) -> str | None:

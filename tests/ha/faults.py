@@ -93,7 +93,7 @@ class Chaos:
         else:
             self._stop.wait(fault.seconds / 2)
             if fault.compact or kind == "compact":
-                here.log.compact(here.log.position - fault.turn * 5)
+                here.log.compact()
             self._stop.wait(fault.seconds / 2)
         here.heal()
         self._stop.wait(fault.calm)
@@ -125,6 +125,7 @@ class Chaos:
             for name in MEMBERS:
                 net.cut(name, replica)
         elif kind == "kill a replica":
+            here.log.compact()
             here.replicas[replica].end(signal.SIGKILL)
         elif kind == "pause a replica":
             here.replicas[replica].send(signal.SIGSTOP)
@@ -137,6 +138,8 @@ class Chaos:
     def _roll(self) -> None:
         """One after another, as a Deployment does."""
         for name in REPLICAS:
+            # What is started has no history before this, so that some watchers find theirs gone.
+            self._here.log.compact()
             status = self._here.replicas[name].end(signal.SIGTERM)
             assert status == 0, f"{name} ended with {status}: {self._here.replicas[name].log}"
             self._here.replicas[name].start()

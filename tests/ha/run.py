@@ -15,7 +15,7 @@ from tests.ha import clients
 from tests.ha.clients import Load, Lost, NotSent, Writer
 from tests.ha.cluster import MEMBERS, REPLICAS, Installation, installation
 from tests.ha.etcdlog import leader
-from tests.ha.faults import Chaos, schedule
+from tests.ha.faults import KINDS, Chaos, schedule
 from tests.ha.history import History
 from tests.ha.judge import Finding, happened, judge
 from tests.waiting import until
@@ -26,7 +26,8 @@ _PATIENCE = 180.0
 
 @dataclass(frozen=True)
 class Plan:
-    """``seconds``: of load with faults; ``pace``: seconds between two requests of one client; ``longest``: of one fault.
+    """``seconds``: of load with faults; 0: until each kind has come once. ``pace``: seconds between two requests of one client.
+    ``longest``: seconds of the longest fault.
 
     ``plant``: a fault of one replica, of :mod:`tests.ha.live`.
     """
@@ -90,11 +91,12 @@ def run(directory: Path, plan: Plan, say: Callable[[str], None] = lambda _: None
         chaos = Chaos(here, load.stopping, told, lambda name: _wait_replica(here, load, name))
         end = time.monotonic() + plan.seconds
         for fault in schedule(plan.seed, plan.longest) if plan.faults else ():
-            if time.monotonic() + fault.seconds > end:
+            if (time.monotonic() + fault.seconds > end) if plan.seconds else (len(faults) == len(KINDS)):
                 break
             faults[fault.kind] += 1
             chaos.happen(fault)
         load.stopping.wait(max(end - time.monotonic(), 0))
+        stopped = load.now()
         load.stopping.set()
         here.heal()
         told("all is well")
@@ -104,7 +106,7 @@ def run(directory: Path, plan: Plan, say: Callable[[str], None] = lambda _: None
         history = History(here.log.position, here.log.versions, load.writes, load.gets, load.lists, load.watches)
         (directory / "history.json").write_bytes(msgspec.json.encode(history))
         assert here.log.failure is None, here.log.failure
-        return Outcome(history, judge(history), faults, load.tally, _longest(history, plan.seconds))
+        return Outcome(history, judge(history), faults, load.tally, _longest(history, stopped))
 
 
 def _wait_ready(here: Installation, load: Load) -> None:

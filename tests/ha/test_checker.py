@@ -14,7 +14,7 @@ from tests.ha.run import Plan, run
 
 pytestmark = pytest.mark.kubernetes
 
-PLAN = Plan(seed=20261126, seconds=50)
+PLAN = Plan(seed=20261126, seconds=0, longest=2.5)
 
 
 def test_clients_are_told_the_truth_while_servers_and_members_fail(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -22,8 +22,7 @@ def test_clients_are_told_the_truth_while_servers_and_members_fail(tmp_path_fact
     assert outcome.findings == []
     history = outcome.history
     # Something was at stake: each client did its part, and what was drawn went wrong.
-    assert set(outcome.faults) <= set(KINDS)
-    assert len(outcome.faults) > len(KINDS) // 2
+    assert set(outcome.faults) == set(KINDS)
     assert {write.result for write in history.writes} >= {"acknowledged", "refused"}
     assert len(history.log) > 100
     assert all(len(watch.entries) > 50 for watch in history.watches)

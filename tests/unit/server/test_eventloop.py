@@ -97,6 +97,35 @@ def test_a_descriptor_that_raises_is_logged_and_disconnected(loop: Any) -> None:
     assert [event["failure"].value for event in logged if event["isError"]] == [broken.error]
 
 
+@pytest.mark.parametrize("moved", [-3600, 3600])
+def test_timers_wait_as_long_as_asked_when_the_clock_is_set(loop: Any, moved: int) -> None:
+    """As timers of Go, which measure by a monotonic clock (https://pkg.go.dev/time#hdr-Monotonic_Clocks)."""
+    wall = loop.seconds
+    called: list[str] = []
+    soon, late = loop.callLater(0, called.append, "soon"), loop.callLater(50, called.append, "late")
+    loop.iterate(0)
+    assert called == ["soon"]
+    at = late.getTime()
+    loop.seconds = lambda: wall() + moved
+    loop.iterate(0)
+    assert late.getTime() == pytest.approx(at + moved, abs=5)
+    loop.iterate(0)
+    assert called == ["soon"]
+    assert not soon.active()
+    late.cancel()
+
+
+def test_a_small_correction_of_the_clock_leaves_timers_alone(loop: Any) -> None:
+    wall = loop.seconds
+    late = loop.callLater(50, str)
+    loop.iterate(0)
+    at = late.getTime()
+    loop.seconds = lambda: wall() + 0.1
+    loop.iterate(0)
+    assert late.getTime() == at
+    late.cancel()
+
+
 PROGRAM = """
 from extapi.server.reactor import run_process
 

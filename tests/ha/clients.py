@@ -1,7 +1,6 @@
 """The load: writers, readers and watchers of the API, each a thread, which record what they sent and were told.
 
-A client has one connection to one replica at a time and goes to the next one when that fails, as behind a Service. What it
-sends is bounded by a pace, so that the machine is mostly idle.
+What a client sends is bounded by a pace, so that the machine is mostly idle.
 """
 
 from __future__ import annotations
@@ -17,8 +16,9 @@ from random import Random
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.conformance.serving import HEADERS, TOPPINGS
-from tests.ha.cluster import GROUP, SECURE_PORT
+from tests.conformance.serving import TOPPINGS
+from tests.ha.cluster import GROUP
+from tests.ha.connection import Connection, Lost, NotSent
 from tests.ha.etcdlog import content_of
 from tests.ha.history import (
     Bookmark,
@@ -37,91 +37,10 @@ from tests.ha.history import (
 
 KEYS = tuple(f"k{number}" for number in range(8))
 FINAL = "final"
-_CONNECT, _ANSWER, _SILENCE = 2.0, 9.0, 4.0
-"""Seconds until a client gives up: to connect, to be answered, to hear nothing on a watch."""
+_SILENCE = 4.0
+"""Seconds without an event until a watcher gives up."""
 _DONE, _UNCERTAIN = (200, 201), (0, 504)
 _MERGE = "application/merge-patch+json"
-
-
-class NotSent(Exception):
-    """The request was not sent."""
-
-
-class Lost(Exception):
-    """The request was sent, and no answer came."""
-
-
-class Connection:
-    """To one replica after another."""
-
-    def __init__(self, addresses: Sequence[str], tls: ssl.SSLContext, first: int) -> None:
-        self._addresses = addresses
-        self._tls = tls
-        self._at = first
-        self._open: http.client.HTTPSConnection | None = None
-
-    def leave(self) -> None:
-        """Use the next replica from now on."""
-        self.close()
-        self._at += 1
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
-
-    def _connected(self) -> http.client.HTTPSConnection:
-        if self._open is None:
-            address = self._addresses[self._at % len(self._addresses)]
-            made = http.client.HTTPSConnection(address, SECURE_PORT, timeout=_CONNECT, context=self._tls)
-            try:
-                made.connect()
-            except OSError as error:
-                made.close()
-                self._at += 1
-                raise NotSent(str(error)) from error
-            self._open = made
-        return self._open
-
-    def begin(
-        self, method: str, path: str, body: Any = None, kind: str = "application/json", seconds: float = _ANSWER
-    ) -> http.client.HTTPResponse:
-        """Send a request; what is answered, unread.
-
-        Raises:
-            NotSent: No connection to this replica; the next one is tried next time.
-            Lost: No answer.
-        """
-        connection = self._connected()
-        assert connection.sock is not None
-        connection.sock.settimeout(seconds)
-        content = None if body is None else json.dumps(body).encode()
-        try:
-            connection.request(method, path, content, {**HEADERS, "Content-Type": kind})
-            return connection.getresponse()
-        except (OSError, http.client.HTTPException) as error:
-            self.leave()
-            raise Lost(repr(error)) from error
-
-    def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> tuple[int, Any]:
-        """One request and its whole answer: the status, and the body as JSON (as text if it is none).
-
-        Raises:
-            NotSent: As :meth:`begin`.
-            Lost: As there.
-        """
-        answer = self.begin(method, path, body, kind)
-        try:
-            data = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            self.leave()
-            raise Lost(repr(error)) from error
-        if answer.status == 503 or answer.will_close:
-            self.leave()
-        if answer.headers.get_content_type() == "application/json":
-            return answer.status, json.loads(data)
-        return answer.status, data.decode()
 
 
 class Load:

@@ -22,7 +22,7 @@ from tests.ha.history import (
     Watch,
     Write,
 )
-from tests.ha.truth import FOREVER, Truth
+from tests.ha.truth import Truth
 
 KEYS = ("k0", "k1", "k2", "k3")
 
@@ -39,6 +39,7 @@ class _Store:
         self.dice = dice
         self.revision = 10
         self.time = 0.0
+        self.newest: dict[str, Version] = {}
         self.history = History(0, [], [], [], [], [])
 
     def run(self, writes: int) -> History:
@@ -77,10 +78,12 @@ class _Store:
 
     def _commit(self, key: str, content: dict[str, str] | None) -> None:
         self.revision += 1
-        self.history.log.append(Version(self.revision, key, content))
+        self.newest[key] = Version(self.revision, key, content)
+        self.history.log.append(self.newest[key])
 
     def _live(self, key: str) -> Version | None:
-        return Truth([each for each in self.history.log if each.key == key]).state(FOREVER).get(key)
+        version = self.newest.get(key)
+        return version if version is not None and version.content is not None else None
 
     def _write(self, name: str) -> None:
         dice = self.dice

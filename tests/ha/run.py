@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from tests.ha import clients
-from tests.ha.clients import Load, Lost, NotSent, Writer
+from tests.ha.clients import Load, Writer
 from tests.ha.cluster import MEMBERS, REPLICAS, Installation, installation
+from tests.ha.connection import Connection, Lost, NotSent
 from tests.ha.etcdlog import leader
 from tests.ha.faults import KINDS, Chaos, schedule
 from tests.ha.history import History
@@ -26,9 +27,10 @@ _PATIENCE = 180.0
 
 @dataclass(frozen=True)
 class Plan:
-    """``seconds``: of load with faults; 0: until each kind has come once. ``pace``: seconds between two requests of one client.
-    ``longest``: seconds of the longest fault.
+    """How long, how fast and how hard.
 
+    ``seconds``: of load with faults; 0: until each kind has come once. ``pace``: seconds between two requests of one client.
+    ``longest``: seconds of the longest fault.
     ``plant``: a fault of one replica, of :mod:`tests.ha.live`.
     """
 
@@ -117,7 +119,7 @@ def _wait_ready(here: Installation, load: Load) -> None:
 
 def _wait_replica(here: Installation, load: Load, name: str) -> None:
     """One that has ended because etcd could not be reached is started again, as a kubelet would."""
-    connection = clients.Connection([here.address(name)], load.tls, 0)
+    connection = Connection([here.address(name)], load.tls, 0)
 
     def ready() -> bool:
         if not here.replicas[name].running:

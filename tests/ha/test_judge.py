@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from tests.ha import judge
 from tests.ha.example import correct_history
 from tests.ha.history import Get, History, Listed, Version, Write
 from tests.ha.plants import PLANTS, planted
+
+recorded = cache(correct_history)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -21,7 +25,7 @@ def test_a_correct_history_is_correct(seed: int) -> None:
 @pytest.mark.parametrize("name", PLANTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_planted_fault_is_found(name: str, seed: int) -> None:
-    found = judge.judge(planted(correct_history(seed), name, seed))
+    found = judge.judge(planted(recorded(seed), name, seed))
     assert PLANTS[name][1] in {finding.rule for finding in found}
 
 

@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer | --grow | --scale | --cel | --crd | --reviews | --ways | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer [--storage etcd] | --grow | --scale | --cel | --crd | --reviews | --ways | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def main() -> None:
             from tests.bench.peer import command  # noqa: PLC0415 - it needs the real control plane
 
             _head()
-            command.main(say, Path(directory), quick=quick)
+            measure_peers = command.on_etcd if _on_etcd(sys.argv[1:]) else command.main
+            measure_peers(say, Path(directory), quick=quick)
             return
         if "--grow" in sys.argv[1:]:
             _head()
@@ -92,6 +93,15 @@ def main() -> None:
     _report(results, idle, loaded, server.started)
     _report_dev(beside)
     say(f"| a module changed until it is served, with --reload, s | {reloaded:.2f} | 1 | {reloaded:.2f} |")
+
+
+def _on_etcd(arguments: list[str]) -> bool:
+    """Whether ``--storage etcd`` is among the arguments; no other store can be chosen."""
+    if "--storage" not in arguments:
+        return False
+    if arguments[arguments.index("--storage") + 1 :][:1] != ["etcd"]:
+        raise SystemExit("--storage takes etcd")
+    return True
 
 
 def _measure(server: Server, scale: int) -> list[Result]:

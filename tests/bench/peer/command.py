@@ -1,4 +1,4 @@
-"""Runs it: ``scripts/bench --peer [--quick]``."""
+"""Runs it: ``scripts/bench --peer [--storage etcd] [--quick]``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.bench.peer import report
 from tests.bench.peer.generator import Generator, sample_apiserver
-from tests.bench.peer.rows import Measurement, Row, middle
+from tests.bench.peer.rows import Measurement, Row, middle, store_loads
 from tests.bench.peer.sides import Side, Sides
 from tests.kubernetes.control_plane import running
 
@@ -57,6 +57,31 @@ def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
     _print(say, report.times("direct", straight))
     _print(say, report.times("through kube-apiserver", through))
     _print(say, report.memory((ours, sample, custom)))
+
+
+def on_etcd(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
+    """Measure sample-apiserver and our server, each with an etcd of its own, and print the tables."""
+    generator, program = Generator(say), sample_apiserver(say)
+    with running(directory / "kube", "kube", durable=True) as plane:
+        sides = Sides(plane, directory)
+        measured = [
+            Measurement(generator, side, side.direct, scale=10 if quick else 1, loads=store_loads)
+            for side in (
+                sides.on_etcd("sample-apiserver", program=program),
+                sides.on_etcd("extapi"),
+                sides.on_etcd("extapi over TLS", tls=True),
+            )
+        ]
+        for each in measured:
+            each.seed()
+        rounds: dict[str, list[Mapping[str, Row]]] = {}
+        for turn in range(1 if quick else ROUNDS):
+            say(f"round {turn + 1}")
+            for each in measured:
+                rounds.setdefault(each.side.name, []).append(each.rows())
+    found = {name: middle(each) for name, each in rounds.items()}
+    _print(say, report.on_etcd(*found.values()))
+    _print(say, report.times("direct", found))
 
 
 def _print(say: Callable[[str], None], lines: Iterable[str]) -> None:

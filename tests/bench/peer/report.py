@@ -58,6 +58,40 @@ def aggregated(ours: Mapping[str, Row], sample: Mapping[str, Row]) -> Iterator[s
         )
 
 
+ON_ETCD = {
+    "GET, 4 connections": 0.6,
+    "GET, 16 connections": 0.4,
+    "GET, resourceVersion=0": 0.2,
+    "LIST of 500": 0.12,
+    "PATCH": 0.55,
+    "watch delivery, 100 watches": 0.5,
+    "CREATE, 8 connections": 0.5,
+}
+"""Our CPU by that of sample-apiserver, both with their etcd."""
+TLS = 1.3
+"""What etcd over TLS may cost, by the same without."""
+
+
+def on_etcd(sample: Mapping[str, Row], plain: Mapping[str, Row], tls: Mapping[str, Row]) -> Iterator[str]:
+    """CPU a request of server and etcd together, with the part of etcd; all by sample-apiserver's, which has no TLS to its etcd."""
+    yield (
+        "| direct, CPU us per request (of etcd) | sample-apiserver, etcd | extapi, etcd | ratio | bar "
+        "| extapi, etcd over TLS | ratio | bar |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, row in sample.items():
+        bar = ON_ETCD.get(name)
+        cells = [_parts(row)]
+        for ours, limit in ((plain[name], bar), (tls[name], bar and round(bar * TLS, 3))):
+            ratio = ours.cpu / row.cpu
+            cells += [_parts(ours), f"{ratio:.2f}", _bar(limit, ratio)]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _parts(row: Row) -> str:
+    return f"{row.cpu:,.1f} ({row.store:,.1f})"
+
+
 def times(title: str, measured: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
     """Requests a second and latencies; ``measured``: rows by side."""
     yield f"| {title} | {' | '.join(f'{side}: per s | p50 ms | p99 ms' for side in measured)} |"

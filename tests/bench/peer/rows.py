@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Final
 
 from tests.bench.peer.generator import Address, Figures, Generator, Load
 from tests.bench.peer.sides import VERSION, Side
@@ -64,12 +65,35 @@ def loads(side: Side, scale: int) -> dict[str, Load]:
     }
 
 
+def store_loads(side: Side, scale: int) -> dict[str, Load]:
+    """What is measured of servers that share an etcd with others, likewise."""
+    all_loads = loads(side, scale)
+    get = all_loads["GET"]
+    return {
+        "GET, 4 connections": get,
+        "GET, 16 connections": replace(get, connections=16),
+        "GET, resourceVersion=0": replace(get, path=f"{get.path}?resourceVersion=0"),
+        **{name: all_loads[name] for name in _STORED},
+    }
+
+
+_STORED: Final = (
+    "LIST of 500",
+    "PATCH",
+    "watch delivery, 100 watches",
+    "CREATE, 1 connection",
+    "CREATE, 8 connections",
+)
+
+
 @dataclass(frozen=True)
 class Row:
     """One kind of request at one side. CPU in microseconds a request, or a delivered event."""
 
     cpu: float
     """Of all processes of the side."""
+    store: float
+    """Of its etcd alone."""
     proxy: float
     """Of kube-apiserver and its etcd, where the request came through them."""
     rate: float
@@ -90,10 +114,12 @@ class Measurement:
         proxy: Callable[[], dict[str, float]] = dict,
         *,
         scale: int = 1,
+        loads: Callable[[Side, int], dict[str, Load]] = loads,
     ) -> None:
         """:param proxy: reads the CPU of kube-apiserver where requests pass it; nothing otherwise."""
+        self._loads = loads
         self._generator = generator
-        self._side = side
+        self.side = side
         self._address = address
         self._proxy = proxy
         self._scale = scale
@@ -102,18 +128,18 @@ class Measurement:
 
     def seed(self) -> None:
         """Create what is read."""
-        body = flunder(self._side.group, "seed-{n}")
-        self._run(Load("POST", self._side.flunders, SEEDED, 4, body=body, status=201))
+        body = flunder(self.side.group, "seed-{n}")
+        self._run(Load("POST", self.side.flunders, SEEDED, 4, body=body, status=201))
 
     def clear(self) -> None:
         """Delete what was created by a measurement, so that a LIST has as many objects as before."""
         for name, count in (("one", 1000), ("many", 2000)):
-            self._run(Load("DELETE", f"{self._side.flunders}/{name}-{{n}}", count // self._scale, 8))
+            self._run(Load("DELETE", f"{self.side.flunders}/{name}-{{n}}", count // self._scale, 8))
 
     def rows(self) -> dict[str, Row]:
         """Every row once."""
         found = {}
-        for name, load in loads(self._side, self._scale).items():
+        for name, load in self._loads(self.side, self._scale).items():
             found[name] = self._watching(load) if load.watchers else self._plain(load)
         self.clear()
         return found
@@ -122,20 +148,19 @@ class Measurement:
         if load.unmeasured:
             self._run(replace(load, count=load.unmeasured))
         figures = self._run(load)
-        return _row(figures, *self._shares(figures))
+        return _row(figures, self._shares(figures))
 
     def _watching(self, load: Load) -> Row:
         """Deliveries: the changes themselves are measured without watches first, and taken off."""
         alone = self._shares(self._run(replace(load, watchers=0)))
         figures = self._run(load)
-        side, proxy = (with_ - without for with_, without in zip(self._shares(figures), alone, strict=True))
-        return _row(figures, side, proxy)
+        return _row(figures, [of - less for of, less in zip(self._shares(figures), alone, strict=True)])
 
     def _run(self, load: Load) -> Figures:
         return self._generator.run(self._address, load, self._cpu)
 
     def _cpu(self) -> dict[str, float]:
-        return {**{f"side {name}": used for name, used in self._side.cpu().items()}, **self._proxy()}
+        return {**{f"side {name}": used for name, used in self.side.cpu().items()}, **self._proxy()}
 
     def _idling(self) -> dict[str, float]:
         """Microseconds of CPU a second that each process uses by itself."""
@@ -143,16 +168,17 @@ class Measurement:
         time.sleep(_IDLE)
         return {name: (used - before[name]) / _IDLE for name, used in self._cpu().items()}
 
-    def _shares(self, figures: Figures) -> tuple[float, float]:
-        """CPU of the side and of the proxy, without what they use by themselves."""
+    def _shares(self, figures: Figures) -> list[float]:
+        """CPU of the side, of its etcd, and of the proxy, without what they use by themselves."""
         own = {name: used - self._idle[name] * figures.seconds for name, used in figures.used.items()}
-        side = sum(used for name, used in own.items() if name.startswith("side "))
-        return side, sum(own.values()) - side
+        side = {name: used for name, used in own.items() if name.startswith("side ")}
+        store = sum(used for name, used in side.items() if name.endswith("etcd"))
+        return [sum(side.values()), store, sum(own.values()) - sum(side.values())]
 
 
-def _row(figures: Figures, side: float, proxy: float) -> Row:
-    count = figures.count
-    return Row(side / count, proxy / count, count / figures.seconds, figures.p50, figures.p99)
+def _row(figures: Figures, shares: Sequence[float]) -> Row:
+    side, store, proxy = (share / figures.count for share in shares)
+    return Row(side, store, proxy, figures.count / figures.seconds, figures.p50, figures.p99)
 
 
 def middle(rounds: Sequence[Mapping[str, Row]]) -> dict[str, Row]:
@@ -161,7 +187,7 @@ def middle(rounds: Sequence[Mapping[str, Row]]) -> dict[str, Row]:
         name: Row(
             *(
                 median(getattr(each[name], figure) for each in rounds)
-                for figure in ("cpu", "proxy", "rate", "p50", "p99")
+                for figure in ("cpu", "store", "proxy", "rate", "p50", "p99")
             )
         )
         for name in rounds[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from extapi.dev import ports, registration
 from extapi.dev.build import programs
 from extapi.dev.processes import Processes
 from tests.bench.peer.generator import Address
+from tests.certificates import CLIENT, SERVER, authority
 from tests.kubernetes.control_plane import ControlPlane
 
 NAMESPACE = "bench"
@@ -129,12 +131,50 @@ class Sides:
             f"--initial-cluster=default={nowhere}",
         ]
         processes = self._start("sample-etcd", etcd, home)
-        socket = home / "client.sock"
-        self._plane.processes.wait_until(lambda: None if socket.exists() else "no socket", "etcd", seconds=30)
+        path = home / "client.sock"
+        self._plane.processes.wait_until(lambda: None if path.exists() else "no socket", "etcd", seconds=30)
         port = ports.choose(0, "--serve-port")
         command = [str(program), *self._flags(port, "admin"), "--etcd-servers=unix://client.sock"]
         processes |= self._start("sample-apiserver", command, home)
         return Side("sample-apiserver", GROUP, processes, self._at(port))
+
+    def on_etcd(self, name: str, *, program: Path | None = None, tls: bool = False) -> Side:
+        """One of both servers with an etcd of its own, which it reaches over TCP on loopback.
+
+        Args:
+            name: The side's; unique.
+            program: sample-apiserver; without it, ``examples/wardle``.
+            tls: Whether etcd wants TLS with client certificates.
+        """
+        home = self._directory / name.replace(" ", "-")
+        home.mkdir()
+        port, files = ports.choose(0, "--serve-port"), _etcd_files(home) if tls else {}
+        url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        trust = ("--client-cert-auth", *(f"--{flag}={files[flag]}" for flag in _OF_ETCD)) if tls else ()
+        nowhere = "http://127.0.0.1:2379"  # has to be a host and a port; nobody looks it up
+        etcd = [
+            *programs(print).etcd,
+            *("--name=default", "--data-dir=data", "--listen-peer-urls=unix://peer.sock", *trust),
+            *(f"--listen-client-urls={url}", f"--advertise-client-urls={url}"),
+            *(f"--initial-advertise-peer-urls={nowhere}", f"--initial-cluster=default={nowhere}"),
+        ]
+        processes = self._start(f"{name} etcd", etcd, home)
+        self._plane.processes.wait_until(lambda: _no_listener(port), "etcd", seconds=30)
+        at = ports.choose(0, "--serve-port")
+        user, command, directory = (
+            ("admin", [str(program)], home)
+            if program
+            else (
+                "extension-client",
+                [sys.executable, "-m", "extapi", "serve", "wardle:api", "--storage=etcd:"],
+                EXAMPLES,
+            )
+        )
+        to_etcd = [f"--etcd-servers={url}", *(f"--{flag}={files[flag]}" for flag in _OF_CLIENT if tls)]
+        processes |= self._start(name, [*command, *self._flags(at, user), *to_etcd], directory)
+        side = Side(name, GROUP, processes, self._at(at))
+        self._plane.processes.wait_until(lambda: _no_listener(at), f"{name} to be ready", seconds=60)
+        return side
 
     def custom(self) -> Side:
         """The same kind as a custom resource of kube-apiserver itself."""
@@ -199,6 +239,29 @@ class Sides:
     def _start(self, name: str, command: list[str], directory: Path) -> dict[str, int]:
         processes: Processes = self._plane.processes
         return {name: processes.start(name, command, directory=directory).process.pid}
+
+
+_OF_ETCD = ("cert-file", "key-file", "trusted-ca-file")
+_OF_CLIENT = ("etcd-cafile", "etcd-certfile", "etcd-keyfile")
+
+
+def _etcd_files(home: Path) -> dict[str, Path]:
+    """Certificates for etcd and its client, in the files that the flags of both name."""
+    ca = authority("etcd-ca")
+    (home / "ca.crt").write_bytes(ca.pem)
+    ca.leaf("etcd", san=["127.0.0.1"], eku=(*SERVER, *CLIENT)).save(home, "server")
+    ca.leaf("client", eku=CLIENT).save(home, "client")
+    names = ("server.crt", "server.key", "ca.crt", "ca.crt", "client.crt", "client.key")
+    return {flag: home / name for flag, name in zip((*_OF_ETCD, *_OF_CLIENT), names, strict=True)}
+
+
+def _no_listener(port: int) -> str | None:
+    """None once somebody listens."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError as error:
+        return str(error)
+    return None
 
 
 def cpu_of(pid: int) -> float:

@@ -39,6 +39,8 @@ ALLOWED = {
     ("storage/etcd/connection.py", "unquote"): ETCD,
     ("storage/etcd/dialling.py", "_VERSION"): ETCD,
     ("storage/etcd/endpoints.py", "urlsplit"): OPERATOR,
+    ("storage/etcd/wire.py", "_ENTRY"): ETCD,
+    ("storage/etcd/wire.py", "_HEADER"): ETCD,
     ("client/credentials.py", "urlsplit"): OPERATOR,
     ("client/proxy.py", "unquote"): OPERATOR,
     ("client/proxy.py", "urlsplit"): OPERATOR,

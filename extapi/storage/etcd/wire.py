@@ -6,6 +6,7 @@ Field numbers are those of ``etcd/api/v3/etcdserverpb/rpc.proto`` and ``mvccpb/k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -17,6 +18,8 @@ STATUS: Final = b"/etcdserverpb.Maintenance/Status"
 AUTHENTICATE: Final = b"/etcdserverpb.Auth/Authenticate"
 
 _VARINT, _I64, _LEN, _I32 = 0, 1, 2, 5
+_NUMBERED: Final = frozenset({_VARINT, _LEN})
+"""The wire types that begin with a number."""
 
 
 class Malformed(ValueError):
@@ -27,6 +30,8 @@ class Malformed(ValueError):
 
 
 def _varint(number: int) -> bytes:
+    if 0 <= number < 128:
+        return bytes((number,))
     if number < 0:
         number += 1 << 64
     encoded = bytearray()
@@ -44,7 +49,10 @@ def _number(field: int, number: int) -> bytes:
 
 def _bytes(field: int, data: bytes) -> bytes:
     """A field with bytes or a message. An empty one is written too: in a message it says which one it is."""
-    return _varint(field << 3 | _LEN) + _varint(len(data)) + data
+    size = len(data)
+    if size < 128:  # every field that is written has a tag of one byte
+        return bytes((field << 3 | _LEN, size)) + data
+    return _varint(field << 3 | _LEN) + _varint(size) + data
 
 
 def range_request(key: bytes, end: bytes = b"", *, limit: int = 0, at: int = 0, count_only: bool = False) -> bytes:
@@ -112,18 +120,27 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = _varint_at(data, at)
+        tag = data[at]
+        if tag < 128:
+            at += 1
+        else:
+            tag, at = _varint_at(data, at)
         kind = tag & 7
-        if kind == _VARINT:
-            number, at = _varint_at(data, at)
-            yield tag >> 3, number, b""
-            continue
-        size = 8
-        if kind == _LEN:
-            size, at = _varint_at(data, at)
+        if kind in _NUMBERED:
+            if at < end and data[at] < 128:
+                number = data[at]
+                at += 1
+            else:
+                number, at = _varint_at(data, at)
+            if kind == _VARINT:
+                yield tag >> 3, number, b""
+                continue
+            size = number
         elif kind == _I32:
             size = 4
-        elif kind != _I64:
+        elif kind == _I64:
+            size = 8
+        else:
             raise Malformed(f"a field has the wire type {kind}")
         if at + size > end:
             raise Malformed("a field is cut off")
@@ -137,8 +154,33 @@ def _signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
+_HEADER = re.compile(
+    rb"(?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?"  # cluster_id
+    rb"(?:\x10[\x80-\xff]{0,9}[\x00-\x7f])?"  # member_id
+    rb"\x18([\x80-\xff]{0,8}[\x00-\x7f])"  # revision
+)
+"""A ResponseHeader as Go writes it, in the order of its fields; each answer has one, and two numbers in it have ten bytes."""
+_ENTRY = re.compile(
+    rb"(?:\x10[\x80-\xff]{0,9}[\x00-\x7f])?"  # create_revision
+    rb"\x18([\x80-\xff]{0,8}[\x00-\x7f])"  # mod_revision
+    rb"(?:\x20[\x80-\xff]{0,9}[\x00-\x7f])?"  # version
+    rb"\x2a([\x80-\xff]{0,4}[\x00-\x7f])"  # value
+)
+"""A KeyValue behind its key, likewise, up to the length of its value."""
+
+
+def _decoded(encoded: bytes) -> int:
+    """The number that a pattern has found; it has less than 64 bits."""
+    number = 0
+    for byte in reversed(encoded):
+        number = number << 7 | byte & 127
+    return number
+
+
 def _revision(header: bytes) -> int:
     """ResponseHeader.revision."""
+    if (found := _HEADER.match(header)) is not None:
+        return _decoded(found[1])
     return next((_signed(number) for field, number, _ in _fields(header) if field == 3), 0)
 
 
@@ -152,6 +194,13 @@ class Entry(NamedTuple):
 
 
 def _entry(data: bytes) -> Entry:
+    if data[:1] == b"\n":  # the key comes first
+        size, at = _varint_at(data, 1)
+        found = _ENTRY.match(data, at + size)
+        if found is not None:
+            start = found.end()
+            if start + _decoded(found[2]) == len(data):
+                return Entry(data[at : at + size], data[start:], _decoded(found[1]))
     key = value = b""
     revision = 0
     for field, number, part in _fields(data):
@@ -211,7 +260,7 @@ def txn_answer(data: bytes) -> TxnAnswer:
             revision = _revision(part)
         elif field == 2:
             succeeded = bool(number)
-        elif field == 3:
+        elif field == 3 and not succeeded:
             for kind, _, answer in _fields(part):
                 if kind == 1:
                     live = next(iter(range_answer(answer).entries), None)

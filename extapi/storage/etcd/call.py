@@ -37,6 +37,11 @@ class RpcError(Exception):
         self.code = code
 
 
+def grpc_message(message: bytes) -> bytes:
+    """A message as it is sent: not compressed, its length before it."""
+    return struct.pack(">BL", 0, len(message)) + message
+
+
 class Carrier(Protocol):
     """What carries calls."""
 
@@ -90,7 +95,7 @@ class RpcCall:
 
     def send(self, message: bytes, *, last: bool = False) -> None:
         """Send a message; nothing if the call has ended."""
-        self._connection.send(self, struct.pack(">BL", 0, len(message)) + message, last=last)
+        self._connection.send(self, grpc_message(message), last=last)
 
     def cancel(self) -> None:
         """End the call from this side: neither ``message`` nor ``end`` is called any more."""
@@ -107,6 +112,10 @@ class RpcCall:
             if len(self._buffer) < self._wanted:
                 return []
             data, self._buffer = bytes(self._buffer), bytearray()
+        elif (
+            len(data) >= _HEAD and data[0] == 0 and int.from_bytes(data[1:_HEAD], "big") == len(data) - _HEAD <= MESSAGE
+        ):
+            return [data[_HEAD:]]  # one message, as nearly always
         messages = []
         at = 0
         self._wanted = _HEAD

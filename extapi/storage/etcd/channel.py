@@ -45,6 +45,8 @@ class Channel:
         self._at = start
         self._connection: RpcConnection | None = None
         self._token = b""
+        self._blocks: dict[bytes, bytes] = {}
+        """The headers of calls by method, for the connection in use."""
         self._dialling: Deferred[None] | None = None
         self._waiting: list[Deferred[RpcConnection]] = []
         self._why = "it has not been reached yet"
@@ -145,7 +147,10 @@ class Channel:
             raise Unavailable(f"etcd: {error}") from error
 
     def _block(self, method: bytes) -> bytes:
-        return call_block(method, self.endpoint, self._token)
+        block = self._blocks.get(method)
+        if block is None:
+            block = self._blocks[method] = call_block(method, self.endpoint, self._token)
+        return block
 
     # -- the connection
 
@@ -207,6 +212,7 @@ class Channel:
                 if self._connection is not None:  # it takes no more calls
                     self._connection.retire()
                 self._connection, self._token = connection, token
+                self._blocks.clear()
                 waiting, self._waiting = self._waiting, []
                 for each in waiting:
                     each.callback(connection)

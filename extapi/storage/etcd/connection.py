@@ -18,7 +18,7 @@ from twisted.internet.protocol import Protocol
 
 from extapi.clock import Clock, Timer
 from extapi.storage.etcd import frames
-from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
+from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError, grpc_message
 from extapi.storage.etcd.frames import ProtocolViolation, frame
 from extapi.storage.etcd.times import PING_SECONDS
 
@@ -123,8 +123,8 @@ class RpcConnection(Protocol):
         self._calls[call.stream] = call
         if self._next > _LAST_STREAM:
             self._leave("the connection has no more streams")
-        self.transport.write(frame(frames.HEADERS, frames.END_HEADERS, call.stream, block))
-        call.send(first, last=last)
+        call.pending.append((grpc_message(first), last))
+        self._flush(call, frame(frames.HEADERS, frames.END_HEADERS, call.stream, block))
         if self._timer is None and not self._closed:
             self._timer = self._clock.callLater(self._ping_seconds, self._beat)
         return call
@@ -135,8 +135,8 @@ class RpcConnection(Protocol):
             call.pending.append((data, last))
             self._flush(call)
 
-    def _flush(self, call: RpcCall) -> None:
-        written = []
+    def _flush(self, call: RpcCall, head: bytes = b"") -> None:
+        written = [head] if head else []
         while call.pending:
             data, last = call.pending[0]
             room = min(len(data), call.window, self._window, self._frame)

@@ -23,6 +23,8 @@ ACK: Final = 0x1
 END_HEADERS: Final = 0x4
 PADDED: Final = 0x8
 PRIORITIZED: Final = 0x20
+_SPLIT: Final = END_HEADERS | PADDED | PRIORITIZED
+"""What says whether a header block is the whole payload of its frame."""
 
 HEADER_TABLE_SIZE, ENABLE_PUSH, MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = range(1, 6)
 """Identifiers of settings (RFC 9113, section 6.5.2)."""
@@ -47,7 +49,8 @@ BLOCK: Final = 16 * 1024
 """The largest header block that is accepted, in bytes, compressed or not. etcd's have some hundred."""
 _REMEMBERED: Final = 64
 """How many different header blocks are remembered with their headers."""
-_HEAD: Final = 9
+_HEAD: Final = struct.Struct(">HBBBL")
+"""The head of a frame: its length, of which the first two bytes are one number here; type, flags, stream."""
 
 
 class ProtocolViolation(Exception):
@@ -123,7 +126,7 @@ Event = Data | Headers | Reset | Settings | Ping | Pong | GoAway | WindowUpdate
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     """A frame as bytes."""
     size = len(payload)
-    return struct.pack(">HBBBL", size >> 8, size & 255, kind, flags, stream) + payload
+    return _HEAD.pack(size >> 8, size & 255, kind, flags, stream) + payload
 
 
 def settings(values: dict[int, int]) -> bytes:
@@ -174,6 +177,8 @@ class FrameReader:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        self._wanted = _HEAD.size
+        """So many bytes are needed before anything can be done."""
         self._decoder = Decoder(max_header_list_size=BLOCK)
         self._decoder.max_allowed_table_size = 0
         self._decoder.header_table_size = 0
@@ -190,27 +195,32 @@ class FrameReader:
         Raises:
             ProtocolViolation: The peer broke the rules, or a bound.
         """
-        buffer = self._buffer
-        buffer += data
-        at, end = 0, len(buffer)
+        if self._buffer:  # so that a large frame that comes in many pieces is not copied for each of them
+            self._buffer += data
+            if len(self._buffer) < self._wanted:
+                return
+            data, self._buffer = bytes(self._buffer), bytearray()
+        at, end = 0, len(data)
+        self._wanted = _HEAD.size
         try:
-            while end - at >= _HEAD:
-                size = buffer[at] << 16 | buffer[at + 1] << 8 | buffer[at + 2]
+            while end - at >= _HEAD.size:
+                high, low, kind, flags, stream = _HEAD.unpack_from(data, at)
+                size = high << 8 | low
                 if size > FRAME:
                     raise ProtocolViolation(f"a frame of {size} bytes", FRAME_SIZE_ERROR)
-                if end - at < _HEAD + size:
+                start = at + _HEAD.size
+                if end - start < size:
+                    self._wanted = _HEAD.size + size
                     break
-                kind, flags = buffer[at + 3], buffer[at + 4]
-                stream = int.from_bytes(buffer[at + 5 : at + 9], "big") & MOST_WINDOW
-                payload = bytes(memoryview(buffer)[at + _HEAD : at + _HEAD + size])
-                at += _HEAD + size
+                at = start + size
                 if not self._greeted:
                     self._greet(kind, flags)
-                event = self._event(kind, flags, stream, payload)
+                event = self._event(kind, flags, stream & MOST_WINDOW, data[start:at])
                 if event is not None:
                     yield event
         finally:
-            del buffer[:at]
+            if at < end:
+                self._buffer += data[at:]
 
     def _greet(self, kind: int, flags: int) -> None:
         """The first frame is SETTINGS (RFC 9113, section 3.4); a peer that speaks HTTP/1.1 or TLS is found out here."""
@@ -224,6 +234,8 @@ class FrameReader:
         if kind == DATA:
             return Data(_stream(stream), _unpadded(flags, payload), len(payload), bool(flags & END_STREAM))
         if kind == HEADERS:
+            if flags & _SPLIT == END_HEADERS and payload in self._blocks:  # nearly always
+                return Headers(_stream(stream), self._blocks[payload], bool(flags & END_STREAM))
             payload = _unpadded(flags, payload)
             if flags & PRIORITIZED:
                 if len(payload) < 5:

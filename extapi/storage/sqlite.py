@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,10 @@ from extapi.storage.kernelsync import KernelSync
 from extapi.storage.keys import check_write
 from extapi.storage.records import Reader, Writer
 from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES, LogReader, Past, Tails
+
+Observer = Callable[[list[LogEvent], int, int], None]
+"""Is called with changes that are on the disk, the current revision and the oldest one that can be read, before any writer is
+answered; and once at the beginning, without changes."""
 
 
 class SqliteBackend:
@@ -44,6 +48,7 @@ class SqliteBackend:
         waiting: int = WAITING,
         behind_changes: int = BEHIND_CHANGES,
         behind_bytes: int = BEHIND_BYTES,
+        observer: Observer | None = None,
     ) -> None:
         """Open the file.
 
@@ -53,6 +58,7 @@ class SqliteBackend:
             waiting: How many writes may wait for the disk.
             behind_changes: How many changes may wait for the reader of a tail.
             behind_bytes: How many bytes of values may wait for it.
+            observer: For one that tells other processes.
 
         Raises:
             UnusableFile: The file cannot be used as a store.
@@ -73,6 +79,9 @@ class SqliteBackend:
         self._closing = False
         self._closed = False
         self._closers: list[Deferred[None]] = []
+        self._observer = observer
+        if observer is not None:
+            observer([], self._current, self._oldest)
 
     def _without_thread(self, reactor: Any, writer: Writer) -> DurableCommits | None:
         """What makes commits durable without a thread; None where asynchronous I/O is refused, and a thread has to do it."""
@@ -94,6 +103,9 @@ class SqliteBackend:
         self._current = max(self._current, compacted)  # see skip
         if changes:
             self._current = changes[-1].revision
+        if self._observer is not None:
+            self._observer(changes, self._current, compacted)
+        if changes:
             self._tails.publish(changes, self._current)
 
     @contextmanager

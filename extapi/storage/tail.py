@@ -68,11 +68,11 @@ class Tails:
         for tail in live:
             tail.wake()
 
-    def end(self) -> None:
-        """End every live tail after its reader has taken what is queued."""
+    def end(self, error: Exception | None = None) -> None:
+        """End every live tail, with ``error`` or normally, after its reader has taken what is queued."""
         live, self._live = self._live, []
         for tail in live:
-            tail.end(None)
+            tail.end(error)
 
     def join(self, tail: LogReader) -> None:
         """Give the tail what is published from now on."""

@@ -24,7 +24,7 @@ from extapi.registry.encoded import EncodedObject
 from extapi.registry.results import EncodedResult
 from extapi.registry.reviewed import Convert
 from extapi.registry.served import ServedKind
-from extapi.storage.base import KeyValue, RevisionConflict
+from extapi.storage.base import KeyValue, RevisionConflict, TooLarge, Unavailable
 from extapi.watch.cache import ResourceCache
 from extapi.watch.cachedobject import CachedObject
 
@@ -74,7 +74,8 @@ class Store:
     ) -> Outcome:
         """The result of ``attempt`` on the live object, which is called again after each conflict (behaviour K3).
 
-        The first attempt is made on the cached object. If it fails, and the store has a newer one, it is repeated on that.
+        The first attempt is made on the cached object. If it fails, and the store has a newer one, it is repeated on that;
+        not if the store itself refused it.
 
         Args:
             operation: For errors of the store.
@@ -99,8 +100,9 @@ class Store:
                     return await create()
             except RevisionConflict as conflict:
                 live, fresh = conflict.live, True
-            except ApiError:
-                if fresh or live is None:
+            except ApiError as error:
+                # What the store has refused is final: a write that it may have done all the same would be done twice.
+                if fresh or live is None or isinstance(error.__cause__, Unavailable | TooLarge):
                     raise
                 newest = await self.cache.live(operation, live.key)
                 if newest is not None and newest.revision == live.revision:

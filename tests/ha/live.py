@@ -30,7 +30,7 @@ def _lose() -> None:
 
 
 def _stale() -> None:
-    """A consistent read is served from the cache as it is."""
+    """A consistent read is served from the cache as it is, which is a moment late."""
     ask = EtcdBackend.revision
     first: list[int] = []
 
@@ -39,7 +39,13 @@ def _stale() -> None:
             first.append(await ask(self))
         return first[0]
 
+    push = WatchTail._push
+
+    def late(self: WatchTail, batch: Batch, size: int) -> None:
+        self._clock.callLater(0.3, push, self, batch, size)
+
     _replace(EtcdBackend, "revision", once)
+    _replace(WatchTail, "_push", late)
 
 
 def _lie() -> None:

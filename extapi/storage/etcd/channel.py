@@ -28,8 +28,9 @@ INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, OUT_OF_RANGE = 3, 4, 8,
 INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 13, 14, 16
 """Codes of gRPC that etcd uses (``etcd/api/v3/v3rpc/rpctypes/error.go``)."""
 
-_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests", "etcdserver: server stopped"})
-"""Errors with which a member says that it has proposed nothing."""
+_NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests"})
+"""Errors with which a member says that it has proposed nothing. One that is stopping may have proposed
+(``etcdserver/v3_server.go`` processInternalRaftRequestOnce)."""
 _SMALL = "etcdserver: request is too large"
 
 

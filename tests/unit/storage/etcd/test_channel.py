@@ -163,6 +163,8 @@ def test_what_was_not_begun_is_made_elsewhere(answer: Callable[[int, str], Answe
         (14, "etcdserver: request timed out", True, Unavailable),
         (4, "context deadline exceeded", False, Uncertain),
         (14, "etcdserver: no leader", False, Unavailable),
+        (14, "etcdserver: server stopped", False, Uncertain),
+        (14, "etcdserver: server stopped", True, Unavailable),
         (8, "etcdserver: too many requests", False, Overloaded),
         (8, "etcdserver: mvcc: database space exceeded", False, Unavailable),
         (8, "grpc: received message larger than max (9 vs. 8)", False, TooLarge),

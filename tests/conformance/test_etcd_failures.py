@@ -56,10 +56,11 @@ class Following:
                 async for batch in self._store.tail(self.progress):
                     self.changes += batch.changes
                     self.progress = batch.progress
-                return  # the store is closed
             except Unavailable:
                 self.breaks += 1
                 await sleep(self._reactor, 0.05)
+            else:
+                return  # the store is closed
 
 
 class Client:
@@ -78,8 +79,7 @@ class Client:
             try:
                 self._revision = await self._store.commit(b"/a", b"%d" % self.number, expected=self._revision)
             except RevisionConflict as conflict:  # what was uncertain has been written
-                assert conflict.live is not None
-                self._revision = conflict.live.revision
+                self._revision = conflict.live.revision if conflict.live else 0
             except Unavailable:
                 continue
             else:

@@ -19,8 +19,10 @@ from extapi.storage.etcd.connection import RpcConnection
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
 from extapi.storage.etcd.frames import header_block
 
-PERMISSION_DENIED: Final = 7
-"""The code of gRPC with which etcd refuses a user that it knows."""
+_PERMISSION_DENIED: Final = 7
+"""That of gRPC. Where users are asked for, some versions tell theirs to root alone: 3.5 from 3.5.28 on, and 3.6 from its first
+one, each up to a later one that tells all users (etcd issues 21466 and 21663). All of them are new enough; older ones tell
+everybody."""
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
 
 
@@ -79,14 +81,12 @@ async def dialled(
                 )
             )
         try:
-            data = await _prepared(reactor, connection, endpoint, wire.STATUS, b"", token, deadline)
+            answer = await _prepared(reactor, connection, endpoint, wire.STATUS, b"", token, deadline)
         except RpcError as error:
-            # Only etcd 3.5.28, 3.6 and newer ones keep their version from users other than root (etcd issue 21663); all of
-            # them are new enough.
-            if error.code != PERMISSION_DENIED:
+            if error.code != _PERMISSION_DENIED:
                 raise
         else:
-            _check_version(endpoint, wire.status_answer(data).version)
+            _check_version(endpoint, wire.status_answer(answer).version)
     except BaseException:
         connection.close()
         raise

@@ -1,0 +1,144 @@
+"""Who may use a real etcd: users with passwords and tokens, certificates that are replaced; and an etcd that is full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extapi.privatereactor import drive, private_reactor
+from extapi.storage.base import Unavailable
+from extapi.storage.etcd.backend import EtcdBackend
+from extapi.storage.etcd.channel import Channel
+from extapi.storage.etcd.endpoints import EtcdAccess
+from extapi.testing.stories import Follower, refusal
+from tests.certificates import CLIENT, SERVER, authority
+from tests.etcds import Etcd, etcd
+from tests.unit.storage.etcd.test_wire import field
+
+pytestmark = pytest.mark.kubernetes
+PREFIX = "/extapi/pizza"
+READWRITE = 2
+
+
+def run(tale: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+    with private_reactor() as reactor:
+        drive(reactor, tale(reactor), timeout=60)
+
+
+async def administered(admin: Channel, method: str, *parts: bytes) -> None:
+    """A call of ``etcdserverpb.Auth``, with its fields from 1 on."""
+    request = b"".join(field(number, part) for number, part in enumerate(parts, 1))
+    await admin.call(f"/etcdserverpb.Auth/{method}".encode(), request, repeatable=False)
+
+
+async def with_users(admin: Channel) -> None:
+    """Switch on authentication, for root and for a user that may read and write below the prefix."""
+    await administered(admin, "UserAdd", b"root", b"toor")
+    await administered(admin, "UserGrantRole", b"root", b"root")
+    await administered(admin, "RoleAdd", b"pizza")
+    first, end = PREFIX.encode() + b"/", PREFIX.encode() + b"0"
+    await administered(admin, "RoleGrantPermission", b"pizza", field(1, READWRITE) + field(2, first) + field(3, end))
+    await administered(admin, "UserAdd", b"extapi", b"secret")
+    await administered(admin, "UserGrantRole", b"extapi", b"pizza")
+    await administered(admin, "AuthEnable")
+
+
+async def again(call: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """The result, once etcd is there again."""
+    while True:
+        try:
+            return await call()
+        except Unavailable:
+            continue
+
+
+def test_a_user_with_a_password(tmp_path: Path) -> None:
+    """Who may use the prefix alone can do all that a store does. Tokens are lost, and passwords change."""
+    password, roots = tmp_path / "password", tmp_path / "root"
+    password.write_text("secret\n")
+    roots.write_text("toor")
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        admin = Channel(reactor, EtcdAccess(member.options("/")))
+        await with_users(admin)
+        admin.close()
+        store = EtcdBackend(reactor, member.options(PREFIX, username="extapi", password_file=password))
+        begin = await store.oldest()
+        reader = Follower(store.tail(begin))
+        made = await store.commit(b"/a", b"1", expected=0)
+        assert await store.compact(made, expected=begin) == made
+        assert [entry.revision for entry in (await store.page(b"", at=None, after=b"", limit=0)).entries] == [made]
+        # Other prefixes are not its own, and without a password nothing is.
+        other = EtcdBackend(reactor, member.options("/extapi/other", username="extapi", password_file=password))
+        assert "permission denied" in str(await refusal(other.revision(), Unavailable))
+        nobody = EtcdBackend(reactor, member.options(PREFIX))
+        assert "user name is empty" in str(await refusal(nobody.revision(), Unavailable))
+        # A new password, in etcd and in the file: etcd forgets the token, and what was refused for that is done.
+        admin = Channel(reactor, EtcdAccess(member.options("/", username="root", password_file=roots)))
+        await administered(admin, "UserChangePassword", b"extapi", b"other")
+        password.write_text("other")
+        changed = await store.commit(b"/a", b"2", expected=made)
+        await reader.reached(changed)
+        assert [change.value for change in reader.changes] == [b"1", b"2"]
+        # A password that is wrong is named as the reason.
+        await administered(admin, "UserChangePassword", b"extapi", b"third")
+        assert "invalid user ID or password" in str(await refusal(store.get(b"/a"), Unavailable))
+        password.write_text("third")
+        # Simple tokens are in the member's memory alone.
+        member.kill()
+        member.start()
+        last = await again(lambda: store.commit(b"/b", b"1", expected=0))
+        assert last > changed
+        await refusal(reader.done, Unavailable)
+        for each in (store, other, nobody):
+            await each.close()
+        admin.close()
+
+    with etcd(tmp_path, arguments=["--bcrypt-cost=4"]) as member:
+        run(lambda reactor: tale(reactor, member))
+
+
+def test_all_certificates_are_replaced_while_the_store_is_open(tmp_path: Path) -> None:
+    """The authority, etcd's certificate, and the client's: the next connection uses what is in the files then."""
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        store = EtcdBackend(reactor, member.options(PREFIX))
+        made = await store.commit(b"/a", b"1", expected=0)
+        ca = authority("new-etcd-ca")
+        (tmp_path / "ca.crt").write_bytes(ca.pem)
+        ca.leaf("etcd", san=("127.0.0.1",), eku=(*SERVER, *CLIENT)).save(tmp_path, "server")
+        ca.leaf("extapi", eku=CLIENT).save(tmp_path, "client")
+        member.kill()
+        member.start()
+        assert await again(lambda: store.commit(b"/a", b"2", expected=made)) > made
+        await store.close()
+
+    with etcd(tmp_path, tls=True) as member:
+        run(lambda reactor: tale(reactor, member))
+
+
+def test_an_etcd_that_is_full(tmp_path: Path) -> None:
+    """Writes are refused with its reason, and certainly not done; reads and tails go on."""
+
+    async def tale(reactor: Any, member: Etcd) -> None:
+        store = EtcdBackend(reactor, member.options(PREFIX))
+        revision = 0
+        refused: Unavailable | None = None
+        while refused is None:
+            try:
+                revision = await store.commit(b"/a", b"x" * 1_000_000, expected=revision)
+            except Unavailable as error:
+                refused = error
+        assert type(refused) is Unavailable
+        assert "database space exceeded" in str(refused)
+        entry = await store.get(b"/a")
+        assert entry is not None
+        assert entry.revision == revision
+        assert await store.revision() >= revision
+        await store.close()
+
+    with etcd(tmp_path, arguments=["--quota-backend-bytes=4194304"]) as member:
+        run(lambda reactor: tale(reactor, member))

@@ -233,8 +233,12 @@ class Cacher:
             tail.close()
 
     async def _fill(self) -> None:
-        """Read every resource as it was at the oldest revision, so that watches can resume from there."""
-        at = await self._backend.oldest()
+        """Read every resource as it was at the oldest revision, so that watches can resume from there.
+
+        But no further back than a history can reach: what it would drop again is not worth replaying.
+        """
+        oldest = await self._backend.oldest()
+        at = max(oldest, await self._backend.revision() - self._settings.history.max_events)
         for cache in self._all():
             cache.fill(await self._read(cache.prefix, at), at)
         self._position.revision = at

@@ -167,6 +167,7 @@ BOUNDS = {
     "events kept for resuming watches": f"{seconds(HISTORY.seconds)} or {HISTORY.min_events} events, "
     f"at most {count(HISTORY.max_events)} or {size(HISTORY.max_bytes)}",
     "history of the store": f"{compaction.INTERVAL / 60:g} to {minutes(2 * compaction.INTERVAL)}",
+    "history read when a server starts": f"{count(HISTORY.max_events)} revisions",
     "call of a conversion webhook": seconds(webhook.SECONDS),
     "objects per call of a conversion webhook": f"{CONVERSION.objects}; {size(CONVERSION.size)}, or one larger object",
     "calls of a conversion webhook": f"{CONVERSION.calls} at a time per version; {count(CONVERSION.waiting)} wait, up to "

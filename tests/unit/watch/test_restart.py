@@ -10,7 +10,9 @@ from twisted.internet.defer import Deferred
 from extapi.http.response import Sink, Streaming
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.sqlite import SqliteBackend
+from extapi.watch.cache import CacheSettings
 from extapi.watch.cacher import Cacher
+from extapi.watch.history import HistorySettings
 from extapi.watch.selection import Selection
 from tests.unit.watch.store import LAYOUT, PREFIX, V1, Pizzas, RecordingSink, now, pizza
 
@@ -69,3 +71,28 @@ def test_what_was_compacted_before_the_restart_is_too_old(tmp_path: Path) -> Non
 
     with private_reactor() as reactor:
         assert b'"reason":"Expired"' in drive(reactor, story(reactor))
+
+
+def test_no_more_of_the_past_is_replayed_than_a_history_holds(tmp_path: Path) -> None:
+    """A store that others write to, too, may have far more revisions: a start must not take longer for each of them."""
+
+    async def story(reactor: Any) -> tuple[list[str], bytes]:
+        backend = SqliteBackend(reactor, tmp_path / "pizzas.db")
+        for number in range(9):
+            revision = await backend.commit(PREFIX + b"a/p%d" % number, pizza(f"p{number}"), expected=0)
+        cacher = Cacher(backend, reactor, settings=CacheSettings(history=HistorySettings(max_events=4)))
+        cache = cacher.add(LAYOUT, Pizzas())
+        await cacher.start()
+        assert len(cache) == 9
+        resumed, late = RecordingSink(), RecordingSink()
+        await run(cache.watch(Selection(), "v1", V1, since=revision - 5), late)
+        done = Deferred.fromCoroutine(run(cache.watch(Selection(), "v1", V1, since=revision - 4), resumed))
+        await cacher.stop()
+        await done
+        await backend.close()
+        return [kind for kind, _, _ in resumed.told()], late.data
+
+    with private_reactor() as reactor:
+        told, late = drive(reactor, story(reactor))
+        assert told == ["ADDED"] * 4
+        assert b'"reason":"Expired"' in late

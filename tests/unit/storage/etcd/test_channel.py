@@ -262,7 +262,7 @@ def test_an_etcd_that_is_too_old_is_named() -> None:
 
 
 def test_a_version_that_only_root_is_told_is_new_enough() -> None:
-    """etcd 3.5.28 and 3.6.0, and some after them, tell it to nobody else (etcd issues 21466 and 21663)."""
+    """Nobody else is told by etcd 3.5.28 and 3.6.0, and some after them (etcd issues 21466 and 21663)."""
 
     async def test(reactor: Any) -> None:
         member = Member(reactor, right, version=None)

@@ -20,7 +20,7 @@ from extapi.clock import Clock, Timer
 from extapi.storage.etcd import frames
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError, grpc_message
 from extapi.storage.etcd.frames import ProtocolViolation, frame
-from extapi.storage.etcd.times import PING_SECONDS
+from extapi.storage.etcd.times import PING_SECONDS, PONG_SECONDS
 
 _REFILL: Final = 1 << 24
 """Windows are given back after so many bytes."""
@@ -67,6 +67,9 @@ class RpcConnection(Protocol):
         self._heard = self._asked = False
         """Whether something came since the last ping, and whether there was one."""
         self._timer: Timer | None = None
+        self._pings: list[bytes] = []
+        """What PINGs brought that have to be answered."""
+        self._pong_timer: Timer | None = None
         self._closed = self._retired = False
         self._why = "the connection was closed"
         self.usable = True
@@ -213,7 +216,7 @@ class RpcConnection(Protocol):
             if isinstance(event, frames.Settings):
                 self._settings(event)
             elif isinstance(event, frames.Ping):
-                self.transport.write(frame(frames.PING, frames.ACK, 0, event.data))
+                self._pinged(event.data)
 
     def _data(self, event: frames.Data) -> None:
         self._control = 0
@@ -300,6 +303,20 @@ class RpcConnection(Protocol):
 
     # -- signs of life, and the end
 
+    def _pinged(self, data: bytes) -> None:
+        """Answer a PING: soon, or at once if the peer sends another one, or may widen the windows for what waits."""
+        self._pings.append(data)
+        if self._blocked or len(self._pings) > 1:
+            self._pong()
+        elif self._pong_timer is None:
+            self._pong_timer = self._clock.callLater(PONG_SECONDS, self._pong)
+
+    def _pong(self) -> None:
+        _stop(self._pong_timer)
+        self._pong_timer = None
+        pings, self._pings = self._pings, []
+        self.transport.write(b"".join(frame(frames.PING, frames.ACK, 0, data) for data in pings))
+
     def _beat(self) -> None:
         """Ask for a sign of life; a peer that gave none since the last question is gone, whatever TCP believes."""
         self._timer = None
@@ -337,9 +354,9 @@ class RpcConnection(Protocol):
 
     def _finish(self) -> None:
         self._closed = True
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
-        self._timer = None
+        _stop(self._timer)
+        _stop(self._pong_timer)
+        self._timer = self._pong_timer = None
         self._leave(self._why)
         for stream in list(self._calls):
             self._end(stream, Lost(self._why))
@@ -350,6 +367,11 @@ class RpcConnection(Protocol):
         gone, self._gone = self._gone, None
         if gone is not None:
             gone(self, why)
+
+
+def _stop(timer: Timer | None) -> None:
+    if timer is not None and timer.active():
+        timer.cancel()
 
 
 def _outcome(headers: Mapping[str, str], *, incomplete: bool) -> Exception | None:

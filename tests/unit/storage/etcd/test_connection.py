@@ -9,7 +9,7 @@ import pytest
 from extapi.storage.etcd import call as calls, frames
 from extapi.storage.etcd.call import Lost, NotBegun, RpcError
 from extapi.storage.etcd.frames import Data, Headers, Ping, Reset, WindowUpdate, frame
-from extapi.storage.etcd.times import PING_SECONDS
+from extapi.storage.etcd.times import PING_SECONDS, PONG_SECONDS
 from tests.unit.storage.etcd.peer import Peer, begun, body, message, trailers
 
 
@@ -208,9 +208,31 @@ def test_a_silent_peer_is_given_up() -> None:
 
 
 def test_pings_are_answered() -> None:
+    """Soon, so that the peer does not measure the bandwidth with each call; several, and all when something is blocked, at once."""
+    peer = Peer({frames.INITIAL_WINDOW_SIZE: 8})
+    ping, other = (frame(frames.PING, 0, 0, data) for data in (b"12345678", b"87654321"))
+    peer.send(ping)
+    assert peer.seen() == []
+    peer.clock.advance(PONG_SECONDS)
+    assert peer.seen() == [frames.Pong(b"12345678")]
+    peer.send(ping, other)
+    assert peer.seen() == [frames.Pong(b"12345678"), frames.Pong(b"87654321")]
+    peer.call(b"more than the window takes")
+    peer.seen()
+    peer.send(ping)
+    assert peer.seen() == [frames.Pong(b"12345678")]
+    peer.clock.advance(PONG_SECONDS)
+    assert peer.seen() == []
+    peer.connection.close()
+    assert peer.clock.getDelayedCalls() == []
+
+
+def test_a_connection_that_ends_answers_no_ping() -> None:
     peer = Peer()
     peer.send(frame(frames.PING, 0, 0, b"12345678"))
-    assert peer.seen() == [frames.Pong(b"12345678")]
+    peer.connection.connectionLost()
+    assert peer.clock.getDelayedCalls() == []
+    assert peer.seen() == []
 
 
 def test_a_retired_connection_ends_after_its_calls() -> None:

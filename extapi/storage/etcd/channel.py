@@ -13,10 +13,11 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.error import ConnectError
 from twisted.logger import Logger
 
-from extapi.clock import Timer, sleep
+from extapi.clock import sleep
 from extapi.storage.base import Overloaded, TooLarge, Unavailable, Uncertain, UnusableStore
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
 from extapi.storage.etcd.connection import RpcConnection
+from extapi.storage.etcd.deadlines import Deadlines
 from extapi.storage.etcd.dialling import call_block, dialled
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint
 
@@ -51,6 +52,7 @@ class Channel:
         self._dialling: Deferred[None] | None = None
         self._waiting: list[Deferred[RpcConnection]] = []
         self._why = "it has not been reached yet"
+        self._deadlines = Deadlines(reactor)
         self._closed = False
 
     @property
@@ -101,14 +103,13 @@ class Channel:
         call: RpcCall
 
         def cancelled(_: Deferred[bytes]) -> None:
-            timer.cancel()
+            self._deadlines.remove(deadline)
             call.cancel()
 
         done: Deferred[bytes] = Deferred(cancelled)
 
         def end(outcome: Exception | None) -> None:
-            if timer.active():
-                timer.cancel()
+            self._deadlines.remove(deadline)
             if outcome is None and len(answers) == 1:
                 done.callback(answers[0])
             else:
@@ -126,7 +127,7 @@ class Channel:
             done.errback(Lost("no answer came in time"))
 
         call = connection.begin(self._block(method), request, message, end, last=True)
-        timer: Timer = self._reactor.callLater(max(seconds, 0.0), late)
+        deadline = self._deadlines.add(seconds, late)
         return done
 
     async def stream(
@@ -255,6 +256,7 @@ class Channel:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._deadlines.close()
 
 
 def _judged(error: RpcError, *, repeatable: bool) -> Exception:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
@@ -17,6 +18,7 @@ from extapi.clock import Clock, Timer
 from extapi.storage.base import Batch, Compacted, Future, LogEvent, Unavailable
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.call import RpcCall
+from extapi.storage.etcd.deadlines import Deadlines
 from extapi.storage.etcd.times import TOLD_SECONDS
 from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES
 
@@ -82,6 +84,7 @@ class WatchTail:
         self._changes = self._bytes = 0
         self._waiting: Deferred[None] | None = None
         self._told: list[tuple[int, Deferred[None]]] = []
+        self._deadlines = Deadlines(clock)
         self._begun = self._over = False
         self._error: Exception | None = None
 
@@ -210,12 +213,11 @@ class WatchTail:
             return
         done: Deferred[None] = Deferred(self._forget_told)
         self._told.append((revision, done))
-        timer = self._clock.callLater(self._told_seconds, self._too_late, revision, done)
+        deadline = self._deadlines.add(self._told_seconds, partial(self._too_late, revision, done))
         try:
             await done
         finally:
-            if timer.active():
-                timer.cancel()
+            self._deadlines.remove(deadline)
 
     def _forget_told(self, gone: Deferred[None]) -> None:
         self._told = [each for each in self._told if each[1] is not gone]
@@ -260,6 +262,7 @@ class WatchTail:
         if self._call is not None:
             self._call.cancel()
         self._wake()
+        self._deadlines.close()
         told, self._told = self._told, []
         for _, done in told:
             done.callback(None)

@@ -142,7 +142,14 @@ def _rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
         + (" The other rules are those of Api(needs=[...]), for the server's own code." if api.needs else ""),
     )
     yield File("server-role-binding.yaml", rights.server_role_binding(settings))
+    if settings.etcd is not None and rights.elects(api):
+        yield from _lease_rights(settings, api)
     yield from _users_rights(settings, api)
+
+
+def _lease_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
+    yield File("lease-role.yaml", rights.lease_role(settings, api), "One pod at a time runs the controllers.")
+    yield File("lease-role-binding.yaml", rights.lease_role_binding(settings))
 
 
 def _webhooks_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
@@ -159,8 +166,7 @@ def _webhooks_rights(settings: ManifestSettings, api: Api) -> Iterator[File]:
         yield File("server-role.yaml", role, why)
         yield File("server-role-binding.yaml", rights.server_role_binding(settings))
     if api.controllers:
-        yield File("lease-role.yaml", rights.lease_role(settings, api), "One pod at a time runs the controllers.")
-        yield File("lease-role-binding.yaml", rights.lease_role_binding(settings))
+        yield from _lease_rights(settings, api)
     yield from _users_rights(settings, api)
 
 

@@ -124,9 +124,14 @@ def _every(api: Api, verbs: Sequence[str]) -> Iterator[PolicyRule]:
             yield PolicyRule(api_groups=[group.name], resources=inner, verbs=["get", "patch", "update"])
 
 
+def elects(api: Api) -> bool:
+    """Whether servers that share a store elect one of them: there is a controller that does not run in each."""
+    return not all(getattr(controller, "each_process", False) for controller in api.controllers)
+
+
 def lease_role(settings: ManifestSettings, api: Api) -> Obj:
     """The Lease by which one of several pods runs the controllers. RBAC cannot restrict create to a name."""
-    lease = api.groups[0].name  # as extapi webhooks names it
+    lease = api.groups[0].name  # as extapi webhooks and extapi serve name it
     leases: Obj = {"apiGroups": ("coordination.k8s.io",), "resources": ("leases",)}
     rules = [
         {**leases, "verbs": ("create",)},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
 
 from extapi import PolicyRule
@@ -23,6 +25,35 @@ WEBHOOKS = {
     ],
     "verbs": ["get", "list", "watch"],
 }
+
+
+class Sweeper:
+    """Runs in one process, or in each."""
+
+    def __init__(self, *, everywhere: bool) -> None:
+        self.each_process = everywhere
+
+    async def run(self, _context: Any) -> None: ...
+
+
+def test_pods_on_one_etcd_elect_who_runs_the_controllers() -> None:
+    """By the Lease of the first group's name; RBAC cannot restrict create to a name."""
+    etcd = {"storage": "etcd:", "etcd_servers": "https://etcd:2379", "replicas": 3}
+    objects = rendered(name="shop", namespace="mall", **etcd)
+    leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    assert objects["lease-role"]["rules"] == [
+        {**leases, "verbs": ["create"]},
+        {**leases, "resourceNames": ["restaurant.programming-kubernetes.info"], "verbs": ["get", "update"]},
+    ]
+    assert objects["lease-role"]["metadata"]["namespace"] == "mall"
+    binding = objects["lease-role-binding"]
+    assert binding["roleRef"]["name"] == objects["lease-role"]["metadata"]["name"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "shop", "namespace": "mall"}]
+    # Where nothing has to be elected, no right is given.
+    assert "lease-role" not in rendered()
+    for controllers in ([], [Sweeper(everywhere=True)]):
+        assert "lease-role" not in rendered(Api(*library.groups, controllers=controllers), **etcd)
+    assert "lease-role" in rendered(Api(*library.groups, controllers=[Sweeper(everywhere=False)]), **etcd)
 
 
 def test_the_rights_of_the_server() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from extapi.manifests.etcd import DIRECTORY
-from tests.conformance.releases import GROUP
-from tests.conformance.serving import HEADERS, TOPPINGS, Serving
+from tests.conformance.releases import GROUP, second
+from tests.conformance.serving import HEADERS, Serving
 from tests.etcds import Etcd, etcd
 from tests.unit.manifests.rendering import pod_of, rendered
 from tests.waiting import until
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.kubernetes
 START = 240
 """Seconds for several servers to start at once, on a machine that has other work."""
 THINGS = f"/apis/{GROUP}/v1/things"
+THING = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "one"}}
 RELEASE = "tests.conformance.releases"
 
 
@@ -37,7 +38,7 @@ def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 
 def flags(member: Etcd, **settings: Any) -> list[str]:
     """The rendered flags about the store, as if the Secret were mounted where the member has its files."""
-    pod = pod_of(rendered(storage="etcd:", etcd_servers=member.url, **settings))
+    pod = pod_of(rendered(second, storage="etcd:", etcd_servers=member.url, **settings))
     (container,) = pod["containers"]
     (mount,) = (mount for mount in container["volumeMounts"] if mount["name"] == "etcd")
     assert mount["mountPath"] == DIRECTORY
@@ -46,7 +47,7 @@ def flags(member: Etcd, **settings: Any) -> list[str]:
     return [arg.replace(f"={DIRECTORY}/", f"={member.directory}/") for arg in kept]
 
 
-def server(directory: Path, kubeconfig: Path, store: Sequence[str], target: str = "extapi.pizza:api") -> Serving:
+def server(directory: Path, kubeconfig: Path, store: Sequence[str], target: str) -> Serving:
     """One that has not been started yet."""
     directory.mkdir()
     trust = ("--authentication-skip-lookup", f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}")
@@ -65,31 +66,24 @@ def said(server: Serving) -> str:
 
 def test_the_rendered_flags_start_three_servers(tmp_path: Path, cluster_kubeconfig: Path, member: Etcd) -> None:
     store = flags(member, replicas=3)
-    servers = [server(tmp_path / name, cluster_kubeconfig, store) for name in "abc"]
+    servers = [server(tmp_path / name, cluster_kubeconfig, store, f"{RELEASE}:second") for name in "abc"]
     with ExitStack() as stack:
         for each in servers:
             stack.callback(each.close)
             each.spawn()
         for each in servers:
             until(each.ready, START)
-        topping = {
-            "apiVersion": "restaurant.programming-kubernetes.info/v1alpha1",
-            "kind": "Topping",
-            "metadata": {"name": "ham"},
-            "spec": {"cost": "1"},
-        }
-        status, made = servers[0].request("POST", TOPPINGS, topping)
+        status, made = servers[0].request("POST", THINGS, THING)
         assert status == 201
-        assert [each.request("GET", f"{TOPPINGS}/ham") for each in servers] == [(200, made)] * 3
+        assert [each.request("GET", f"{THINGS}/one") for each in servers] == [(200, made)] * 3
         until(lambda: all(said(each) == "[+]replicas ok: one of 3 on this store" for each in servers), 30)
 
 
 def test_a_version_is_stored_when_all_servers_read_it(tmp_path: Path, cluster_kubeconfig: Path, member: Etcd) -> None:
     """A Deployment that goes from the first release to the third gets stuck, instead of showing clients errors."""
-    store = [arg for arg in flags(member, etcd_prefix="/extapi/releases") if "shutdown" not in arg]
+    store = [arg for arg in flags(member, etcd_prefix="/extapi/rollout") if "shutdown" not in arg]
     old = server(tmp_path / "old", cluster_kubeconfig, store, f"{RELEASE}:first")
     new = server(tmp_path / "new", cluster_kubeconfig, store, f"{RELEASE}:third")
-    thing = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "one"}}
     with ExitStack() as stack:
         stack.callback(old.close)
         stack.callback(new.close)
@@ -102,9 +96,9 @@ def test_a_version_is_stored_when_all_servers_read_it(tmp_path: Path, cluster_ku
         assert " cannot read; first deploy a release that has v2" in line
         assert new.request("GET", "/livez")[0] == 200  # a restart would not help
         # Nothing is stored by it, even if somebody asks it directly.
-        status, refused = new.request("POST", THINGS, thing)
+        status, refused = new.request("POST", THINGS, THING)
         assert (status, refused["reason"]) == (500, "ServerTimeout")
-        status, made = old.request("POST", THINGS, thing)
+        status, made = old.request("POST", THINGS, THING)
         assert status == 201
         assert old.end(signal.SIGTERM) == 0
         until(new.ready, START)

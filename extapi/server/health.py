@@ -1,7 +1,7 @@
 """``/healthz``, ``/livez`` and ``/readyz``: named checks, each also at its own path (behaviour C22-C26, M15).
 
-Why a check fails is only logged: anybody may read these endpoints. A check may have a note for operators, which ``?verbose``
-shows, and a failure. It names settings, but no values.
+Why a check fails is only logged, unless the check tells it: anybody may read these endpoints. A check that passes may have a note
+for operators, which ``?verbose`` shows. It names settings, but no values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class NamedCheck:
     check: Check
     paths: frozenset[str] = frozenset(PATHS)
     note: Callable[[], str] = lambda: ""
-    """What an operator should know, also if nothing fails, or the empty string. Anybody may read it."""
+    """What an operator should know although nothing fails, or the empty string. Anybody may read it."""
+    told: Callable[[], str] = lambda: ""
+    """What anybody may read of a failure; the empty string: nothing."""
 
 
 class Health:
@@ -84,7 +86,7 @@ class Health:
             else:
                 failed = True
                 self._log(endpoint, check.name, reason)
-                lines.append(f"[-]{check.name} failed: {check.note() or 'reason withheld'}")
+                lines.append(f"[-]{check.name} failed: {check.told() or 'reason withheld'}")
         if unknown:
             names = ",".join(f'"{name}"' for name in sorted(unknown))
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")

@@ -111,8 +111,12 @@ class Replicas:
         return None
 
     def note(self) -> str:
-        """For operators: how many servers there are, or why this one is not ready."""
-        return self.check() or f"one of {self._others + 1} on this store"
+        """For operators: how many servers there are."""
+        return f"one of {self._others + 1} on this store"
+
+    def told(self) -> str:
+        """Why this server is not ready. No secret is in it, and who can put it right has to see it."""
+        return self.check() or ""
 
     async def confirm(self) -> None:
         """Return if objects may be stored now.

@@ -298,7 +298,7 @@ class Server:
             NamedCheck("storage-writes", self._backend.check, ready),
             NamedCheck("shutdown", self.shutdown.check, ready),
             *(
-                [NamedCheck("replicas", self._replicas.check, ready, self._replicas.note)]
+                [NamedCheck("replicas", self._replicas.check, ready, self._replicas.note, self._replicas.told)]
                 if self._replicas is not None
                 else ()
             ),

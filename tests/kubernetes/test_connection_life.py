@@ -17,7 +17,7 @@ from tests.kubernetes.control_plane import ControlPlane
 pytestmark = pytest.mark.usefixtures("extension_server")
 
 THINGS = f"/apis/{GROUP}/v1/things"
-CLIENTS, EACH = 4, 40
+CLIENTS, EACH = 4, 15
 
 
 def test_connections_that_end_lose_no_request(control_plane: ControlPlane, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ class Sick:
     def __init__(self) -> None:
         self.reason: str | None = None
         self.note = ""
+        self.told = ""
         self.logged: list[tuple[str, str, str]] = []
         self.server: InMemoryServer
 
@@ -28,7 +29,7 @@ class Sick:
 def sick() -> Iterator[Sick]:
     sick = Sick()
     checks = [
-        NamedCheck("fever", lambda: sick.reason, note=lambda: sick.note),
+        NamedCheck("fever", lambda: sick.reason, note=lambda: sick.note, told=lambda: sick.told),
         NamedCheck("informer-sync", lambda: None, frozenset({"readyz"})),
     ]
     with serve(shop(), checks=checks, log_health=lambda *what: sick.logged.append(what)) as server:
@@ -66,9 +67,9 @@ def test_what_fails_is_named_and_the_reason_is_only_logged(sick: Sick) -> None:
     assert sick.logged == [("livez", "fever", "39 degrees")]
 
 
-def test_a_note_of_a_failure_is_shown_to_everybody(sick: Sick) -> None:
-    """Only that of the check: its reason stays in the log."""
-    sick.reason, sick.note = "41 degrees", "drink something"
+def test_what_a_check_tells_of_its_failure_is_shown_to_everybody(sick: Sick) -> None:
+    """Only that: the reason stays in the log."""
+    sick.reason, sick.told = "41 degrees", "drink something"
     answer = sick.server.request("GET", "/livez")
     assert answer.status == 500
     assert b"[-]fever failed: drink something\n" in answer.body

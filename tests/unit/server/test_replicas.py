@@ -126,7 +126,7 @@ def test_who_would_store_what_another_cannot_read_waits_until_that_has_ended(fle
     assert not new.admitted
     why = f"this server stores {NAME} in v2, which old-7f cannot read"
     assert (new.replicas.check() or "").startswith(why)
-    assert new.replicas.note().startswith(why)
+    assert new.replicas.told().startswith(why)
     assert (old.may_store(), new.may_store()) == (True, False)
     fleet.pass_time(LIFE * 3)
     assert (old.replicas.check(), bool(new.admitted)) == (None, False)

@@ -16,7 +16,9 @@ from tests.unit.server.test_replicas import NEW, OLD, Fleet, Server
 
 
 def readiness(server: Server) -> str:
-    health = Health([NamedCheck("replicas", server.replicas.check, note=server.replicas.note)], lambda *_: None)
+    replicas = server.replicas
+    check = NamedCheck("replicas", replicas.check, note=replicas.note, told=replicas.told)
+    health = Health([check], lambda *_: None)
     asked = call(info=RequestInfo("get", "/readyz"))
     asked.query = {"verbose": [""]}
     answer = health.answer(asked, "/readyz")

@@ -98,7 +98,13 @@ class Replicas:
         self.groups = [GroupVersions(each.name, each.versions_by_priority()) for each in load_api(self.target).groups]
 
     def start(self) -> Replica:
-        """Start one more; it gets requests once it is ready."""
+        """Start one more, which gets requests once it is ready; returns then."""
+        replica = self.launch()
+        self.wait_ready(replica)
+        return replica
+
+    def launch(self) -> Replica:
+        """Start one more."""
         self._started += 1
         name, address = f"replica-{self._started}", self.free.pop(0)
         keys = self.control_plane.certificates
@@ -115,11 +121,14 @@ class Replicas:
         replica = Replica(name, address, self.port, self._processes.start_python(name, "extapi", command))
         self.running.append(replica)
         self.note(f"{name} is started")
+        return replica
+
+    def wait_ready(self, replica: Replica) -> None:
+        """It is an endpoint from now on."""
         until(replica.is_ready, _READY)
         replica.is_endpoint = True
         self.publish()
-        self.note(f"{name} is ready: the Service has {self._ready()}")
-        return replica
+        self.note(f"{replica.name} is ready: the Service has {self._ready()}")
 
     def terminate(self, replica: Replica) -> None:
         """Delete its pod: it is no endpoint any more, and gets SIGTERM at the same moment. Returns when it has ended."""
@@ -133,17 +142,15 @@ class Replicas:
         assert status == 0, replica.child.log.read_text(errors="replace")
         self._gone(replica)
 
-    def kill(self, replica: Replica) -> float:
-        """End it at once; the kubelet sees that its process has ended. Returns when the Service knew, in Unix seconds."""
+    def kill(self, replica: Replica) -> None:
+        """End it at once; the kubelet sees that its process has ended."""
         os.kill(replica.pid, signal.SIGKILL)
         self.note(f"{replica.name} gets SIGKILL")
         replica.child.process.wait()
         replica.is_endpoint = False
         self.publish()
-        at = time.time()
         self.note(f"{replica.name} is no endpoint any more: the Service has {self._ready()}")
         self._gone(replica)
-        return at
 
     def _gone(self, replica: Replica) -> None:
         self.running.remove(replica)
@@ -230,8 +237,8 @@ def replicas(
     with addresses(number + 1) as free:
         made = Replicas(control_plane, target, flags, free, note)
         try:
-            for _ in range(number):
-                made.start()
+            for each in [made.launch() for _ in range(number)]:
+                made.wait_ready(each)
             made.register()
             yield made
         finally:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -40,8 +39,6 @@ FLAGS = (
     "--leader-elect-renew-deadline=4s",
     "--leader-elect-retry-period=1s",
 )
-CUT = frozenset({503, 504})
-"""What a write may be told that nobody knows the fate of, or that could not be sent."""
 
 
 class CountingWriter(Writer):
@@ -49,13 +46,13 @@ class CountingWriter(Writer):
 
     def __init__(self, caller: Caller, namespace: str) -> None:
         super().__init__(caller, namespace)
-        self.refused: list[tuple[float, int, str]] = []
-        """When, with which status, and why."""
+        self.refused: list[tuple[str, int]] = []
+        """What was tried, and the status."""
 
     def _attempt(self, change: Change) -> Answer:
         answer = super()._attempt(change)
         if answer.status >= 400:
-            self.refused.append((time.time(), answer.status, answer.body.decode(errors="replace")[:200]))
+            self.refused.append((change.event, answer.status))
         return answer
 
 
@@ -98,8 +95,8 @@ class KubectlUser(threading.Thread):
         self._kubectl = kubectl
         self._ended = threading.Event()
         self.applied = self.got = 0
-        self.failures: list[tuple[float, str, str]] = []
-        """When, with which command, and what it said."""
+        self.failures: list[tuple[str, str]] = []
+        """With which command, and what it said."""
 
     def run(self) -> None:
         """Work until the end."""
@@ -131,7 +128,7 @@ class KubectlUser(threading.Thread):
         done = self._kubectl.run(*arguments, stdin=stdin)
         if done.returncode == 0:
             return done.stdout
-        self.failures.append((time.time(), what, done.stderr.strip()[:300]))
+        self.failures.append((what, done.stderr.strip()))
         return None
 
 
@@ -175,9 +172,9 @@ class Scene:
     def tell(self, title: str) -> None:
         """Note what has become of reads and writes so far."""
         self.replicas.note(
-            f"{title}: {len(self.writer.changes)} writes, refused {[each[1] for each in self.writer.refused]}; reads failed "
+            f"{title}: {len(self.writer.changes)} writes, refused {[status for _, status in self.writer.refused]}; reads failed "
             f"{[(each['verb'], each['status']) for each in self.reader.failures()]}; kubectl applied {self.typist.applied}, got "
-            f"{self.typist.got}, failed {[each[1] for each in self.typist.failures]}"
+            f"{self.typist.got}, failed {[what for what, _ in self.typist.failures]}"
         )
 
     def caught_up(self) -> None:
@@ -233,7 +230,7 @@ def scene(plane: ControlPlane, tmp_path: Path) -> Iterator[Scene]:
 def test_nobody_misses_anything_while_replicas_are_rolled_and_one_is_killed(scene: Scene) -> None:
     first, second = scene.replicas.running
     scene.more()
-    assert scene.leader() == first.pid
+    assert scene.leader() in {first.pid, second.pid}
     for each in (first, second):
         scene.replicas.terminate(each)
         scene.more()
@@ -248,23 +245,21 @@ def test_nobody_misses_anything_while_replicas_are_rolled_and_one_is_killed(scen
     scene.followed()
     led = scene.leader()
     assert led in {each.pid for each in scene.replicas.running}
-    begun = time.time()
-    gone = scene.replicas.kill(next(each for each in scene.replicas.running if each.pid == led))
+    scene.replicas.kill(next(each for each in scene.replicas.running if each.pid == led))
     scene.more()
     assert scene.leader() != led
+    failed = scene.reader.failures()
     scene.tell("killed")
-    scene.replicas.start()
     scene.more()
     scene.typist.end()
     scene.writer.end()
-    counts = scene.reader.end()
-    scene.tell(f"ended after {counts}")
-    assert {status for _, status, _ in scene.writer.refused} <= CUT
-    # kube-apiserver goes on to choose the dead one until it has read that it is no endpoint, and says so with 503. It has no
-    # Retry-After, so that client-go does not try again.
-    failed = scene.reader.failures()
+    scene.tell(f"ended after {scene.reader.end()}")
+    # kube-apiserver goes on to choose the dead one until it has read that it is no endpoint, and says so with 503. That has no
+    # Retry-After, so that client-go does not try again. Later on nobody notices anything.
     assert {each["status"] for each in failed} <= {503}, failed
-    assert all(begun <= each["at"] <= gone + 2 for each in failed), (begun, gone, failed)
+    assert scene.reader.failures() == failed
+    assert {status for _, status in scene.writer.refused} <= {503, 504}
+    assert all("ServiceUnavailable" in said or "unable to handle" in said for _, said in scene.typist.failures)
     scene.caught_up()
     items = scene.admin("GET", lines_path(NAMESPACE)).json["items"]
     assert {item["metadata"]["name"]: item["spec"]["step"] for item in items} == scene.writer.there

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import samples
 from tests.docs.samples import ROOT, blocks, reader, write_files
 from tests.etcds import Etcd, etcd
 from tests.lastingport import lasting_port
@@ -29,7 +30,8 @@ def member(tmp_path: Path) -> Iterator[Etcd]:
         yield running
 
 
-def test_the_page(tmp_path: Path, member: Etcd) -> None:
+def test_the_page(tmp_path: Path, member: Etcd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "SECONDS", 300)  # of a busy machine
     write_files(PAGE, tmp_path)
     ports = {f"844{n}": str(lasting_port()) for n in (1, 2, 3)}
     with reader(tmp_path) as someone, _ended(tmp_path):

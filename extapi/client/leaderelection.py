@@ -140,6 +140,7 @@ class LeaderElector:
         self._told = ""
         self._running: Deferred[None] | None = None
         self._ended: Deferred[None] = Deferred()
+        self._ending = self._stopping = False
         self.is_leading = False
         """Whether a term has begun and not ended."""
 
@@ -162,7 +163,9 @@ class LeaderElector:
         """End the term if there is one, and release the Lease, so that another one need not wait."""
         if self._running is None:
             return
-        self._running.cancel()
+        self._stopping = True
+        if not self._ending:  # what ends is not to be interrupted: the Lease is released after it
+            self._running.cancel()
         await self._ended
         if self._is_holder():
             try:
@@ -175,7 +178,7 @@ class LeaderElector:
             self._log.failure("{identity} competes no more", failure, identity=self._me)
 
     async def _run(self) -> None:
-        while True:
+        while not self._stopping:
             await self._acquire()
             self._log.info("leading by the Lease {lease} as {identity}", identity=self._me, lease=self._where)
             self.is_leading = True
@@ -188,8 +191,9 @@ class LeaderElector:
                     lease=self._where,
                 )
             finally:
-                self.is_leading = False
+                self.is_leading, self._ending = False, True
                 await self._stopped_leading()
+                self._ending = False
 
     async def _acquire(self) -> None:
         """Try until the Lease is held."""

@@ -105,6 +105,22 @@ def test_they_begin_anew_with_each_term(plane: InMemoryServer) -> None:
     plane.run(one.stop())
 
 
+def test_they_have_ended_before_the_process_does_that_lost_its_lease(plane: InMemoryServer) -> None:
+    working = Working(plane)
+    one = running(plane, working, name="one")
+    lease = plane.request("GET", f"{PATH}/pizza").json()
+    lease["spec"] |= {"holderIdentity": "other"}
+    plane.request("PUT", f"{PATH}/pizza", body=lease)
+    plane.clock.advance(2)
+    assert working.seen == ["begins", "cancelled"]
+    stopping = Deferred.fromCoroutine(one.stop())
+    plane.clock.advance(1)
+    assert (stopping.called, working.seen) == (False, ["begins", "cancelled"])
+    for _ in range(3):
+        plane.clock.advance(1)
+    assert (stopping.called, working.seen) == (True, ["begins", "cancelled", "ended"])
+
+
 def test_without_an_election_they_run_at_once(plane: InMemoryServer) -> None:
     working = Working(plane)
     one = running(plane, working, name="one", elects=False)

@@ -38,8 +38,8 @@ from extapi.schema.cel.syntax import copies, depth, parser
 from extapi.schema.cel.values import sizes
 from extapi.server import inflight, logs, reauthorization, replicas, serving, watchdog
 from extapi.server.options import CONNECTION_REQUESTS, FLAGS
-from extapi.storage import compaction, group
-from extapi.storage.etcd import call, times
+from extapi.storage import compaction, group, tail
+from extapi.storage.etcd import call, endpoints, times
 from extapi.verbs import decoding, sessions
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.conversioncalls import ConversionLimits
@@ -159,6 +159,9 @@ BOUNDS = {
     f"{count(recorder.KNOWN)} objects",
     "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
     "answer of etcd": f"{seconds(times.CALL_SECONDS)}; {size(call.MESSAGE)}",
+    "object in etcd, with the request around it": "`max-request-bytes` of etcd, 1.5 MiB by default",
+    "`--etcd-prefix`; the password in `--etcd-password-file`": f"{endpoints.PREFIX} characters; {size(endpoints.PASSWORD)}",
+    "etcd's watch that the server has not read": f"{count(tail.BEHIND_CHANGES)} changes or {size(tail.BEHIND_BYTES)}",
     "wait of a write for its own process's watch of etcd": seconds(times.TOLD_SECONDS),
     "watch without `timeoutSeconds`": f"{MIN_SECONDS / 60:g} to {minutes(2 * MIN_SECONDS)}",
     "reviews for open watches": f"{reauthorization.ASKING} at a time",

@@ -24,9 +24,9 @@ _LAYOUT = KeyLayout("restaurant.programming-kubernetes.info", "pizzas", namespac
 FITTED_TAILS, FITTED_OBJECTS, FITTED_WATCHERS = 50, 5_000, 200
 TAILS = (1, 10, 200, 1_000)
 OBJECTS = (20_000, 100_000)
-WATCHERS = (1_000, 5_000)
+WATCHERS = (1_000,)
 _RUNS = 2
-_IDLE = 10.0
+_IDLE = 5.0
 """Seconds for which something idle is measured."""
 
 Point = Mapping[str, float | str]
@@ -50,12 +50,14 @@ def measure(say: Callable[[str], None], directory: Path, *, quick: bool) -> Meas
     points: list[Point] = []
     with _etcd(directory, "log") as member:
         _log(member, found, points, tails, say)
+    say(f"{found} {points}")
     with _etcd(directory, "servers") as member:
-        value = _server(member, directory, found, points, watchers[: 1 if quick else 2], say)
+        value = _server(member, directory, found, points, watchers, say)
         found["object_bytes"] = len(value)
         _pair(member, directory, points, say)
+    say(f"{found} {points}")
     with _etcd(directory, "objects") as member:
-        _objects(member, directory, value, found, points, objects[: 1 if quick else 2], say)
+        _objects(member, directory, value, found, points, objects[:1] if quick else objects, say)
     return Measured(UnitCosts.parse(found), points)
 
 

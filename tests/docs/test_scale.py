@@ -28,7 +28,10 @@ def test_tables_are_put_into_a_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A\n\n<!-- table: units -->\nold\n<!-- end -->\n\nB\n\n<!-- table: points -->\n<!-- end -->\n")
     tables.write({"units": "| \\1 |\n"}, page)
-    assert page.read_text() == "# A\n\n<!-- table: units -->\n| \\1 |\n<!-- end -->\n\nB\n\n<!-- table: points -->\n<!-- end -->\n"
+    assert (
+        page.read_text()
+        == "# A\n\n<!-- table: units -->\n| \\1 |\n<!-- end -->\n\nB\n\n<!-- table: points -->\n<!-- end -->\n"
+    )
 
 
 def test_what_was_recorded_is_complete() -> None:

@@ -16,9 +16,7 @@ from extapi.dev.golang import GoProgram, cache_directory, compiled
 HERE = Path(__file__).parent
 
 
-def program(
-    module: str, title: str, *, package: str = ".", name: str = "", say: Callable[[str], None] = print
-) -> Path:
+def program(module: str, title: str, *, package: str = ".", name: str = "", say: Callable[[str], None] = print) -> Path:
     """The finished program of ``package`` in the Go module that is the directory ``module`` beside this file.
 
     ``title``: for messages; ``name``: of the program, by default that of its package.

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from extapi.storage.keys import KeyLayout
 from tests.bench.load import seed
 from tests.bench.scale import etcdside, serverside
-from tests.bench.scale.model import UnitCosts
+from tests.bench.scale.model import Measured, Point, UnitCosts
 from tests.bench.server import Server
 from tests.etcds import Etcd, etcd
 
@@ -28,17 +27,6 @@ WATCHERS = (1_000,)
 _RUNS = 2
 _IDLE = 5.0
 """Seconds for which something idle is measured."""
-
-Point = Mapping[str, float | str]
-"""``what``: tails, objects, watchers or pair; how many; and what was measured, named as in :class:`UnitCosts`' units."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Everything that is recorded."""
-
-    costs: UnitCosts
-    points: Sequence[Point]
 
 
 def measure(say: Callable[[str], None], directory: Path, *, quick: bool) -> Measured:
@@ -70,7 +58,7 @@ def _etcd(directory: Path, name: str) -> Iterator[Etcd]:
 def _log(
     member: Etcd, found: dict[str, float], points: list[Point], tails: Sequence[int], say: Callable[[str], None]
 ) -> None:
-    """etcd alone, with tails that this process reads. The value is as large as a stored pizza."""
+    """An etcd alone, with tails that this process reads. The value is as large as a stored pizza."""
     found["etcd_memory"] = etcdside.read(member).memory
     before = etcdside.read(member)
     time.sleep(_IDLE)
@@ -91,7 +79,11 @@ def _log(
     found["etcd_event_cpu"] = (min(each[1] for each in many) - found["etcd_write_cpu"]) / FITTED_TAILS
     found["etcd_event_bytes"] = (many[0][2] - bare[0][2]) / FITTED_TAILS
     for number in tails:
-        runs = [follow(number) for _ in range(_RUNS if number <= FITTED_TAILS else 1)]
+        try:
+            runs = [follow(number) for _ in range(_RUNS if number <= FITTED_TAILS else 1)]
+        except TimeoutError:
+            say(f"{number:,} tails are too many for this machine now")
+            break
         points.append(
             {"what": "tails", "number": number, "cpu": min(run[1] for run in runs), "bytes": runs[0][2] - bare[0][2]}
         )
@@ -137,9 +129,7 @@ def _server(
         for number in watchers:
             writes = max(16, 48_000 // number // 8 * 8)
             run = serverside.watched([server], number, writes)
-            points.append(
-                {"what": "watchers", "number": number, "cpu": run.cpu[0] / writes, "memory": run.memory[0]}
-            )
+            points.append({"what": "watchers", "number": number, "cpu": run.cpu[0] / writes, "memory": run.memory[0]})
             say(f"measured {number:,} watchers")
     finally:
         server.stop()

@@ -6,7 +6,7 @@ comparison with measured points shows it (:mod:`tests.bench.scale.tables`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 SECOND = 1_000_000
@@ -87,6 +87,18 @@ class UnitCosts:
     def as_dict(self) -> dict[str, float]:
         """As they are recorded."""
         return asdict(self)
+
+
+Point = Mapping[str, float | str]
+"""``what``: tails, objects, watchers or pair; how many; and what was measured, in the units of :class:`UnitCosts`."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything that is recorded."""
+
+    costs: UnitCosts
+    points: Sequence[Point]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.bench.scale.measure import Measured
-from tests.bench.scale.model import UnitCosts
+from tests.bench.scale.model import Measured, UnitCosts
 
 FILE = Path(__file__).with_name("costs.json")
 

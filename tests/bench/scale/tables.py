@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.bench.scale.measure import Measured
-from tests.bench.scale.model import Load, Usage, UnitCosts, breaks, start, usage
+from tests.bench.scale.model import Load, Measured, UnitCosts, Usage, breaks, start, usage
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "scale.md"
 _SECTION = r"(<!-- table: {0} -->\n)(.*?)(<!-- end -->\n)"
@@ -248,7 +247,9 @@ CASES: Mapping[str, Load] = {
 
 def _breaks(costs: UnitCosts) -> Iterator[str]:
     """What is used up first when more and more is written."""
-    yield from _head("load", "writes/s at the end", "used up first", "etcd's cores then", "a server's cores", "MB/s from etcd")
+    yield from _head(
+        "load", "writes/s at the end", "used up first", "etcd's cores then", "a server's cores", "MB/s from etcd"
+    )
     for title, load in CASES.items():
         found = breaks(costs, load)
         ratio = load.reads / load.writes if load.writes else 0.0

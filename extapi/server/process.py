@@ -37,7 +37,7 @@ from extapi.server.servedmetrics import source_families
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
-from extapi.storage.base import Engine
+from extapi.storage.base import Engine, NotingEngine
 from extapi.storage.compaction import INTERVAL
 from extapi.storage.url import ETCD, open_backend
 
@@ -205,8 +205,9 @@ class ServerProcess:
 
     def _checks(self) -> list[NamedCheck]:
         engine = self._backend
+        note = engine.note if isinstance(engine, NotingEngine) else lambda: ""
         return [
-            *([NamedCheck(engine.name, engine.check, _READYZ)] if isinstance(engine, Engine) else ()),
+            *([NamedCheck(engine.name, engine.check, _READYZ, note)] if isinstance(engine, Engine) else ()),
             self._admission.check(),
             NamedCheck("authentication-trust", lambda: None, _READYZ, self._auth.settings.note),
         ]

@@ -97,6 +97,13 @@ class Overloaded(Unavailable):
     """More writes are waiting than the store accepts; otherwise the store works."""
 
 
+class StoreRefused(Unavailable):
+    """The store refuses writes, or all requests, until its operator has done something; clients are told in these words.
+
+    Nothing was written.
+    """
+
+
 class Uncertain(Unavailable):
     """What was to be written may have been, or may be soon: the answer of the store did not arrive.
 
@@ -287,4 +294,13 @@ class Engine(Protocol):
 
     def check(self) -> str | None:
         """None, or why the server is not ready. It alone judges: that single writes fail does not make a server unready."""
+        ...
+
+
+@runtime_checkable
+class NotingEngine(Engine, Protocol):
+    """An engine that says more of itself."""
+
+    def note(self) -> str:
+        """What an operator should know although the server is ready, or the empty string. Anybody may read it."""
         ...

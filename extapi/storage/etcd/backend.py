@@ -1,7 +1,7 @@
 """A store in etcd: many processes, one log. A commit is a transaction, a tail a watch, a compaction etcd's own.
 
-Keys are kept below ``<prefix>/data``, the mark at ``<prefix>/mark``. Revisions are etcd's, which others raise as well. Must not
-know API types.
+Keys are kept below ``<prefix>/data``, the mark at ``<prefix>/mark``. Revisions are etcd's, which others raise as well, and the
+mark's offset. Must not know API types.
 
 Source: ``k8s.io/apiserver/pkg/storage/etcd3`` store.go, watcher.go, compact.go.
 """
@@ -9,21 +9,31 @@ Source: ``k8s.io/apiserver/pkg/storage/etcd3`` store.go, watcher.go, compact.go.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from extapi.storage.base import Compacted, Future, KeyValue, Page, RevisionConflict, Unavailable, UnusableStore
+from extapi.storage.base import (
+    Compacted,
+    Future,
+    KeyValue,
+    Page,
+    RevisionConflict,
+    StoreRefused,
+    Unavailable,
+    Uncertain,
+)
 from extapi.storage.etcd import wire
+from extapi.storage.etcd.alarms import EtcdAlarms
 from extapi.storage.etcd.call import RpcCall, RpcError
-from extapi.storage.etcd.channel import OUT_OF_RANGE, Channel
+from extapi.storage.etcd.calls import StoreCalls
+from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
 from extapi.storage.etcd.health import EtcdHealth
-from extapi.storage.etcd.mark import EMPTY, Mark, read_mark, write_mark
+from extapi.storage.etcd.mark import LARGEST, write_mark
 from extapi.storage.etcd.watch import WatchTail
 from extapi.storage.keys import check_write, successor
 
-T = TypeVar("T")
 _FIRST_PART: Final = 100
 _LARGEST_PART: Final = 5_000
 """Keys that are read in one call: the first time, and at most."""
@@ -46,105 +56,84 @@ class EtcdBackend:
         access = EtcdAccess(options)
         self._clock = reactor
         self._times = options.times
-        self._channel = Channel(reactor, access)
         self._watching = Channel(reactor, access)
         prefix = options.prefix.rstrip("/").encode()
         self._data = prefix + b"/data"
         self._mark = prefix + b"/mark"
-        self._oldest = 0
-        """The greatest that was seen to be compacted; 0: the mark has not been read."""
+        self._health = EtcdHealth(self._read_revision, reactor, options.healthcheck_timeout)
+        self._calls = StoreCalls(
+            Channel(reactor, access),
+            self._mark,
+            create=options.create,
+            answered=self._health.answered,
+            renumbered=self._renumbered,
+        )
+        self._numbers = self._calls.numbers
+        self._alarms = EtcdAlarms(self._ask_alarms, reactor)
         self._tails: list[WatchTail] = []
         self._asking = False
         self._askers: list[Deferred[int]] = []
-        self._running = 0
-        self._idle: list[Deferred[None]] = []
-        self._closed = False
-        self._health = EtcdHealth(self._ask_revision, reactor, options.healthcheck_timeout)
 
     # -- an engine
 
     async def open(self) -> None:
         """See :meth:`extapi.storage.base.Engine.open`: the version of each member that can be reached is checked."""
-        await self._channel.versions()
+        await self._calls.channel.versions()
         self._health.start()
+        self._alarms.start()
 
     def check(self) -> str | None:
         """See :meth:`extapi.storage.base.Engine.check`."""
-        return self._health.check()
+        if self._numbers.refusal:
+            return "etcd has an older state than before; the log says what to do"
+        return self._alarms.check() or self._health.check()
 
-    # -- calls
+    def note(self) -> str:
+        """See :meth:`extapi.storage.base.NotingEngine.note`."""
+        return self._alarms.note()
 
-    async def _call(
-        self, method: bytes, request: bytes, *, repeatable: bool = True, seconds: float | None = None
-    ) -> bytes:
-        """One call.
+    async def _ask_alarms(self) -> wire.Status:
+        return wire.read(wire.status_answer, await self._calls.call(wire.STATUS, b""))
 
-        Raises:
-            RpcError: OUT_OF_RANGE: the revision is compacted, or in the future.
-            Unavailable: As :meth:`Channel.call`.
-            TooLarge: As there.
-        """
-        if self._closed:
-            raise Unavailable("the store is closed")
-        self._running += 1
-        try:
-            return await self._channel.call(method, request, repeatable=repeatable, seconds=seconds)
-        except RpcError as error:
-            if error.code == OUT_OF_RANGE:
-                raise
-            raise Unavailable(f"etcd refuses the request: {error}") from error
-        finally:
-            self._running -= 1
-            if not self._running:
-                idle, self._idle = self._idle, []
-                for each in idle:
-                    each.callback(None)
+    # -- what tails need
 
-    async def _range(self, key: bytes, end: bytes = b"", **options: Any) -> wire.RangeAnswer:
-        return _read(wire.range_answer, await self._call(wire.RANGE, wire.range_request(key, end, **options)))
+    def noticed(self, event: wire.EtcdEvent) -> None:
+        """See :meth:`extapi.storage.etcd.watch.WatchedLog.noticed`."""
+        self._calls.noticed(event)
 
-    async def _swap(self, key: bytes, revision: int, then: bytes, *, repeatable: bool = False) -> wire.TxnAnswer:
-        request = wire.txn_request(key, revision, then)
-        return _read(wire.txn_answer, await self._call(wire.TXN, request, repeatable=repeatable))
-
-    # -- the mark
-
-    async def _read_mark(self) -> Mark:
-        """The mark, which is made if it is missing."""
-        entries = (await self._range(self._mark)).entries
-        if not entries:
-            # Who makes it twice loses: that it is not there is compared.
-            made = await self._swap(self._mark, 0, wire.put(self._mark, EMPTY), repeatable=True)
-            entries = [made.live or wire.Entry(self._mark, EMPTY, made.revision)]
-        try:
-            mark = read_mark(entries[0].value, entries[0].revision)
-        except UnusableStore as error:
-            raise Unavailable(str(error)) from error
-        self.compacted(mark.compacted)
-        return mark
+    @property
+    def offset(self) -> int:
+        """See :attr:`extapi.storage.etcd.watch.WatchedLog.offset`."""
+        return self._numbers.offset
 
     def compacted(self, oldest: int) -> int:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.compacted`."""
-        self._oldest = max(self._oldest, oldest)
-        return self._oldest
+        return self._numbers.compacted(oldest)
 
-    async def _begun(self) -> None:
-        """Know where the store begins before anything is written or read."""
-        if not self._oldest:
-            await self._read_mark()
+    def seen(self, revision: int) -> None:
+        """See :meth:`extapi.storage.etcd.watch.WatchedLog.seen`."""
+        self._numbers.seen(revision)
+
+    def _renumbered(self) -> None:
+        """The past means nothing now."""
+        for tail in tuple(self._tails):
+            tail.end(Compacted(self._numbers.oldest))
+
+    def _entry(self, key: bytes, entry: wire.Entry) -> KeyValue:
+        return KeyValue(key, entry.value, entry.revision + self.offset)
 
     # -- reading
 
     async def get(self, key: bytes) -> KeyValue | None:
         """See :meth:`extapi.storage.base.Backend.get`."""
-        entries = (await self._range(self._data + key)).entries
-        return KeyValue(key, entries[0].value, entries[0].revision) if entries else None
+        await self._calls.begun()
+        entries = (await self._calls.range(self._data + key)).entries
+        return self._entry(key, entries[0]) if entries else None
 
     async def revision(self) -> int:
         """See :meth:`extapi.storage.base.Backend.revision`; those who ask while a question is on its way share the next one."""
-        if self._closed:
+        if self._calls.closed:
             raise Unavailable("the store is closed")
-        await self._begun()
         done: Deferred[int] = Deferred(self._forget)
         self._askers.append(done)
         if not self._asking:
@@ -162,26 +151,25 @@ class EtcdBackend:
             revision = 0
             failure: Exception | None = None
             try:
-                revision = await self._ask_revision()
+                revision = await self._read_revision()
             except Exception as error:  # noqa: BLE001 - those who asked get it
                 failure = error
             for each in [asker for asker in askers if not asker.called]:  # some no longer wait
                 if failure is None:
                     each.callback(revision)
                 else:
-                    each.errback(Unavailable(str(failure)))
+                    kind = type(failure) if isinstance(failure, Unavailable) else Unavailable
+                    each.errback(kind(str(failure)))
         self._asking = False
 
-    async def _ask_revision(self, seconds: float | None = None) -> int:
-        request = wire.range_request(self._mark, count_only=True)
-        revision = _read(wire.range_answer, await self._call(wire.RANGE, request, seconds=seconds)).revision
-        self._health.answered()
-        return revision
+    async def _read_revision(self, seconds: float | None = None) -> int:
+        return (await self._calls.read_mark(seconds))[1]
 
     async def page(self, prefix: bytes, *, at: int | None, after: bytes, limit: int) -> Page:
         """See :meth:`extapi.storage.base.Backend.page`; read in parts of one revision, which follow the size of values."""
-        await self._begun()
-        if at is not None and at < self._oldest:
+        await self._calls.begun()
+        offset = self.offset
+        if at is not None and at < self._numbers.oldest:
             raise Compacted(await self.oldest())
         if at is not None and at > _MOST:
             raise Future(await self.revision())
@@ -192,12 +180,14 @@ class EtcdBackend:
         while start < end:
             part = min(part, limit - len(entries)) if limit else part
             try:
-                answer = await self._range(start, end, limit=part, at=at or 0)
+                answer = await self._calls.range(start, end, limit=part, at=at - offset if at else 0)
             except RpcError as error:
                 raise await self._refused(error) from error
-            at = at or answer.revision
+            if offset != self.offset:  # what is at this revision now is something else
+                raise Compacted(self._numbers.oldest)
+            at = at or answer.revision + offset
             found = answer.entries
-            entries += [KeyValue(self.key(entry.key), entry.value, entry.revision) for entry in found]
+            entries += [self._entry(entry.key[len(self._data) :], entry) for entry in found]
             remaining = answer.total - len(found)
             if not found or not answer.more or (limit and len(entries) >= limit):
                 return Page(entries, at, remaining > 0, remaining)
@@ -230,25 +220,34 @@ class EtcdBackend:
             pass
         finally:
             probe.close()
-        return self._oldest
+        return self._numbers.oldest
 
     # -- writing
 
     async def commit(self, key: bytes, value: bytes | None, *, expected: int) -> int:
         """See :meth:`extapi.storage.base.Backend.commit`."""
         check_write(key, value, expected)
-        await self._begun()
+        await self._calls.begun()
         full = self._data + key
-        if expected > _MOST:
+        if expected > _MOST or 0 < expected <= self.offset:
             raise RevisionConflict(await self.get(key))
-        answer = await self._swap(full, expected, wire.delete(full) if value is None else wire.put(full, value))
+        at = expected - self.offset if expected else 0
+        try:
+            answer = await self._calls.swap(full, at, wire.delete(full) if value is None else wire.put(full, value))
+        except StoreRefused:
+            self._alarms.soon()
+            raise
         if not answer.succeeded:
-            live = answer.live
-            raise RevisionConflict(KeyValue(key, live.value, live.revision) if live else None)
+            raise RevisionConflict(self._entry(key, answer.live) if answer.live else None)
         for tail in tuple(self._tails):
-            if tail.given < answer.revision:
-                await tail.reached(answer.revision)
-        return answer.revision
+            await tail.reached(answer.revision + self.offset)
+        # A tail that has it has been told of a new numbering before it. Without one the mark has to be read.
+        if not any(tail.given >= answer.revision + self.offset for tail in self._tails):
+            try:
+                await self.revision()
+            except Unavailable as error:
+                raise Uncertain(f"it was written, and how the store numbers it is unknown: {error}") from error
+        return answer.revision + self.offset
 
     # -- the log
 
@@ -258,13 +257,13 @@ class EtcdBackend:
 
     async def begins(self, tail: WatchTail, after: int) -> int:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.begins`."""
-        if self._closed:
+        if self._calls.closed:
             raise Unavailable("the store is closed")
         self._tails.append(tail)
         current = await self.revision()
         if after > current:
             raise Future(current)
-        if after < self._oldest:
+        if after < self._numbers.oldest:
             raise Compacted(await self.oldest())
         return current
 
@@ -278,12 +277,12 @@ class EtcdBackend:
                 self._watching.leave(str(outcome))
             end(outcome)
 
-        request = wire.watch_create(self._data, successor(self._data) or b"", start)
+        request = wire.watch_create(self._data, self._mark + b"\0", start)
         return await self._watching.stream(wire.WATCH, request, message, ended)
 
-    def key(self, full: bytes) -> bytes:
+    def key(self, full: bytes) -> bytes | None:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.key`."""
-        return full[len(self._data) :]
+        return full[len(self._data) :] if full.startswith(self._data) else None
 
     def ended(self, tail: WatchTail) -> None:
         """See :meth:`extapi.storage.etcd.watch.WatchedLog.ended`."""
@@ -300,37 +299,59 @@ class EtcdBackend:
 
     async def compact(self, revision: int, *, expected: int) -> int:
         """See :meth:`extapi.storage.base.Backend.compact`."""
-        current = await self.revision()
+        mark, current = await self._calls.read_mark()
+        numbers = self._numbers
         if revision > current:
             raise Future(current)
-        mark = await self._read_mark()
-        if self._oldest != expected or revision <= self._oldest:
-            return self._oldest
-        done = await self._swap(self._mark, mark.revision, wire.put(self._mark, write_mark(revision)))
+        if numbers.oldest != expected or revision <= numbers.oldest:
+            return numbers.oldest
+        to = revision - mark.offset
+        done = await self._calls.swap(self._mark, mark.revision, wire.put(self._mark, write_mark(to, mark.offset)))
         if not done.succeeded:
-            return (await self._read_mark()).compacted
-        self.compacted(revision)
+            mark, _ = await self._calls.read_mark()
+            return mark.compacted + mark.offset
+        numbers.compacted(to)
         try:
-            await self._call(wire.COMPACT, wire.compaction_request(revision))
+            await self._calls.call(wire.COMPACT, wire.compaction_request(to))
         except RpcError as error:
             if "compacted" not in str(error):  # somebody else has gone further
                 raise Unavailable(f"etcd refuses to compact: {error}") from error
         return revision
 
+    async def skip(self, revision: int) -> int:
+        """Let the store's revisions be greater than ``revision``, those of what it holds, too, and forget the past.
+
+        As :meth:`extapi.storage.sqlite.SqliteBackend.skip`. Other processes notice, and go on with the new numbers.
+
+        Returns:
+            The current revision, which is the oldest that can be read, too.
+
+        Raises:
+            ValueError: Revisions would be greater than clients can read.
+            Unavailable: The store cannot be written now.
+        """
+        while True:
+            mark, current = await self._calls.read_mark()
+            offset = max(mark.offset + 1, revision)  # others notice only one that is greater
+            if current - mark.offset + offset >= LARGEST - 1:
+                raise ValueError(f"revisions after {offset} would be more than clients can read (2**53)")
+            done = await self._calls.swap(self._mark, mark.revision, wire.put(self._mark, write_mark(0, offset)))
+            if done.succeeded:
+                await self._calls.read_mark()
+                return done.revision + offset
+
     async def oldest(self) -> int:
         """See :meth:`extapi.storage.base.Backend.oldest`."""
-        await self._read_mark()
-        return self._oldest
+        await self._calls.read_mark()
+        return self._numbers.oldest
 
     async def close(self) -> None:
         """See :meth:`extapi.storage.base.Backend.close`."""
-        if self._closed:
+        if self._calls.closed:
             return
         self._health.stop()
-        if self._running:
-            idle: Deferred[None] = Deferred()
-            self._idle.append(idle)
-            await idle
+        self._alarms.stop()
+        await self._calls.idle()
         if self._tails:
             try:
                 current = await self.revision()
@@ -338,10 +359,9 @@ class EtcdBackend:
                 current = 0
             for tail in tuple(self._tails):
                 await tail.reached(current)
-        self._closed = True
+        self._calls.close()
         for tail in tuple(self._tails):
             tail.end(None)
-        self._channel.close()
         self._watching.close()
 
 
@@ -349,27 +369,19 @@ class _Probe:
     """The log of a watch that only asks how far etcd is compacted."""
 
     def __init__(self, backend: EtcdBackend) -> None:
-        self._backend = backend
+        self.offset = 0
         self.key = backend.key
         self.compacted = backend.compacted
         self.watch = backend.watch
+        self.noticed = backend.noticed
 
     async def begins(self, tail: WatchTail, after: int) -> int:
         """A mark is asked for, so that a watch of which nothing is compacted comes to an end, too."""
         del tail, after
         return 1
 
+    def seen(self, revision: int) -> None:
+        """What it sees is no revision of the store."""
+
     def ended(self, tail: WatchTail) -> None:
         """Nobody waits for it."""
-
-
-def _read(reader: Callable[[bytes], T], data: bytes) -> T:
-    """An answer.
-
-    Raises:
-        Unavailable: It is none; whoever answers there is no etcd.
-    """
-    try:
-        return reader(data)
-    except wire.Malformed as error:
-        raise Unavailable(f"what answers is no etcd: {error}") from error

@@ -14,7 +14,7 @@ from twisted.internet.error import ConnectError
 from twisted.logger import Logger
 
 from extapi.clock import sleep
-from extapi.storage.base import Overloaded, TooLarge, Unavailable, Uncertain, UnusableStore
+from extapi.storage.base import Overloaded, StoreRefused, TooLarge, Unavailable, Uncertain, UnusableStore
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
 from extapi.storage.etcd.connection import RpcConnection
 from extapi.storage.etcd.deadlines import Deadlines
@@ -26,13 +26,15 @@ _LONGEST_PAUSE: Final = 2.0
 """Seconds before endpoints are tried again that all failed; doubled with each round."""
 
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, OUT_OF_RANGE = 3, 4, 8, 11
-INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 13, 14, 16
+INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = 13, 14, 15, 16
 """Codes of gRPC that etcd uses (``etcd/api/v3/v3rpc/rpctypes/error.go``)."""
 
 _NOT_BEGUN = frozenset({"etcdserver: no leader", "etcdserver: too many requests"})
 """Errors with which a member says that it has proposed nothing. One that is stopping may have proposed
 (``etcdserver/v3_server.go`` processInternalRaftRequestOnce)."""
 _SMALL = "etcdserver: request is too large"
+_ALARMED = frozenset({"etcdserver: mvcc: database space exceeded", "etcdserver: corrupt cluster"})
+"""Errors while an alarm is raised, NOSPACE or CORRUPT."""
 
 
 class Channel:
@@ -68,6 +70,7 @@ class Channel:
         Raises:
             RpcError: etcd refuses it, with a code that says nothing of its availability.
             TooLarge: It is larger than etcd accepts.
+            StoreRefused: An alarm is raised.
             Overloaded: etcd has too much to do; nothing was done.
             Uncertain: It may have been done; only if it is not repeatable.
             Unavailable: Nothing was done.
@@ -265,10 +268,13 @@ def _judged(error: RpcError, *, repeatable: bool) -> Exception:
     Raises:
         RpcError: It is about the request.
         TooLarge: The request is too large.
+        StoreRefused: An alarm is raised.
         Uncertain: It may have been done.
         Unavailable: It was not done, and cannot be now.
     """
     text = str(error)
+    if text in _ALARMED and error.code in (RESOURCE_EXHAUSTED, DATA_LOSS):
+        raise StoreRefused(text)
     if error.code == INVALID_ARGUMENT and text == _SMALL:
         raise TooLarge(text)
     if error.code == RESOURCE_EXHAUSTED:
@@ -277,7 +283,7 @@ def _judged(error: RpcError, *, repeatable: bool) -> Exception:
             raise TooLarge(_SMALL)
         if text in _NOT_BEGUN:
             return Overloaded(f"etcd: {text}")
-        raise Unavailable(f"etcd: {text}")  # "mvcc: database space exceeded"
+        raise Unavailable(f"etcd: {text}")
     if error.code not in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED):
         raise error
     if error.code == UNAUTHENTICATED:

@@ -79,6 +79,8 @@ class EtcdOptions:
     compaction_interval: float = 300.0
     """Seconds; 0: this server compacts nothing."""
     times: EtcdTimes = USUAL
+    create: bool = True
+    """Whether a store is made below the prefix if there is none; no flag: commands that only read do not."""
 
 
 def check_etcd(options: EtcdOptions) -> Iterable[str]:

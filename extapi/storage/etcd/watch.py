@@ -30,6 +30,11 @@ _ASK_SECONDS: Final = 0.1
 class WatchedLog(Protocol):
     """What a tail needs of the backend."""
 
+    @property
+    def offset(self) -> int:
+        """How far the store's revisions are above etcd's, once the tail is counted."""
+        ...
+
     async def begins(self, tail: WatchTail, after: int) -> int:
         """Count the tail among those that commits wait for; the current revision.
 
@@ -43,19 +48,31 @@ class WatchedLog(Protocol):
     async def watch(
         self, start: int, message: Callable[[bytes], None], end: Callable[[Exception | None], None]
     ) -> RpcCall:
-        """Watch all keys from a revision on.
+        """Watch all keys, and the mark, from a revision of etcd on.
 
         Raises:
             Unavailable: etcd cannot be reached.
         """
         ...
 
-    def key(self, full: bytes) -> bytes:
-        """A key of etcd without the prefix."""
+    def key(self, full: bytes) -> bytes | None:
+        """A key of etcd without the prefix; None if the store holds nothing there."""
+        ...
+
+    def noticed(self, event: wire.EtcdEvent) -> None:
+        """What was watched along has changed, such as the mark. May end the tail.
+
+        Raises:
+            Unavailable: It says that one cannot go on.
+        """
+        ...
+
+    def seen(self, revision: int) -> None:
+        """The tail is given a revision."""
         ...
 
     def compacted(self, oldest: int) -> int:
-        """Somebody has compacted; the oldest revision as it is known now."""
+        """Somebody has compacted to a revision of etcd; the store's oldest revision as it is known now."""
         ...
 
     def ended(self, tail: WatchTail) -> None:
@@ -72,6 +89,8 @@ class WatchTail:
         self._clock = clock
         self.given = after
         """The log has been queued for the reader up to here."""
+        self._offset = 0
+        """Of the store's revisions above etcd's; a tail ends when it changes."""
         self._wanted = 0
         """A mark is asked for until one is at least this."""
         self._late = 0
@@ -115,8 +134,9 @@ class WatchTail:
     async def _begin(self) -> None:
         try:
             self._wanted = await self._log.begins(self, self.given)
+            self._offset = self._log.offset
             if not self._over:
-                self._call = await self._log.watch(self.given + 1, self._message, self._ended)
+                self._call = await self._log.watch(self.given + 1 - self._offset, self._message, self._ended)
         except (Compacted, Future, Unavailable) as error:
             self.end(error)
         except BaseException:
@@ -145,7 +165,7 @@ class WatchTail:
         elif answer.events:
             self._events(answer)
         else:
-            self._push(Batch([], answer.revision), 0)
+            self._push(Batch([], answer.revision + self._offset), 0)
 
     def _events(self, answer: wire.WatchAnswer) -> None:
         self._parts += answer.events
@@ -157,23 +177,40 @@ class WatchTail:
         events, size = self._parts, self._parts_bytes
         self._parts, self._parts_bytes = [], 0
         changes: list[LogEvent] = []
-        for deleted, entry, previous in events:
-            if entry.revision <= self.given:  # etcd issue 20221
+        progress = self.given
+        for event in events:
+            revision = event.entry.revision + self._offset
+            if revision <= self.given:  # etcd issue 20221
                 continue
-            if deleted and previous is None:
+            key = self._log.key(event.entry.key)
+            if key is None:
+                self._push(Batch(changes, progress), size)
+                changes, size = [], 0
+                self._notice(event)
+                if self._over:
+                    return
+            elif event.deleted and event.previous is None:
                 # The value before was compacted under the watch: what was deleted cannot be told (kubernetes issue 123072).
-                self.end(Compacted(self._log.compacted(entry.revision)))
+                self.end(Compacted(self._log.compacted(event.entry.revision)))
                 return
-            value = None if deleted else entry.value
-            before = None if previous is None else previous.value
-            changes.append(LogEvent(entry.revision, self._log.key(entry.key), value, before))
-        if changes:
-            self._push(Batch(changes, changes[-1].revision), size)
+            else:
+                value = None if event.deleted else event.entry.value
+                before = None if event.previous is None else event.previous.value
+                changes.append(LogEvent(revision, key, value, before))
+            progress = revision
+        self._push(Batch(changes, progress), size)
+
+    def _notice(self, event: wire.EtcdEvent) -> None:
+        try:
+            self._log.noticed(event)
+        except Unavailable as error:
+            self.end(error)
 
     def _push(self, batch: Batch, size: int) -> None:
         if not batch.changes and batch.progress <= self.given:
             return
         self.given = batch.progress
+        self._log.seen(self.given)
         if self._queue and not batch.changes:
             last, last_size = self._queue.pop()
             self._queue.append((Batch(last.changes, batch.progress), last_size))

@@ -7,8 +7,10 @@ Field numbers are those of ``etcd/api/v3/etcdserverpb/rpc.proto`` and ``mvccpb/k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeVar
+
+from extapi.storage.base import Unavailable
 
 RANGE: Final = b"/etcdserverpb.KV/Range"
 TXN: Final = b"/etcdserverpb.KV/Txn"
@@ -24,6 +26,21 @@ _NUMBERED: Final = frozenset({_VARINT, _LEN})
 
 class Malformed(ValueError):
     """The bytes are not the message that they should be."""
+
+
+T = TypeVar("T")
+
+
+def read(reader: Callable[[bytes], T], data: bytes) -> T:
+    """An answer, read by one of the functions below.
+
+    Raises:
+        Unavailable: It is none; whoever answers there is no etcd.
+    """
+    try:
+        return reader(data)
+    except Malformed as error:
+        raise Unavailable(f"what answers is no etcd: {error}") from error
 
 
 # -- writing
@@ -338,21 +355,34 @@ class Status(NamedTuple):
     leader: int
     """The member that leads, as this one knows; 0: there is none."""
     errors: list[str]
-    """Alarms and what else is wrong, for instance ``alarm:NOSPACE``."""
+    """Alarms and what else is wrong, for instance ``memberID:1 alarm:NOSPACE``."""
+    member: int = 0
+    """The one that answers."""
+    size: int = 0
+    """Bytes of its database's file."""
+    in_use: int = 0
+    """Bytes of it that are not free."""
+    quota: int = 0
+    """Bytes that it may have; 0: a version before 3.6, which does not say."""
+    learner: bool = False
+    """Whether the member has no vote yet."""
 
 
 def status_answer(data: bytes) -> Status:
     """Read a StatusResponse."""
-    version, leader = "", 0
+    numbers: dict[int, int] = {}
+    version, member = "", 0
     errors = []
     for field, number, part in _fields(data):
-        if field == 2:
+        numbers[field] = number
+        if field == 1:
+            member = next((number for field, number, _ in _fields(part) if field == 2), 0)
+        elif field == 2:
             version = part.decode("utf-8", "replace")
-        elif field == 4:
-            leader = number
         elif field == 8:
             errors.append(part.decode("utf-8", "replace"))
-    return Status(version, leader, errors)
+    size, leader, in_use, learner, quota = (numbers.get(field, 0) for field in (3, 4, 9, 10, 12))
+    return Status(version, leader, errors, member, size, in_use, quota, bool(learner))
 
 
 def authenticate_answer(data: bytes) -> bytes:

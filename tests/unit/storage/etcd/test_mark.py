@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from extapi.storage.base import UnusableStore
-from extapi.storage.etcd.mark import EMPTY, Mark, read_mark, write_mark
+from extapi.storage.etcd.mark import EMPTY, LARGEST, Mark, read_mark, write_mark
 
 
 def test_a_new_mark_is_the_beginning() -> None:
@@ -11,7 +11,11 @@ def test_a_new_mark_is_the_beginning() -> None:
 
 
 def test_a_compaction_is_written_and_read() -> None:
-    assert read_mark(write_mark(5), 9) == Mark(5, 9)
+    assert read_mark(write_mark(5, 70), 9) == Mark(5, 9, 70)
+
+
+def test_a_mark_from_before_offsets_has_none() -> None:
+    assert read_mark(b'{"compacted":5}', 9) == Mark(5, 9, 0)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +27,10 @@ def test_a_compaction_is_written_and_read() -> None:
         b'{"compacted":-1}',
         b'{"compacted":10}',
         b'{"compacted":"1"}',
-        b'{"compacted":1,"offset":5}',
+        b'{"compacted":1,"offset":-5}',
+        b'{"compacted":1,"offset":%d}' % LARGEST,
+        b'{"compacted":1,"offset":1.5}',
+        b'{"compacted":1,"offset":5,"more":1}',
         b"[1]",
     ],
 )

@@ -42,6 +42,10 @@ class PlayedLog:
         self.stream = Stream()
         self.tails: list[WatchTail] = []
         self.start = 0
+        self.offset = 0
+        self.marks: list[wire.Entry] = []
+        self.raised: Exception | None = None
+        self.highest = 0
 
     async def begins(self, tail: WatchTail, after: int) -> int:
         self.tails.append(tail)
@@ -53,8 +57,17 @@ class PlayedLog:
         self.start, self.message, self.end = start, message, end
         return self.stream
 
-    def key(self, full: bytes) -> bytes:
-        return full.removeprefix(b"/p")
+    def key(self, full: bytes) -> bytes | None:
+        return full.removeprefix(b"/p") if full.startswith(b"/p/") else None
+
+    def noticed(self, event: wire.EtcdEvent) -> None:
+        self.marks.append(event.entry)
+        if self.raised is not None:
+            for tail in tuple(self.tails):
+                tail.end(self.raised)
+
+    def seen(self, revision: int) -> None:
+        self.highest = revision
 
     def compacted(self, oldest: int) -> int:
         self.oldest = max(self.oldest, oldest)
@@ -208,6 +221,43 @@ def test_a_tail_that_cannot_begin_says_why(error: Exception) -> None:
     _, _, done = log.tail(3)
     assert caught(done) == [error]
     assert log.tails == []
+
+
+def test_revisions_are_those_of_etcd_and_the_offset() -> None:
+    log = PlayedLog(1_010)
+    log.offset = 1_000
+    tail, batches, _ = log.tail(1_003)
+    assert log.start == 4
+    log.created()
+    log.put(3, 5)
+    log.mark(12)
+    assert batches == [Batch([put(1_005)], 1_005), Batch([], 1_012)]
+    assert log.highest == 1_012
+    assert now(tail.reached(1_012)) is None
+    tail.close()
+
+
+def test_the_mark_is_watched_along_and_is_no_change() -> None:
+    """What comes before a new numbering is given, what comes after it is not: it has other numbers."""
+    log = PlayedLog()
+    tail, batches, done = log.tail(3)
+    errors = caught(done)
+    marked = field(11, field(2, kv(b"/mark", b"{}", 6)))
+    log.message(
+        header(9) + field(11, field(2, kv(b"/p/a", b"v", 5))) + marked + field(11, field(2, kv(b"/p/a", b"v", 7)))
+    )
+    assert batches == [Batch([put(5)], 5), Batch([put(7)], 7)]
+    assert log.marks == [wire.Entry(b"/mark", b"{}", 6)]
+    log.message(header(9) + field(11, field(2, kv(b"/mark", b"{}", 8))))
+    assert batches[2:] == [Batch([], 8)]
+    log.raised = Compacted(100)
+    marked = field(11, field(2, kv(b"/mark", b"{}", 10)))
+    log.message(
+        header(9) + field(11, field(2, kv(b"/p/a", b"v", 9))) + marked + field(11, field(2, kv(b"/p/a", b"v", 11)))
+    )
+    assert batches[3:] == [Batch([put(9)], 9)]
+    assert errors == [log.raised]
+    tail.close()
 
 
 def test_closing_lets_the_reader_go_and_cancels_the_watch() -> None:

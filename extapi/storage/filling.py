@@ -12,14 +12,26 @@ KEY = b"/extapi/filling"
 """The key of the mark; it belongs to no resource. The value says from where, in words."""
 
 
-async def check_filled(backend: Backend) -> None:
-    """Check that nobody has begun to fill the store, and not ended.
+async def half_filled(backend: Backend) -> str | None:
+    """Why the store cannot be served: somebody has begun to fill it, and not ended. None: it can be.
 
     Raises:
-        UnusableFile: Somebody has; the text says what to do.
         Unavailable: The store cannot be read now.
     """
     entry = await backend.get(KEY)
-    if entry is not None:
-        source = entry.value.decode(errors="replace")
-        raise UnusableFile(f"the store has only a part of what it is being filled with from {source}; run that again")
+    if entry is None:
+        return None
+    source = entry.value.decode(errors="replace")
+    return f"the store has only a part of what it is being filled with from {source}; run that again"
+
+
+async def check_filled(backend: Backend) -> None:
+    """Check that the store is not half filled.
+
+    Raises:
+        UnusableFile: It is; the text says what to do.
+        Unavailable: The store cannot be read now.
+    """
+    why = await half_filled(backend)
+    if why is not None:
+        raise UnusableFile(why)

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from extapi.clock import Clock, sleep
 from extapi.storage.base import Backend, Batch, Compacted, Future, KeyValue, LogEvent, Tail, Unavailable
+from extapi.storage.filling import half_filled
 from extapi.storage.keys import KeyLayout, resource_prefix_of
 from extapi.watch.cache import CacheSettings, ResourceCache
 from extapi.watch.cachedobject import CacheSource, Projector
@@ -236,7 +237,12 @@ class Cacher:
         """Read every resource as it was at the oldest revision, so that watches can resume from there.
 
         But no further back than a history can reach: what it would drop again is not worth replaying.
+
+        Raises:
+            Unavailable: The store is half filled: several processes can have it open while it is filled by one.
         """
+        if not self._position.private and (why := await half_filled(self._backend)):
+            raise Unavailable(why)
         oldest = await self._backend.oldest()
         at = max(oldest, await self._backend.revision() - self._settings.history.max_events)
         for cache in self._all():

@@ -210,7 +210,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         crd=read.paths("crd"),
         webhook_client_cert_file=read.path("webhook-client-cert-file"),
         webhook_client_key_file=read.path("webhook-client-key-file"),
-        etcd=_etcd(read),
+        etcd=read_etcd(read),
         audit_log_path=read.text("audit-log-path"),
         development=bool(raw["development"]),
         reload=bool(raw["reload"]),
@@ -224,7 +224,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     return options
 
 
-def _etcd(read: FlagReader) -> EtcdOptions:
+def read_etcd(read: FlagReader) -> EtcdOptions:
     """How etcd is reached. What is wrong with that matters only with ``--storage etcd:``; see :func:`_together`."""
     return EtcdOptions(
         servers=read.several("etcd-servers"),

@@ -59,31 +59,42 @@ class Filling:
         """Fill it. No revision of the source, and none that the store had, is one of the store's afterwards.
 
         Raises:
-            CommandFailure: The store is not empty, cannot go on above the source's revisions, or differs from the source at the end.
+            CommandFailure: The store is not empty, cannot go on above the source's revisions, or differs from the source at the
+                end; or the source cannot be read to its end.
             Unavailable: The store cannot be read or written.
         """
         if not isinstance(self._target, Renumbering):
             raise CommandFailure("this store's revisions cannot go on above those of another one")
-        mark = await self._begin()
-        await self._target.skip(self._source.revision)
+        await self._begin()
+        try:
+            await self._target.skip(self._source.revision)
+        except ValueError as error:
+            raise CommandFailure(str(error)) from error
         count = await self._write(report)
         await self._verify(count)
-        await self._target.commit(KEY, None, expected=mark)
+        mark = await self._target.get(KEY)
+        if mark is None or mark.value != self._name:
+            raise CommandFailure("somebody else has filled the store meanwhile; see what it holds, and run it again")
+        await self._target.commit(KEY, None, expected=mark.revision)
         revision = await self._target.revision()
         await self._target.compact(revision, expected=await self._target.oldest())
         return Filled(count, self._written, self._deleted, revision)
 
-    async def _begin(self) -> int:
-        """Set the mark; its revision.
+    @property
+    def _name(self) -> bytes:
+        return f"{self._source.name} at revision {self._source.revision}".encode()
+
+    async def _begin(self) -> None:
+        """Set the mark.
 
         Raises:
             CommandFailure: The store is not empty, and not being filled from this source.
         """
-        name = f"{self._source.name} at revision {self._source.revision}".encode()
         mark = await self._target.get(KEY)
-        if mark is not None and mark.value == name:
-            return mark.revision
-        if not self._replace:
+        if mark is not None and mark.value == self._name:
+            return
+        # A later revision of the same source will do: all of it is compared.
+        if not self._replace and (mark is None or not mark.value.startswith(f"{self._source.name} at ".encode())):
             if mark is not None:
                 known = mark.value.decode(errors="replace")
                 raise CommandFailure(f"the store is being filled from {known}; run that again, or give --replace")
@@ -92,7 +103,7 @@ class Filling:
                 raise CommandFailure(
                     "the store is not empty; name another one, or give --replace to replace what it holds"
                 )
-        return await self._target.commit(KEY, name, expected=mark.revision if mark else 0)
+        await self._target.commit(KEY, self._name, expected=mark.revision if mark else 0)
 
     async def _write(self, report: Report) -> int:
         """Walk through both in the order of keys; the number of entries of the source."""

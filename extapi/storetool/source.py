@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from extapi.console.failure import CommandFailure
 from extapi.storage import filling, probe
-from extapi.storage.base import KeyValue
+from extapi.storage.base import Backend, Compacted, KeyValue
 from extapi.storage.snapshot import FileSnapshot
 from extapi.storage.url import lasting_path
 from extapi.storetool.backupfile import BackupReader
@@ -58,10 +58,7 @@ class StoreSource:
         mark = self._snapshot.get(filling.KEY)
         if mark is not None:
             self.close()
-            source = mark.value.decode(errors="replace")
-            raise CommandFailure(
-                f"{url} has only a part of what it is being filled with from {source}; finish that first"
-            )
+            raise half_filled(url, mark)
 
     async def entries(self) -> AsyncIterator[KeyValue]:
         """See :meth:`Source.entries`."""
@@ -77,6 +74,58 @@ class StoreSource:
     def close(self) -> None:
         """See :meth:`Source.close`."""
         self._snapshot.close()
+
+
+class LiveSource:
+    """A store that several processes can have open at the same time, such as one in etcd. Whoever opened it closes it.
+
+    Args:
+        name: What an operator calls it.
+        store: The store.
+        revision: The revision that is read.
+    """
+
+    def __init__(self, name: str, store: Backend, revision: int) -> None:
+        self.name = name
+        self.revision = revision
+        self._store = store
+
+    @classmethod
+    async def of(cls, name: str, store: Backend) -> LiveSource:
+        """The store as it is now.
+
+        Raises:
+            CommandFailure: It is being filled itself.
+            Unavailable: It cannot be read.
+        """
+        mark = await store.get(filling.KEY)
+        if mark is not None:
+            raise half_filled(name, mark)
+        return cls(name, store, await store.revision())
+
+    async def entries(self) -> AsyncIterator[KeyValue]:
+        """See :meth:`Source.entries`.
+
+        Raises:
+            CommandFailure: It takes longer than the store's history is kept.
+        """
+        after, more = b"", True
+        while more:
+            try:
+                page = await self._store.page(b"", at=self.revision, after=after, limit=PAGE)
+            except Compacted as error:
+                raise CommandFailure(
+                    f"{self.name}: revision {self.revision} was compacted while it was read; run it again, with servers that "
+                    "compact less often (--etcd-compaction-interval)"
+                ) from error
+            for entry in page.entries:
+                if entry.key not in OWN:
+                    yield entry
+            more = page.more
+            after = page.entries[-1].key if page.entries else after
+
+    def close(self) -> None:
+        """See :meth:`Source.close`."""
 
 
 class BackupSource:
@@ -102,6 +151,12 @@ class BackupSource:
 
     def close(self) -> None:
         """See :meth:`Source.close`."""
+
+
+def half_filled(name: str, mark: KeyValue) -> CommandFailure:
+    """What is wrong with a store that is being filled."""
+    source = mark.value.decode(errors="replace")
+    return CommandFailure(f"{name} has only a part of what it is being filled with from {source}; finish that first")
 
 
 def store_path(url: str) -> Path:

@@ -60,6 +60,24 @@ async def dialled(
 
     Raises:
         TooOld: The endpoint's etcd is too old.
+        Exception: See :func:`introduced`.
+    """
+    connection, token, status = await introduced(reactor, access, endpoint, gone)
+    try:
+        if status is not None:
+            _check_version(endpoint, status.version)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, token
+
+
+async def introduced(
+    reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, gone: Callable[[RpcConnection, str], None]
+) -> tuple[RpcConnection, bytes, wire.Status | None]:
+    """A connection to an etcd of any version, its token, and what etcd says of itself; None if only root may ask.
+
+    Raises:
         Exception: The endpoint cannot be reached, or refuses us; it is an
             :class:`Unavailable`, :class:`RpcError`, :class:`Lost`, :class:`NotBegun` or ``ConnectError``.
     """
@@ -70,7 +88,7 @@ async def dialled(
         credentials = access.credentials
         if credentials is not None:
             token = wire.authenticate_answer(
-                await _prepared(
+                await answer_of(
                     reactor,
                     connection,
                     endpoint,
@@ -80,19 +98,20 @@ async def dialled(
                     deadline,
                 )
             )
+        status: wire.Status | None = None
         try:
-            answer = await _prepared(reactor, connection, endpoint, wire.STATUS, b"", token, deadline)
+            data = await answer_of(reactor, connection, endpoint, wire.STATUS, b"", token, deadline)
         except RpcError as error:
             if error.code != _PERMISSION_DENIED:
                 raise
         else:
-            _check_version(endpoint, wire.status_answer(answer).version)
+            status = wire.status_answer(data)
     except BaseException:
         connection.close()
         raise
     if not connection.usable:
         raise Lost("the connection was lost")
-    return connection, token
+    return connection, token, status
 
 
 def _opened(
@@ -145,7 +164,7 @@ def _opened(
     return done
 
 
-async def _prepared(
+async def answer_of(
     reactor: Any,
     connection: RpcConnection,
     endpoint: EtcdEndpoint,

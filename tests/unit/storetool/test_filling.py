@@ -105,6 +105,8 @@ def test_its_own_revisions_do_not_come_twice_either(reactor: Any, store: SqliteB
 def test_what_was_broken_off_cannot_be_served_and_goes_on(reactor: Any, store: SqliteBackend) -> None:
     with pytest.raises(Unavailable, match="broken off"):
         fill(reactor, store, Entries(*MANY, until=300))
+    other = Entries(*MANY)
+    other.name = "somewhere"
     with pytest.raises(
         UnusableFile, match="only a part of what it is being filled with from elsewhere at revision 1000"
     ):
@@ -112,8 +114,8 @@ def test_what_was_broken_off_cannot_be_served_and_goes_on(reactor: Any, store: S
     with pytest.raises(
         CommandFailure, match="being filled from elsewhere at revision 1000; run that again, or give --repl"
     ):
-        fill(reactor, store, Entries(*MANY, revision=1001))
-    done = fill(reactor, store, Entries(*MANY))
+        fill(reactor, store, other)
+    done = fill(reactor, store, Entries(*MANY, revision=1001))  # a later revision of the same source will do
     assert held(reactor, store) == dict(MANY)
     assert done.written == 1234 - 300  # those were on their way
     drive(reactor, check_filled(store))

@@ -9,9 +9,14 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from extapi.server.etcdflags import etcd_of, with_etcd_flags
+
+if TYPE_CHECKING:
+    from extapi.storage.etcd.endpoints import EtcdOptions
 
 FAILED = 2
 """Exit status if nothing can be reported; click uses the same for a wrong command line."""
@@ -52,8 +57,11 @@ def _seconds(_: click.Context, __: click.Parameter, text: str) -> float:
     "--connect", metavar="HOST:PORT", help="An address that reaches the server from here, such as a port-forward."
 )
 @click.option(
-    "--storage", metavar="URL", help="The server's store, sqlite:///PATH; only read, even while the server runs."
+    "--storage",
+    metavar="URL",
+    help="The server's store, sqlite:///PATH or etcd: with its flags below; only read, even while the server runs.",
 )
+@with_etcd_flags
 @click.option(
     "--timeout",
     callback=_seconds,
@@ -120,7 +128,8 @@ def _examine(output: str, options: Mapping[str, Any]) -> int:
     from extapi.doctor.finding import plain  # noqa: PLC0415
 
     scope = _scope(
-        **{name: options[name] for name in ("app", "groups", "service_account", "connect", "storage", "timeout")}
+        **{name: options[name] for name in ("app", "groups", "service_account", "connect", "storage", "timeout")},
+        etcd=etcd_of(options["storage"] or "", options),
     )
     try:
         cluster = connect(options["kubeconfig"], options["context"], seconds=options["timeout"])
@@ -141,6 +150,7 @@ def _scope(
     connect: str | None,
     storage: str | None,
     timeout: float,
+    etcd: EtcdOptions | None,
 ) -> Any:
     """What the operator asked about.
 
@@ -169,7 +179,7 @@ def _scope(
         sys.exit(FAILED)
     expected = expected_groups(api) if api is not None else ()
     try:
-        parse_url(storage or "memory:")
+        parse_url("memory:" if etcd or not storage else storage)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--storage") from error
     return ExaminationScope(
@@ -180,6 +190,7 @@ def _scope(
         account=account,
         connect=_address(connect) if connect is not None else None,
         storage=storage or "",
+        etcd=etcd,
         in_cluster="KUBERNETES_SERVICE_HOST" in os.environ,
         seconds=timeout,
     )

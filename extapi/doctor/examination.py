@@ -16,6 +16,8 @@ from extapi.api.definition import Api
 from extapi.doctor.accounts import REVIEWS, RIGHTS, accounts_of, review_of, selector_of
 from extapi.doctor.addresses import Address, addresses_of
 from extapi.doctor.clusterreader import CannotAsk, ClusterReader
+from extapi.doctor.etcd import read_etcd
+from extapi.doctor.etcdfacts import EtcdFacts
 from extapi.doctor.facts import (
     Account,
     AccountFacts,
@@ -28,6 +30,7 @@ from extapi.doctor.facts import (
     Right,
     Served,
     ServiceFacts,
+    StoredVersions,
     member,
     text,
 )
@@ -37,6 +40,7 @@ from extapi.doctor.leases import Candidates, lease_rights
 from extapi.doctor.parallel import Answer, Key, Question, in_parallel
 from extapi.doctor.registration import RegisteredService, Registration, registration
 from extapi.doctor.store import read_store
+from extapi.storage.etcd.endpoints import EtcdOptions
 
 APISERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -63,6 +67,8 @@ class ExaminationScope:
     account: Account | None = None
     connect: Address | None = None
     storage: str = ""
+    etcd: EtcdOptions | None = None
+    """How the etcd of the store is reached; None: it is not in etcd."""
     in_cluster: bool = False
     """Whether this is a pod."""
     seconds: float = 5.0
@@ -137,7 +143,7 @@ class _Examination:
         services = self._each({(each.namespace, each.name): each for each in references}, self._service)
         targets = {each: (each, services[each.namespace, each.name]) for each in references}
         paths = _document_paths(alone["openapi_v3"], registrations)
-        stored = read_store(self._scope.storage, seconds=self._scope.seconds) if self._scope.storage else None
+        etcd, stored = self._store()
         discovery = self._each({each.name: each for each in registrations}, self._discovery)
         servers = {(each.namespace, each.name) for each in own}
         accounts = {place: self._accounts(place[0], facts) for place, facts in services.items() if place in servers}
@@ -152,11 +158,19 @@ class _Examination:
             accounts=accounts,
             documents=documents,
             stored=stored,
+            etcd=etcd,
             # Last: from outside the cluster most addresses time out without an answer.
             served=self._each(targets, self._served),
             hooks=examination.served(hooks),
             **alone,
         )
+
+    def _store(self) -> tuple[EtcdFacts | None, StoredVersions | None]:
+        """The server's store, if it is named."""
+        scope = self._scope
+        if scope.etcd is not None:
+            return read_etcd(scope.etcd, seconds=scope.seconds)
+        return None, read_store(scope.storage, seconds=scope.seconds) if scope.storage else None
 
     def _check_connect(self, references: Sequence[RegisteredService]) -> None:
         """What is at one address can be compared with the caBundles of one Service."""

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from cryptography import x509
 
+from extapi.doctor.etcdfacts import EtcdFacts
 from extapi.doctor.hooks import HookURL, RegisteredHook
 from extapi.doctor.registration import RegisteredService, Registration
 
@@ -240,6 +241,8 @@ class Facts:
     namespaces: Reading
     stored: StoredVersions | None
     hooks: HookFacts = HookFacts()
+    etcd: EtcdFacts | None = None
+    """None: the store is not in etcd, or was not named."""
 
     def references(self) -> dict[RegisteredService, NamedBy]:
         """Each Service that an APIService or a webhook leads to, and what does."""

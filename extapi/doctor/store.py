@@ -59,7 +59,7 @@ def _read(connection: sqlite3.Connection, url: str, deadline: float, timer: Call
     complete = True
     for kind, counted in counts.items():
         for _, value in connection.execute(_LIVE, _range(resource_prefix(*kind))):
-            counted[msgspec.json.decode(value, type=_Typed).api_version.rpartition("/")[2]] += 1
+            counted[msgspec.json.decode(value, type=VersionedValue).api_version.rpartition("/")[2]] += 1
             if timer() > deadline:
                 complete = False
                 break
@@ -76,7 +76,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(value)
 
 
-class _Typed(msgspec.Struct):
+class VersionedValue(msgspec.Struct):
     """The apiVersion of an object, and nothing else."""
 
     api_version: str = msgspec.field(name="apiVersion")

@@ -10,6 +10,7 @@ from extapi.doctor.checks.certificates import certificates
 from extapi.doctor.checks.clocks import clocks
 from extapi.doctor.checks.deadlocks import deadlocks
 from extapi.doctor.checks.discovery import discovery
+from extapi.doctor.checks.etcds import etcds
 from extapi.doctor.checks.namespaces import namespaces
 from extapi.doctor.checks.openapi import openapi
 from extapi.doctor.checks.replicas import replicas
@@ -34,6 +35,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     namespaces,
     stored_versions,
     replicas,
+    etcds,
     webhooks,
     deadlocks,
 )

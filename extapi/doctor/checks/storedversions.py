@@ -29,7 +29,7 @@ def stored_versions(facts: Facts) -> Iterator[Finding]:
             CHECK,
             "the server's store",
             "kube-apiserver does not know in which versions objects are stored; the store itself does",
-            do="where the file is: extapi doctor --storage sqlite:///PATH (read only; the server may run)",
+            do="where the file is: extapi doctor --storage sqlite:///PATH or etcd: with the server's flags (read only; the server may run)",
         )
     elif facts.stored.failure:
         yield unknown(CHECK, facts.stored.url, facts.stored.failure)

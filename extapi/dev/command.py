@@ -31,6 +31,7 @@ from extapi.dev.processes import Processes
 from extapi.dev.registration import GroupVersions
 from extapi.loading.authorscode import AuthorsCode
 from extapi.loading.module import LoadingError, load_api
+from extapi.server.etcdflags import ETCD_FLAGS, as_arguments, etcd_of, with_etcd_flags
 
 _WATCH_INTERVAL = 0.1
 _DEBUGGING = "1h0m0s"
@@ -60,6 +61,8 @@ class DevOptions:
     foreground: bool
     reload: bool
     crd: tuple[Path, ...]
+    etcd: tuple[str, ...] = ()
+    """The flags of the extension server that say how etcd is reached."""
 
     @property
     def debugging(self) -> list[str]:
@@ -86,7 +89,11 @@ class DevOptions:
 @click.option(
     "--serve-port", type=_PORT, default=0, help="Port of the extension server on loopback.  [default: a free one]"
 )
-@click.option("--storage", metavar="URL", help="Store of the extension server.  [default: an SQLite file in DIR]")
+@click.option(
+    "--storage",
+    metavar="URL",
+    help="Store of the extension server, as its --storage.  [default: an SQLite file in DIR]",
+)
 @click.option(
     "--control-plane",
     type=click.Choice(["builtin", "kube"]),
@@ -112,6 +119,7 @@ class DevOptions:
 )
 @click.option("--user", metavar="NAME", help="Print this user's kubeconfig for the control plane in DIR, and exit.")
 @click.option("--group", "groups", metavar="NAME", multiple=True, help="A group of --user; may be repeated.")
+@with_etcd_flags
 def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
     """Run a local control plane with the API at MODULE:NAME beside it, until Ctrl-C.
 
@@ -125,8 +133,12 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
             return
         if not options["target"] and not options["crd"]:
             options["target"] = _EXAMPLE
+        etcd_of(options["storage"] or "", options)  # what is wrong is told before anything starts
+        etcd = tuple(as_arguments(options))
+        for flag in ETCD_FLAGS:
+            del options[flag.key]
         with signals.as_exception() as stop:
-            _run(DevOptions(**options), stop)
+            _run(DevOptions(**options, etcd=etcd), stop)
     except signals.StopRequested:
         signals.ignore()  # a second Ctrl-C while the interpreter ends would print a traceback
         click.echo("stopped")
@@ -213,6 +225,7 @@ def _start(
                 f"--served-file={state.served}",
                 *(["--reload"] if options.reload else []),
                 *options.debugging,
+                *options.etcd,
             ],
             foreground=options.foreground,
         )

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     help="A CustomResourceDefinition, such as crontabs.stable.example.com; may be repeated.",
 )
 @click.option(
-    "--storage", required=True, metavar="URL", help="The store to fill, sqlite:///PATH; its server must not run yet."
+    "--storage",
+    required=True,
+    metavar="URL",
+    help="The store to fill, sqlite:///PATH; its server must not run yet. To etcd: extapi storage copy, afterwards.",
 )
 @click.option("--once", is_flag=True, help="Copy once and end, instead of following changes until Ctrl-C.")
 @click.option(

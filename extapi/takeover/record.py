@@ -15,7 +15,7 @@ import msgspec
 
 from extapi.storage.base import Backend
 from extapi.storage.keys import CORE
-from extapi.storage.url import lasting_path
+from extapi.storage.url import ETCD, lasting_path
 from extapi.takeover.failure import TakeoverFailure
 from extapi.takeover.moved import MovedKind
 
@@ -60,8 +60,13 @@ def store_path(url: str) -> Path:
     """The file of a store.
 
     Raises:
-        TakeoverFailure: The URL names none that outlives the process.
+        TakeoverFailure: The URL names none that outlives the process, or one that no import works on.
     """
+    if url == ETCD:
+        raise TakeoverFailure(
+            "import and export work on a store in a file: import into sqlite:///PATH and move that with "
+            "'extapi storage copy --from sqlite:///PATH --to etcd:', or copy the other way before an export"
+        )
     try:
         return Path(lasting_path(url))
     except ValueError as error:

@@ -49,7 +49,7 @@ class TestAboveEtcd(Suite):
     """The stories in which most revisions go in and out; the others run without an offset."""
 
     durable = True
-    _compare = BackendConformance._compare  # noqa: SLF001 - a part of the first story
+    _compare = BackendConformance._compare
     test_simplest = BackendConformance.test_it_does_what_the_simplest_store_does
     test_tails = LogStories.test_tails_that_start_at_any_moment_miss_nothing
     test_idle = LogStories.test_progress_marks_reach_an_idle_tail

@@ -30,6 +30,7 @@ from extapi.storage.memory import MemoryBackend
 from extapi.storage.sqlite import SqliteBackend
 from extapi.testing.backends import BackendConformance
 from tests.conformance.onetcd import OnEtcd
+from tests.conformance.test_hub import OwnHub
 from tests.conformance.test_lagging import Turns
 from tests.etcds import etcd, kine
 from tests.lagging import LaggingBackend
@@ -55,6 +56,15 @@ class OnSqlite(BackendConformance):
 
     def store(self, reactor: Any) -> Backend:
         return SqliteBackend(reactor, self.path)
+
+
+class OnHub(BackendConformance):
+    durable = True
+    timeout = 120.0
+    path: Path
+
+    def store(self, reactor: Any) -> Backend:
+        return OwnHub(reactor, self.path)
 
 
 class WholeOnEtcd(OnEtcd, BackendConformance):
@@ -105,7 +115,7 @@ def local(kind: type[BackendConformance]) -> Make:
 
         def fresh() -> BackendConformance:
             suite = kind()
-            if isinstance(suite, OnSqlite):
+            if isinstance(suite, OnSqlite | OnHub):
                 suite.path = directory / f"{next(numbers)}.db"
             return suite
 
@@ -135,6 +145,7 @@ def on_kine(directory: Path) -> Iterator[Callable[[], BackendConformance]]:
 ROWS: Mapping[str, Make] = {
     "memory": local(OnMemory),
     "SQLite": local(OnSqlite),
+    "SQLite behind the hub": local(OnHub),
     "a store that lags": local(OnLagging),
     **{
         f"etcd {version}{', TLS' if tls else ''}": on_etcd(version, tls=tls)

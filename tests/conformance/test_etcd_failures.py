@@ -1,6 +1,6 @@
 """What fails in an etcd of three members, and what a store on it does then: no acknowledged write is lost, tails go on.
 
-Each row is one of the table of failures in ``docs/howto/storage.md``.
+Each is a row of the table of what fails in ``docs/howto/high-availability.md``.
 """
 
 from __future__ import annotations

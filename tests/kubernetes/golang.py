@@ -95,7 +95,7 @@ def pizzahooks() -> Path:
 
 
 def etcd(version: str) -> Path:
-    """etcd 3.5 or 3.7; 3.6 is in the control plane."""
+    """The program of etcd 3.5 or 3.7; 3.6 is in that of the control plane."""
     return program(f"etcd{version.replace('.', '')}", f"etcd {version} of the tests")
 
 

@@ -241,10 +241,11 @@ class Cacher:
         Raises:
             Unavailable: The store is half filled: several processes can have it open while it is filled by one.
         """
-        if not self._position.private and (why := await half_filled(self._backend)):
-            raise Unavailable(why)
-        oldest = await self._backend.oldest()
-        at = max(oldest, await self._backend.revision() - self._settings.history.max_events)
+        at = await self._backend.oldest()
+        if not self._position.private:  # whose revision is asked of an author's code, and whose past is short
+            if why := await half_filled(self._backend):
+                raise Unavailable(why)
+            at = max(at, await self._backend.revision() - self._settings.history.max_events)
         for cache in self._all():
             cache.fill(await self._read(cache.prefix, at), at)
         self._position.revision = at

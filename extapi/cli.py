@@ -20,7 +20,7 @@ COMMANDS = {
     "import": "extapi.takeover.importcommand:import_",
     "manifests": "extapi.manifests.command:manifests",
     "migrate": "extapi.takeover.migratecommand:migrate",
-    "serve": "extapi.server.command:serve",
+    "serve": "extapi.workers.command:serve",
     "storage": "extapi.storetool.command:storage",
     "webhooks": "extapi.webhooks.command:webhooks",
 }

@@ -10,7 +10,8 @@ import errno
 import ipaddress
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from twisted.internet.interfaces import IReadDescriptor
@@ -60,17 +61,45 @@ class BindError(Exception):
     """Listening on the address failed; the text names it and says why."""
 
 
-def bind(interface: str, port: int, *, backlog: int = BACKLOG) -> socket.socket:
+def bind(interface: str, port: int, *, backlog: int = BACKLOG, shared: bool = False) -> socket.socket:
     """A listening socket on an IP address and a port.
 
     Args:
         interface: An IPv4 or IPv6 address; ``::`` takes both.
         port: The port; 0 for any free one.
         backlog: The length of the kernel's queue.
+        shared: Listen beside other sockets of this user that are shared; the kernel spreads connections over them.
 
     Raises:
         BindError: The address is not one, or cannot be listened on.
     """
+    with _bound(interface, port, shared=shared) as sock:
+        sock.listen(backlog)
+        return sock
+
+
+def hold(interface: str, port: int) -> socket.socket:
+    """A socket that keeps a port for sockets of :func:`bind` that are shared, and does not listen itself.
+
+    Nobody else may use the port when it is taken, and while it is kept nobody can take it in this way, or alone.
+
+    Args:
+        interface: An IPv4 or IPv6 address.
+        port: The port; 0 for any free one.
+
+    Raises:
+        BindError: The address is not one, or the port is in use.
+    """
+    with _bound(interface, port) as sock:
+        # In this order: the port was not shared when it was bound, and with SO_REUSEADDR others could bind it, too.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        return sock
+
+
+@contextmanager
+def _bound(interface: str, port: int, *, shared: bool = False) -> Iterator[socket.socket]:
+    """A socket on an address; closed if the block fails."""
     try:
         family = socket.AF_INET6 if ipaddress.ip_address(interface).version == 6 else socket.AF_INET
     except ValueError:
@@ -78,16 +107,17 @@ def bind(interface: str, port: int, *, backlog: int = BACKLOG) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(interface != "::"))
         sock.bind((interface, port))
-        sock.listen(backlog)
+        yield sock
     except (OSError, OverflowError) as error:
         sock.close()
         where = f"[{interface}]:{port}" if family == socket.AF_INET6 else f"{interface}:{port}"
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BindError(f"cannot listen on {where}: {why}") from error
-    return sock
 
 
 @implementer(IReadDescriptor)

@@ -33,6 +33,7 @@ class Listener:
         interface: The IP address to listen on.
         port: The port; 0 for any free one.
         adopt: A socket that is listening already, instead of ``interface`` and ``port``.
+        shared: Listen on the port beside others; see :func:`extapi.listener.acceptor.bind`.
         limits: What bounds peers; the defaults if None.
         on_died: Called once if the listening socket fails for good. Accepted connections are still served.
         on_finished: Called after each response.
@@ -51,6 +52,7 @@ class Listener:
         interface: str = "0.0.0.0",  # noqa: S104 - the default of --bind-address (behaviour L)
         port: int = 443,
         adopt: socket.socket | None = None,
+        shared: bool = False,
         limits: Limits | None = None,
         on_died: Callable[[BaseException], None] | None = None,
         on_finished: OnFinished | None = None,
@@ -62,6 +64,7 @@ class Listener:
         self._interface = interface
         self._port = port
         self._adopt = adopt
+        self._is_shared = shared
         self._on_died = on_died
         random = random or Random()  # noqa: S311 - spreads load, nothing secret
         self._shared = ListenerState(reactor, handler, limits or Limits(), on_finished, describe, random)
@@ -89,7 +92,7 @@ class Listener:
         """
         if self._acceptor is not None:
             raise RuntimeError("a listener is started once")
-        sock = self._adopt or bind(self._interface, self._port)
+        sock = self._adopt or bind(self._interface, self._port, shared=self._is_shared)
         self._acceptor = Acceptor(
             self._reactor,
             sock,

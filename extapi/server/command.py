@@ -1,21 +1,23 @@
-"""``extapi serve``: serves an API as the flags say, until SIGTERM."""
+"""What commands that serve share: flags as options, what is wrong with them, and the process of ``extapi serve``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from extapi.api.definition import Api
-from extapi.loading.module import LoadingError, load_api
+from extapi.loading.module import LoadingError
 from extapi.server.flag import Flag, OptionErrors
-from extapi.server.options import FLAGS, ServerOptions, parse_options
+from extapi.server.options import ServerOptions
+
+if TYPE_CHECKING:
+    from extapi.server.reactor import Stoppable
 
 T = TypeVar("T")
-_BOOLEAN = frozenset(f"--{flag.name}" for flag in FLAGS if flag.boolean)
 
 
 def with_flags(flags: Sequence[Flag], command: Any) -> Any:
@@ -63,28 +65,26 @@ def load_and_parse(load: Callable[[], Api], parse: Callable[[], T]) -> tuple[Api
     return api, options
 
 
-class _Serve(click.Command):
-    """Accepts boolean flags as Go does: ``--flag`` or ``--flag=false``. The next word is never their value."""
+def run(
+    api: Api,
+    options: ServerOptions,
+    target: str,
+    *,
+    fields: Mapping[str, Any] = MappingProxyType({}),
+    make: Callable[..., Stoppable] | None = None,
+) -> int:
+    """Serve in this process. Imports are in here so that ``--help`` and mistakes take no time.
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give ``--flag`` the value that click requires."""
-        return super().parse_args(ctx, [f"{each}=true" if each in _BOOLEAN else each for each in args])
+    Args:
+        api: What to serve.
+        options: How.
+        target: Where the API is from.
+        fields: What each line of the log has besides.
+        make: Makes the process, if not :class:`extapi.server.process.ServerProcess`, whose arguments it gets.
 
-
-@click.command(cls=_Serve)
-@click.argument("target", metavar="[MODULE:NAME]", default="")
-@partial(with_flags, FLAGS)
-def serve(target: str, **raw: Any) -> None:
-    """Serve the Api named NAME in MODULE, such as extapi.pizza:api, and the kinds of --crd."""
-    if not target and not any(raw["crd"]):
-        raise click.UsageError("name what to serve: MODULE:NAME, or --crd with a file or folder of definitions")
-    named = {flag.name: raw[flag.key] for flag in FLAGS}
-    api, options = load_and_parse(lambda: load_api(target) if target else Api(), lambda: parse_options(named))
-    sys.exit(_run(api, options, target))
-
-
-def _run(api: Api, options: ServerOptions, target: str) -> int:
-    """Run the process. Imports are in here so that ``--help`` and mistakes take no time."""
+    Returns:
+        The exit status.
+    """
     from extapi.client.credentials import CredentialsError, NotInCluster  # noqa: PLC0415
     from extapi.listener.state import OnFinished  # noqa: PLC0415
     from extapi.server.definitionfiles import DefinitionsError  # noqa: PLC0415
@@ -99,14 +99,14 @@ def _run(api: Api, options: ServerOptions, target: str) -> int:
         describe = AuthorsCode.of(target).describe
         skip_breakpoints()
 
-    def process(reactor: Any, access_log: OnFinished) -> ServerProcess:
+    def process(reactor: Any, access_log: OnFinished) -> Stoppable:
         for notice in options.notices():
             structlog.get_logger("extapi.server").warning(notice)
         try:
-            return ServerProcess(api, options, reactor, access_log, describe=describe, target=target)
+            return (make or ServerProcess)(api, options, reactor, access_log, describe=describe, target=target)
         except NotInCluster as error:
             raise CredentialsError(
                 f"{error}: give --kubeconfig, or run in a pod. To try the API without a cluster: extapi dev {target}"
             ) from error
 
-    return run_process(process, (CredentialsError, DefinitionsError))
+    return run_process(process, (CredentialsError, DefinitionsError), fields)

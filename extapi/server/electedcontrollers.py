@@ -11,7 +11,6 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred, DeferredLock
 
-from extapi.client.leaderelection import LeaderElector
 from extapi.server.context import Context
 from extapi.server.controllers import Controller, Controllers
 from extapi.server.exposition import Family
@@ -20,10 +19,48 @@ Begin = Callable[[], None]
 End = Callable[[], Awaitable[None]]
 
 
+class Elector(Protocol):
+    """What says when this process leads."""
+
+    @property
+    def name(self) -> str:
+        """The name of the Lease; empty: there is none."""
+        ...
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether this process leads now."""
+        ...
+
+    def start(self) -> None:
+        """Compete."""
+        ...
+
+    async def stop(self) -> None:
+        """Compete no more."""
+        ...
+
+
+class Follower:
+    """Never leads: another process of the same server does, without an election."""
+
+    name = ""
+    is_leading = False
+
+    def __init__(self, started: Begin, stopped: End) -> None:
+        del started, stopped
+
+    def start(self) -> None:
+        """See :class:`Elector`."""
+
+    async def stop(self) -> None:
+        """See :class:`Elector`."""
+
+
 class MakeElector(Protocol):
     """Makes a candidate."""
 
-    def __call__(self, started: Begin, stopped: End) -> LeaderElector:
+    def __call__(self, started: Begin, stopped: End) -> Elector:
         """See the arguments of the same names of :class:`extapi.client.leaderelection.LeaderElector`."""
         ...
 
@@ -49,7 +86,7 @@ class ElectedControllers:
         self._turn = DeferredLock()
         """One change of what runs at a time: each waits until those that leave have ended."""
         self._resigning: Deferred[None] | None = None
-        self._elector = None
+        self._elector: Elector | None = None
         if elector is not None:
             self._elector = elector(self._begin, self._end)
             self._leader.change(leads=False)
@@ -88,7 +125,7 @@ class ElectedControllers:
 
         Source: ``k8s.io/component-base/metrics/prometheus/clientgo/leaderelection``.
         """
-        if self._elector is not None:
+        if self._elector is not None and self._elector.name:
             yield Family(
                 "leader_election_master_status",
                 "gauge",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -35,10 +36,25 @@ _encode_in_order = msgspec.json.Encoder(enc_hook=str).encode
 _encode = msgspec.json.Encoder(enc_hook=str, order="deterministic").encode
 
 
-def configure_logs(stream: BinaryIO) -> None:
-    """Write all logs to ``stream`` from now on. Called once per process."""
+def configure_logs(stream: BinaryIO, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write all logs to ``stream`` from now on, with ``fields`` in each line. Called once per process."""
+    configure_events(stream, fields)
+    globalLogBeginner.beginLoggingTo([cast("ILogObserver", _observe)], redirectStandardIO=False, discardBuffer=True)
+    root = logging.getLogger()
+    if not root.handlers:  # handlers that an author chose stay alone
+        root.addHandler(_StandardLibrary())
+
+
+def configure_events(stream: BinaryIO, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write what is logged with structlog to ``stream``; enough for a process that forks others and has no reactor."""
+
+    def add_fields(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        event.update(fields)
+        return event
+
     structlog.configure(
         processors=[
+            *([add_fields] if fields else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
@@ -48,10 +64,6 @@ def configure_logs(stream: BinaryIO) -> None:
         logger_factory=structlog.BytesLoggerFactory(stream),
         cache_logger_on_first_use=True,
     )
-    globalLogBeginner.beginLoggingTo([cast("ILogObserver", _observe)], redirectStandardIO=False, discardBuffer=True)
-    root = logging.getLogger()
-    if not root.handlers:  # handlers that an author chose stay alone
-        root.addHandler(_StandardLibrary())
 
 
 class AccessLog:
@@ -60,9 +72,13 @@ class AccessLog:
     Args:
         stream: Where to write.
         clock: Returns the seconds since the epoch.
+        fields: What each line has besides.
     """
 
-    def __init__(self, stream: BinaryIO, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, stream: BinaryIO, clock: Callable[[], float], fields: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        self._fields = fields
         self._write = stream.write
         self._flush = stream.flush
         self._clock = clock
@@ -101,6 +117,8 @@ class AccessLog:
         if request.audit_annotations:
             line["annotations"] = request.audit_annotations
         line |= request.log
+        if self._fields:
+            line |= self._fields
         data = _encode_in_order(line)
         if len(data) > LONGEST:
             if request.audit_annotations:

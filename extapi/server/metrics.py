@@ -6,7 +6,7 @@ share nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
 from extapi.http.request import Request
 from extapi.http.response import Response
@@ -14,6 +14,8 @@ from extapi.server.exposition import OPENMETRICS, TEXT, Family, exposition, want
 from extapi.server.processmetrics import process_families, python_families
 
 Collect = Callable[[], Iterable[Family]]
+Gather = Callable[[str, list[Family]], Awaitable[Iterable[Family]]]
+"""Adds to the families of this process, for one of the paths, those of other processes that serve the same."""
 
 PATHS = ("/metrics", "/metrics/slis")
 
@@ -28,16 +30,22 @@ class Metrics:
     def __init__(self, results: Mapping[tuple[str, str], list[int]]) -> None:
         self._results = results
         self._collectors: list[Collect] = []
+        self.gather: Gather | None = None
+        """None: there are no other processes."""
 
     def add(self, collect: Collect) -> None:
         """Show the families that ``collect`` returns whenever it is asked, no two with the same name."""
         self._collectors.append(collect)
 
-    def answer(self, request: Request, path: str) -> Response | None:
-        """The response for a path of metrics; None for any other path."""
-        if path not in PATHS:
-            return None
-        families = self._slis() if path == "/metrics/slis" else self._all()
+    def collect(self, path: str) -> Iterator[Family]:
+        """What this process shows at one of the paths."""
+        return self._slis() if path == "/metrics/slis" else self._all()
+
+    async def answer(self, request: Request, path: str) -> Response:
+        """The response for one of the paths."""
+        families: Iterable[Family] = self.collect(path)
+        if self.gather is not None:
+            families = await self.gather(path, list(families))
         openmetrics = wants_openmetrics(request.header("accept"))
         body = exposition(families, openmetrics=openmetrics)
         return Response(200, [("Content-Type", OPENMETRICS if openmetrics else TEXT)], body)

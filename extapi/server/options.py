@@ -25,6 +25,8 @@ ADMISSION_PLUGINS = (
 """The admission plugins, in the order in which they are asked."""
 CONNECTION_REQUESTS = 1000
 """The default of ``--connection-requests`` if servers share a store."""
+MOST_WORKERS = 64
+"""The most processes of ``--workers``."""
 
 
 FLAGS: Sequence[Flag] = (
@@ -62,6 +64,7 @@ FLAGS: Sequence[Flag] = (
     Flag("connection-requests", "", "About how many requests a connection serves, for some 5 minutes at most, until a response ends it, so that servers started later get their share; 0: any number. By default 1000 with --storage etcd:, else 0."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory:, sqlite:///PATH, etcd: (see --etcd-servers), or NAME:... of an installed package."),
+    Flag("workers", "1", "How many processes serve on the port, for machines with several cores; not with memory:. 1: this one alone."),
     Flag("crd", "", "A file with CustomResourceDefinitions whose kinds are served, or a folder of such files; may be repeated. Changes are served without a restart.", multiple=True),
     Flag("webhook-client-cert-file", "", "The certificate that is shown to conversion webhooks of --crd which ask for one, followed by intermediates. Reread when it changes."),
     Flag("webhook-client-key-file", "", "The private key of --webhook-client-cert-file."),
@@ -129,6 +132,7 @@ class ServerOptions:
     """About how many requests a connection serves; 0: any number."""
     shutdown_delay: float = 0.0
     storage: str = "memory:"
+    workers: int = 1
     crd: tuple[Path, ...] = ()
     webhook_client_cert_file: Path | None = None
     webhook_client_key_file: Path | None = None
@@ -207,6 +211,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         connection_requests=_connection_requests(read),
         shutdown_delay=read.duration("shutdown-delay-duration"),
         storage=read.text("storage"),
+        workers=read.number("workers", 1, MOST_WORKERS),
         crd=read.paths("crd"),
         webhook_client_cert_file=read.path("webhook-client-cert-file"),
         webhook_client_key_file=read.path("webhook-client-key-file"),
@@ -279,6 +284,10 @@ def _together(options: ServerOptions) -> Iterable[str]:
         yield "--webhook-client-cert-file and --webhook-client-key-file must be given together"
     if options.reload and not options.development:
         yield "--reload needs --development: it is for writing an API, where a file that is saved may be wrong"
+    if options.workers > 1 and options.storage == "memory:":
+        yield "--workers: memory: is the memory of one process; use --storage sqlite:///PATH or etcd:"
+    if options.workers > 1 and options.reload:
+        yield "--workers: --reload serves from one process; leave one of them away"
     if options.storage == ETCD:
         yield from check_etcd(options.etcd)
     try:

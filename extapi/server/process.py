@@ -25,10 +25,11 @@ from extapi.server.admissionconfig import WEBHOOK_PLUGINS, read_admission_config
 from extapi.server.admissionplugins import BuiltinAdmission
 from extapi.server.definitionfiles import FollowedFiles
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
-from extapi.server.electedcontrollers import MakeElector
+from extapi.server.electedcontrollers import Follower, MakeElector
 from extapi.server.election import candidate, election_of, elects
 from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources
+from extapi.server.metrics import Metrics
 from extapi.server.options import ServerOptions
 from extapi.server.reloading import Reloader
 from extapi.server.reloadmetrics import Reloads, reload_families
@@ -37,7 +38,7 @@ from extapi.server.servedmetrics import source_families
 from extapi.server.server import Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
-from extapi.storage.base import Engine, NotingEngine
+from extapi.storage.base import Backend, Engine, NotingEngine
 from extapi.storage.compaction import INTERVAL
 from extapi.storage.url import ETCD, open_backend
 
@@ -54,6 +55,10 @@ class ServerProcess:
         access_log: Is called after each request.
         describe: Describes an author's exception to the client; for development only.
         target: ``MODULE:NAME`` of the API, for ``--reload``.
+        open_store: Opens the store, if it is not :func:`~extapi.storage.url.open_backend` with the options.
+        shared: Listen on the port beside other processes, once the server has started.
+        first: Whether it leads the others, if no leader is elected.
+        started: Called once the server serves.
 
     Raises:
         CertificateError: The serving certificate cannot be used.
@@ -71,8 +76,13 @@ class ServerProcess:
         *,
         describe: Describe | None = None,
         target: str = "",
+        open_store: Callable[[Any], Backend] | None = None,
+        shared: bool = False,
+        first: bool = True,
+        started: Callable[[], None] = lambda: None,
     ) -> None:
         self._log = structlog.get_logger("extapi.server")
+        self._on_started, self._first = started, first
         self._random = Random()  # noqa: S311 - for names and delays, nothing secret
         tls = _serving_certificate(options, reactor)
         self._cluster = ClusterAccess(reactor, options)
@@ -80,7 +90,9 @@ class ServerProcess:
         name_authorities(tls, self._auth.settings)
         self._admission = self._builtin_admission(options, reactor)
         self._files = _definitions(options, reactor)
-        self._backend = open_backend(options.storage, reactor, options.etcd)
+        self._backend = (
+            open_backend(options.storage, reactor, options.etcd) if open_store is None else open_store(reactor)
+        )
         self._server = server = Server(
             api,
             self._backend,
@@ -110,6 +122,8 @@ class ServerProcess:
             tls=tls,
             interface=options.bind_address,
             port=options.secure_port,
+            shared=shared,
+            ready=lambda: all(each.check() is None for each in self._checks()),
             limits=Limits(request=options.request_timeout, requests=options.connection_requests),
             random=self._random,
             access_log=access_log,
@@ -143,7 +157,7 @@ class ServerProcess:
             CredentialsError: It is unknown where the Lease is.
         """
         if not elects(api, options.leader, shared=options.storage == ETCD):
-            return None
+            return None if self._first else Follower
         client = self._cluster.client(None, "kubeconfig")
         return candidate(client, election_of(api, options.leader), reactor, self._random)
 
@@ -187,7 +201,13 @@ class ServerProcess:
         Deferred.fromCoroutine(self._server.resign())
         self._serving.stop()
 
+    @property
+    def metrics(self) -> Metrics:
+        """What ``/metrics`` shows."""
+        return self._server.metrics
+
     def _started(self) -> None:
+        self._on_started()
         if self._served_file is not None:
             self._server.observers.append(self._note)
             self._note()

@@ -11,8 +11,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Mapping
+from types import FrameType, MappingProxyType
 from typing import Any, Protocol
 
 import click
@@ -58,12 +58,17 @@ class Stoppable(Protocol):
         ...
 
 
-def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[type[Exception], ...] = ()) -> int:
+def run_process(
+    make: Callable[[Any, OnFinished], Stoppable],
+    expected: tuple[type[Exception], ...] = (),
+    fields: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
     """Run until SIGTERM or SIGINT.
 
     Args:
         make: Makes what is run, from the reactor and an access log.
         expected: Further errors that are mistakes of operators or authors: they are printed without a traceback.
+        fields: What each line of the log has besides.
 
     Returns:
         The exit status.
@@ -73,7 +78,7 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
 
     reactor: Any = imported
     _allow_many_files()
-    configure_logs(sys.stderr.buffer)
+    configure_logs(sys.stderr.buffer, fields)
     expected = (*_EXPECTED, *expected)
     statuses: list[int] = []
     stopping: list[bool] = []
@@ -87,7 +92,7 @@ def run_process(make: Callable[[Any, OnFinished], Stoppable], expected: tuple[ty
         statuses.append(1)
 
     try:
-        process = make(reactor, AccessLog(sys.stderr.buffer, reactor.seconds))
+        process = make(reactor, AccessLog(sys.stderr.buffer, reactor.seconds, fields))
     except expected as error:
         click.echo(f"Error: {error}", err=True)
         return 1

@@ -24,7 +24,7 @@ from extapi.server.discovery import DiscoveryDocuments, core_document
 from extapi.server.documents import groups_response, plain_response
 from extapi.server.endpoints import Endpoint
 from extapi.server.health import Health
-from extapi.server.metrics import Metrics
+from extapi.server.metrics import PATHS as METRICS, Metrics
 from extapi.server.plugins import Plugins
 from extapi.verbs.request import ResourceRequest
 
@@ -69,7 +69,12 @@ class Router:
         catalogue = self._served.catalogue
         if request.info.is_resource:
             return await self._resource(request, catalogue)
-        return self._path(request, catalogue)
+        path = request.info.path.rstrip("/")
+        if path not in METRICS:
+            return self._path(request, catalogue)
+        if request.method not in READ_METHODS:
+            raise MethodNotAllowed.on_path()
+        return await self._metrics.answer(request, path)
 
     async def _resource(self, request: Request, catalogue: Catalogue) -> Response:
         info = request.info
@@ -143,10 +148,8 @@ class Router:
             return _legacy(request, discovery, group, version) if group else None
         if path.startswith("/api/"):
             return _legacy(request, discovery, "", path.removeprefix("/api/"))
-        return (
-            self._health.answer(request, path)
-            or self._metrics.answer(request, path)
-            or (catalogue.openapi.answer(request, path) if path.startswith("/openapi/") else None)
+        return self._health.answer(request, path) or (
+            catalogue.openapi.answer(request, path) if path.startswith("/openapi/") else None
         )
 
 

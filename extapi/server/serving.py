@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 
 from extapi.authentication.trust import TrustSettings
+from extapi.clock import sleep
 from extapi.http.request import Request
 from extapi.http.response import Handler
 from extapi.listener.listener import Listener
@@ -23,6 +24,8 @@ from extapi.server.structuredlog import structlog
 
 DRAIN = 60.0
 """Seconds for which requests in flight may go on at the end (behaviour H12)."""
+JOINING = 10.0
+"""Seconds for which one of several processes leaves connections to the others until it is ready. Then it listens, to say why."""
 _YOUNG = 2_500
 """New objects before the garbage collector looks at them. A write makes more than Python's 700, and lets them go when it ends."""
 
@@ -69,6 +72,9 @@ class Serving:
         access_log: Is called after each request.
         limits: The listener's limits.
         random: Spreads the ends of connections.
+        shared: Listen on the port beside other processes, and only once the server has started and is ready: the kernel gives
+            each its part of the connections.
+        ready: Whether it is ready, with ``shared``; after :data:`JOINING` seconds it listens all the same.
         delay: Seconds to go on serving after :meth:`stop`, with readiness off.
         describe: Describes an author's exception to the client; for development only.
         started: Called once the server has started.
@@ -85,6 +91,8 @@ class Serving:
         access_log: OnFinished,
         limits: Limits | None = None,
         random: Random | None = None,
+        shared: bool = False,
+        ready: Callable[[], bool] = lambda: True,
         delay: float = 0.0,
         describe: Describe | None = None,
         started: Callable[[], None] = lambda: None,
@@ -94,6 +102,8 @@ class Serving:
         self._reactor = reactor
         self._delay = delay
         self._started = started
+        self._is_shared = shared
+        self._ready = ready
         self._count, self._access_log = server.requests, access_log
         self._starting: Deferred[None] | None = None
         self._ended: Deferred[int] = Deferred()
@@ -103,6 +113,7 @@ class Serving:
             tls=tls,
             interface=interface,
             port=port,
+            shared=shared,
             limits=limits or Limits(),
             on_died=self._died,
             on_finished=self._finished,
@@ -122,7 +133,7 @@ class Serving:
         """
         if self._is_stopping():
             return await self._ended
-        address, port = self._listener.start()
+        address, port = ("", 0) if self._is_shared else self._listener.start()
         self._starting = Deferred.fromCoroutine(self._server.start())
         try:
             await self._starting
@@ -130,6 +141,13 @@ class Serving:
             if not self._is_stopping():
                 raise
             return await self._ended  # stopped before it had started
+        if self._is_shared:
+            begun = self._reactor.seconds()
+            while not self._is_stopping() and not self._ready() and self._reactor.seconds() - begun < JOINING:
+                await sleep(self._reactor, 0.05)
+            if self._is_stopping():
+                return await self._ended
+            address, port = self._listener.start()
         # The objects that exist now stay until the end: the garbage collector need not scan them again.
         gc.collect()
         gc.freeze()

@@ -44,6 +44,11 @@ def parse_url(url: str) -> str:
     return path
 
 
+def sqlite_path(url: str) -> str | None:
+    """The path of a store in SQLite; None if the URL names another one."""
+    return parse_url(url) if url.startswith(_SQLITE) else None
+
+
 def lasting_path(url: str) -> str:
     """The path of a store that outlives its process, for commands that work on one.
 

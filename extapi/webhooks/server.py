@@ -141,7 +141,7 @@ class WebhookServer:
         path = request.info.path.rstrip("/")
         if request.method not in _READ:
             return http_error(405, "health and metrics are read by GET", ("Allow", "GET, HEAD"))
-        found = self.metrics.answer(request, path) or self._health.answer(request, path)
+        found = await self.metrics.answer(request, path) if path in METRICS else self._health.answer(request, path)
         return http_error(404, "404 page not found") if found is None else found
 
 

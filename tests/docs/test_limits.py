@@ -40,11 +40,13 @@ from extapi.server import inflight, logs, reauthorization, replicas, serving, wa
 from extapi.server.options import CONNECTION_REQUESTS, FLAGS
 from extapi.storage import compaction, group, tail
 from extapi.storage.etcd import call, endpoints, times
+from extapi.storage.hub import backend as hubbackend, channel as hubchannel, messages as hubmessages
 from extapi.verbs import decoding, sessions
 from extapi.watch.cachewatcher import WatchLimits
 from extapi.watch.conversioncalls import ConversionLimits
 from extapi.watch.history import HistorySettings
 from extapi.webhooks import bounds as review_bounds, patch
+from extapi.workers import scraping, supervisor
 from tests.docs.samples import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
@@ -157,6 +159,14 @@ BOUNDS = {
     "events of a recorder waiting to be written": count(recorder.QUEUED),
     "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; for "
     f"{count(recorder.KNOWN)} objects",
+    "with `--workers` and SQLite: value in the store; bytes waiting for a process": (
+        f"{size(hubmessages.LARGEST_VALUE)}; {size(hubchannel.BEHIND)}"
+    ),
+    "with `--workers` and SQLite: wait for what other processes show already": f"{hubbackend.PATIENCE:g} s",
+    "with `--workers`: answers of other processes for `/metrics`": f"{scraping.PATIENCE:g} s",
+    "with `--workers`: pause before a process that died is started again": (
+        f"{supervisor.FIRST_DELAY:g} to {supervisor.LAST_DELAY:g} s"
+    ),
     "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
     "answer of etcd": f"{seconds(times.CALL_SECONDS)}; {size(call.MESSAGE)}",
     "object in etcd, with the request around it": "`max-request-bytes` of etcd, 1.5 MiB by default",

@@ -39,5 +39,8 @@ away = Api(
 )
 """A kind whose server is stopped and started again."""
 
+shared = Api(Group("shared.example.com", PROBE))
+"""The same kind, served from several processes."""
+
 probes = Api(Group("probes.example.com", PROBE))
 """A kind that preserves whatever is sent, in a group that no other test serves."""

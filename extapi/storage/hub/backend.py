@@ -6,6 +6,7 @@ import os
 import socket
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -261,7 +262,7 @@ class HubBackend:
         while True:
             at = await self.revision()
             try:
-                return self._read(at, lambda reader, at=at: reader.get(key, at))
+                return self._read(at, partial(Reader.get, key=key, at=at))
             except Compacted:
                 continue  # even the current one, as others have gone on meanwhile
 
@@ -273,7 +274,7 @@ class HubBackend:
             if revision > current:
                 raise Future(current)
             try:
-                return self._read(revision, lambda reader, at=revision: reader.page(prefix, at, after, limit))
+                return self._read(revision, partial(Reader.page, prefix=prefix, at=revision, after=after, limit=limit))
             except Compacted:
                 if at is not None:
                     raise

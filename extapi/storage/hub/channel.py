@@ -9,7 +9,6 @@ from typing import Any
 from twisted.internet.abstract import FileDescriptor
 from twisted.internet.main import CONNECTION_DONE, CONNECTION_LOST
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from extapi.storage.hub.messages import Frames, Malformed
 
@@ -35,6 +34,7 @@ class Channel(FileDescriptor):
         self, reactor: Any, sock: socket.socket, *, received: Callable[[bytes], None], lost: Callable[[], None]
     ) -> None:
         super().__init__(reactor)
+        self._untyped: Any = self
         sock.setblocking(False)
         self._socket = sock
         self._received = received
@@ -42,7 +42,7 @@ class Channel(FileDescriptor):
         self._frames = Frames()
         self._size = 0
         self.connected = 1
-        self.startReading()
+        self._untyped.startReading()
 
     def send(self, data: bytes) -> None:
         """Send a frame; if the other side takes none, that ends the connection."""
@@ -56,14 +56,15 @@ class Channel(FileDescriptor):
     def close(self) -> None:
         """End it, after what was sent."""
         self._lost = None
-        self.loseConnection()
+        if self._size:
+            self._untyped.loseConnection()
+        else:
+            self.abort()
 
     def abort(self) -> None:
         """End it now."""
         if not self.disconnected:
-            self.stopReading()
-            self.stopWriting()
-            self.connectionLost(Failure(ConnectionAbortedError()))
+            self.connectionLost(None)  # which takes it out of the reactor
 
     def fileno(self) -> int:
         """See ``IFileDescriptor``."""
@@ -100,7 +101,9 @@ class Channel(FileDescriptor):
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802 - named by Twisted
         """It is over."""
-        super().connectionLost(reason)
+        inherited: Any = super().connectionLost
+        inherited(reason)
+        self._untyped = None
         self._socket.close()
         lost, self._lost = self._lost, None
         if lost is not None:

@@ -88,7 +88,11 @@ _messages: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 
 def frame(message: Request | Message) -> bytes:
     """A message with its length."""
-    body = _encode(message)
+    return framed(_encode(message))
+
+
+def framed(body: bytes) -> bytes:
+    """A body with its length."""
     return len(body).to_bytes(_LENGTH, "big") + body
 
 

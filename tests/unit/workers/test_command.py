@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from extapi.server.command import serve
 from extapi.server.options import FLAGS
+from extapi.workers.command import serve
 
 
 def test_help_names_every_flag() -> None:

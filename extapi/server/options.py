@@ -61,7 +61,7 @@ FLAGS: Sequence[Flag] = (
     Flag("leader-elect", "", "Run controllers in one process at a time, the one that holds a Lease; others take over when it ends. By default with --storage etcd: and an API that has controllers. Otherwise each process runs them.", boolean=True),
     *LEADER_FLAGS,
     Flag("request-timeout", "1m0s", "How long a request may take, unless it is a watch."),
-    Flag("connection-requests", "", "About how many requests a connection serves, for some 5 minutes at most, until a response ends it, so that servers started later get their share; 0: any number. By default 1000 with --storage etcd:, else 0."),
+    Flag("connection-requests", "", "About how many requests a connection serves, for some 5 minutes at most, until a response ends it, so that servers started later get their share; 0: any number. By default 1000 with --storage etcd: or --workers, else 0."),
     Flag("shutdown-delay-duration", "0s", "How long to continue serving after SIGTERM, with readiness off."),
     Flag("storage", "memory:", "Where objects are kept: memory:, sqlite:///PATH, etcd: (see --etcd-servers), or NAME:... of an installed package."),
     Flag("workers", "1", "How many processes serve on the port, for machines with several cores; not with memory:. 1: this one alone."),
@@ -248,7 +248,7 @@ def _connection_requests(read: FlagReader) -> int:
     """By default connections end only where other servers may have the same objects."""
     if read.text("connection-requests"):
         return read.number("connection-requests", 0, 1_000_000_000)
-    return CONNECTION_REQUESTS if read.text("storage") == ETCD else 0
+    return CONNECTION_REQUESTS if read.text("storage") == ETCD or read.text("workers") != "1" else 0
 
 
 def _disabled_plugins(read: FlagReader) -> frozenset[str]:

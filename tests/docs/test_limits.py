@@ -135,7 +135,7 @@ BOUNDS = {
     "idle connection": seconds(LIMITS.idle),
     "record of a server on a shared store": f"renewed every {seconds(replicas.INTERVAL)}; objects are stored for "
     f"{seconds(replicas.FRESH)} after a renewal",
-    "requests of a connection, with `--storage etcd:`": f"{count(CONNECTION_REQUESTS)} (`--connection-requests`), or "
+    "requests of a connection, with `--storage etcd:` or `--workers`": f"{count(CONNECTION_REQUESTS)} (`--connection-requests`), or "
     f"{minutes(LIMITS.life)}; a fifth more or less",
     "request other than a watch, or to a connecter": "`--request-timeout`",
     "message of a WebSocket": size(messages.MESSAGE),

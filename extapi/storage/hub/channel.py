@@ -42,7 +42,8 @@ class Channel(FileDescriptor):
         self._frames = Frames()
         self._size = 0
         self.connected = 1
-        self._untyped.startReading()
+        start: Any = self.startReading
+        start()
 
     def send(self, data: bytes) -> None:
         """Send a frame; if the other side takes none, that ends the connection."""

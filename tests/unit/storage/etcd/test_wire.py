@@ -68,6 +68,26 @@ def test_answers() -> None:
     assert wire.authenticate_answer(header(1) + field(2, b"token.7")) == b"token.7"
 
 
+@given(
+    key=st.binary(max_size=200),
+    value=st.binary(max_size=200),
+    revision=st.one_of(st.integers(1, 300), st.integers(1, 2**63 - 1)),
+    order=st.permutations(range(5)),
+    lease=st.booleans(),
+)
+def test_fields_in_any_order(key: bytes, value: bytes, revision: int, order: list[int], *, lease: bool) -> None:
+    """Go writes them in the order of their numbers and leaves zeros out, which is read faster; no order is promised."""
+    fields = [field(1, key), field(2, revision), field(3, revision), field(4, 2**40), field(5, value)]
+    own_order, heads = (
+        [*fields, field(6, 7)][: 6 if lease else 5],
+        [field(1, 2**64 - 1), field(2, 7), field(3, revision)],
+    )
+    expected = [wire.Entry(key, value, revision)] * 2
+    for head in (heads, heads[::-1], heads[2:]):
+        answer = field(1, b"".join(head)) + field(2, b"".join(own_order)) + field(2, b"".join(fields[i] for i in order))
+        assert wire.range_answer(answer) == wire.RangeAnswer(revision, expected, more=False, total=0)
+
+
 def test_watch_answers() -> None:
     put = field(2, kv(b"a", b"1", 8))
     deleted = field(1, 1) + field(2, kv(b"a", b"", 9)) + field(3, kv(b"a", b"1", 8))

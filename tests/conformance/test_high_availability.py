@@ -85,8 +85,8 @@ def test_the_page(tmp_path: Path, cluster_kubeconfig: Path, member: Etcd) -> Non
         try:
             here.spawn()
             there.spawn()
-            here.wait()
-            there.wait()
+            until(here.ready, 240)
+            until(there.ready, 240)
             assert here.request("POST", TOPPINGS, topping("ham"))[0] == 201
             operator.type(rights)
             _disaster(here, there, member, lambda: operator.type(snapshot), lambda: operator.type(restore), tmp_path)
@@ -109,10 +109,10 @@ def _disaster(here: Serving, there: Serving, member: Etcd, save: Any, restore: A
     shutil.rmtree(member.directory / "data")
     shutil.move(directory / "restored", member.directory / "data")
     member.start()
-    until(lambda: _names(here) == ["ham"], 60)
-    until(lambda: _names(there) == ["ham"], 60)
+    until(lambda: _names(here) == ["ham"], 120)
+    until(lambda: _names(there) == ["ham"], 120)
     for server in (here, there):
-        until(lambda server=server: server.request("GET", "/readyz")[0] == 200, 30)  # type: ignore[misc]
+        until(lambda server=server: server.request("GET", "/readyz")[0] == 200, 120)  # type: ignore[misc]
         # No resourceVersion comes twice, and one from before is told to be too old.
         status, made = server.request("POST", TOPPINGS, topping(f"new-{server.port}"))
         assert status == 201

@@ -23,6 +23,8 @@ _SECONDS = 240.0
 _AT_ONCE = 16
 """Writes on their way; a quarter of them with more than 100 tails, all of which this process reads."""
 _FEW = 100
+_FILLING = 100
+"""Writes on their way while a store is filled, which nobody measures."""
 _OPENED = 25
 """Tails that are opened at once."""
 
@@ -69,7 +71,7 @@ def fill(etcd: Etcd, entries: Sequence[Entry]) -> None:
     """Write them, of which none is there."""
 
     async def work(_: Any, writer: EtcdBackend) -> None:
-        await _write(writer, [(key, value, 0) for key, value in entries])
+        await _write(writer, [(key, value, 0) for key, value in entries], _FILLING)
 
     _with_backend(etcd, work)
 
@@ -162,14 +164,14 @@ def follow(etcd: Etcd, tails: int, entry: Entry, writes: int) -> tuple[Reading, 
     return _with_backend(etcd, work)
 
 
-async def _write(writer: EtcdBackend, entries: Sequence[tuple[bytes, bytes, int]]) -> None:
+async def _write(writer: EtcdBackend, entries: Sequence[tuple[bytes, bytes, int]], at_once: int = _AT_ONCE) -> None:
     left = iter(entries)
 
     async def some() -> None:
         for key, value, expected in left:
             await writer.commit(key, value, expected=expected)
 
-    await gatherResults([Deferred.fromCoroutine(some()) for _ in range(_AT_ONCE)], consumeErrors=True)
+    await gatherResults([Deferred.fromCoroutine(some()) for _ in range(at_once)], consumeErrors=True)
 
 
 def rewrite(etcd: Etcd, entries: Sequence[Entry], times: int) -> None:

@@ -48,7 +48,7 @@ def held(reactor: Any, store: NamedStore) -> dict[bytes, tuple[bytes, int]]:
             page = await backend.page(b"", at=None, after=b"", limit=0)
             return {entry.key: (entry.value, entry.revision) for entry in page.entries}
 
-    return drive(reactor, run())
+    return drive(reactor, run(), timeout=120)
 
 
 def fill(reactor: Any, origin: NamedStore, target: NamedStore) -> Filled:
@@ -56,7 +56,7 @@ def fill(reactor: Any, origin: NamedStore, target: NamedStore) -> Filled:
         async with read(origin, reactor) as source, opened(target, reactor) as backend:
             return await Filling(backend, source, replace=False).run(lambda *_: None)
 
-    return drive(reactor, run())
+    return drive(reactor, run(), timeout=120)
 
 
 def in_etcd(member: Etcd, prefix: str) -> NamedStore:
@@ -66,7 +66,7 @@ def in_etcd(member: Etcd, prefix: str) -> NamedStore:
 def test_copies_go_from_any_store_to_any_other_and_no_revision_comes_twice(member: Etcd, tmp_path: Path) -> None:
     """SQLite, etcd, another prefix, SQLite again: each goes on above all that were before it."""
     first, last = (NamedStore(f"sqlite:///{tmp_path / name}", None) for name in ("first.db", "last.db"))
-    entries = {b"/registry/g/things/n/%03d" % number: b'{"a":%d}' % number for number in range(700)}
+    entries = {b"/registry/g/things/n/%03d" % number: b'{"a":%d}' % number for number in range(600)}
 
     async def filled(reactor: Any) -> int:
         async with opened(first, reactor) as store:
@@ -76,10 +76,10 @@ def test_copies_go_from_any_store_to_any_other_and_no_revision_comes_twice(membe
             return cast("int", await store.revision())
 
     with private_reactor() as reactor:
-        highest = drive(reactor, filled(reactor))
+        highest = drive(reactor, filled(reactor), timeout=120)
         stores = [first, in_etcd(member, "/copy/a"), in_etcd(member, "/copy/b"), last]
         for origin, target in pairwise(stores):
-            assert fill(reactor, origin, target)[:3] == (700, 700, 0)
+            assert fill(reactor, origin, target)[:3] == (600, 600, 0)
             found = held(reactor, target)
             assert {key: value for key, (value, _) in found.items()} == entries
             revisions = [revision for _, revision in found.values()]

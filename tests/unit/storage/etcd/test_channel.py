@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.protocol import Factory, Protocol
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import Overloaded, TooLarge, Unavailable, Uncertain
+from extapi.storage.base import Overloaded, StoreRefused, TooLarge, Unavailable, Uncertain
 from extapi.storage.etcd import frames, wire
 from extapi.storage.etcd.call import RpcError
 from extapi.storage.etcd.channel import Channel
@@ -167,7 +167,8 @@ def test_what_was_not_begun_is_made_elsewhere(answer: Callable[[int, str], Answe
         (14, "etcdserver: server stopped", False, Uncertain),
         (14, "etcdserver: server stopped", True, Unavailable),
         (8, "etcdserver: too many requests", False, Overloaded),
-        (8, "etcdserver: mvcc: database space exceeded", False, Unavailable),
+        (8, "etcdserver: mvcc: database space exceeded", False, StoreRefused),
+        (15, "etcdserver: corrupt cluster", True, StoreRefused),
         (8, "grpc: received message larger than max (9 vs. 8)", False, TooLarge),
         (3, "etcdserver: request is too large", False, TooLarge),
         (16, "etcdserver: invalid auth token", False, Unavailable),

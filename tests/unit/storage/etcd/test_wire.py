@@ -64,7 +64,7 @@ def test_answers() -> None:
     assert wire.txn_answer(header(5) + field(3, field(1, header(5)))) == wire.TxnAnswer(5, False, None)
     assert wire.status_answer(
         header(1) + field(2, b"3.6.8") + field(3, 1 << 20) + field(4, 77) + field(8, b"memberID:1 alarm:NOSPACE")
-    ) == wire.Status("3.6.8", 77, ["memberID:1 alarm:NOSPACE"])
+    ) == wire.Status("3.6.8", 77, ["memberID:1 alarm:NOSPACE"], member=9, size=1 << 20)
     assert wire.authenticate_answer(header(1) + field(2, b"token.7")) == b"token.7"
 
 

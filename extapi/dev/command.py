@@ -32,6 +32,7 @@ from extapi.dev.registration import GroupVersions
 from extapi.loading.authorscode import AuthorsCode
 from extapi.loading.module import LoadingError, load_api
 from extapi.server.etcdflags import ETCD_FLAGS, as_arguments, etcd_of, with_etcd_flags
+from extapi.storage.url import ETCD
 
 _WATCH_INTERVAL = 0.1
 _DEBUGGING = "1h0m0s"
@@ -134,7 +135,8 @@ def dev(user: str | None, groups: tuple[str, ...], **options: Any) -> None:
         if not options["target"] and not options["crd"]:
             options["target"] = _EXAMPLE
         etcd_of(options["storage"] or "", options)  # what is wrong is told before anything starts
-        etcd = tuple(as_arguments(options))
+        # There is one server, which has no Lease to hold.
+        etcd = (*as_arguments(options), *(["--leader-elect=false"] if options["storage"] == ETCD else []))
         for flag in ETCD_FLAGS:
             del options[flag.key]
         with signals.as_exception() as stop:

@@ -36,6 +36,7 @@ def on_etcd(directory: Path, kubeconfig: Path, member: Etcd, prefix: str) -> Ser
             "--authentication-skip-lookup",
             f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
             "--storage=etcd:",
+            "--leader-elect=false",
             f"--etcd-servers={member.url}",
             f"--etcd-prefix={prefix}",
             f"--etcd-cafile={member.directory / 'ca.crt'}",

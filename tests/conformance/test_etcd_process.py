@@ -35,6 +35,7 @@ def on_etcd(directory: Path, kubeconfig: Path, member: Etcd, prefix: str) -> Ser
         flags=(
             "--authentication-skip-lookup",
             f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
+            "--leader-elect=false",  # there is no cluster with a Lease
             "--storage=etcd:",
             "--leader-elect=false",
             f"--etcd-servers={member.url}",

@@ -180,6 +180,7 @@ def _replicas(net: Network, directory: Path, kubeconfig: Path, plant: str) -> tu
                 f"--tls-private-key-file={own.key}",
                 f"--kubeconfig={kubeconfig}",
                 "--authentication-skip-lookup",
+                "--leader-elect=false",  # there is nothing that serves Leases
                 f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
                 "--storage=etcd:",
                 f"--etcd-servers={servers}",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import kubernetes
 import pytest
-from kubernetes import client, config, watch
 
 from tests.etcds import etcd
 from tests.kubernetes import second
@@ -17,6 +18,7 @@ from tests.kubernetes.second import SecondServer
 
 GROUP = api.groups[0].name
 OBJECTS = 12
+UNTYPED: Any = kubernetes
 
 
 @pytest.fixture(params=["sqlite", pytest.param("etcd", marks=pytest.mark.kubernetes)])
@@ -41,11 +43,11 @@ def body(name: str) -> dict[str, object]:
 
 
 def test_it_is_one_server(server: SecondServer, kubectl: Kubectl, namespace: str, control_plane: ControlPlane) -> None:
-    with config.new_client_from_config(str(control_plane.kubeconfig)) as made:
-        _conversation(client.CustomObjectsApi(made), kubectl, namespace)
+    with UNTYPED.config.new_client_from_config(str(control_plane.kubeconfig)) as made:
+        _conversation(UNTYPED.client.CustomObjectsApi(made), kubectl, namespace)
 
 
-def _conversation(objects: client.CustomObjectsApi, kubectl: Kubectl, namespace: str) -> None:
+def _conversation(objects: Any, kubectl: Kubectl, namespace: str) -> None:
     where = (GROUP, "v1", namespace, "probes")
     begin = objects.list_namespaced_custom_object(*where)["metadata"]["resourceVersion"]
     for number in range(OBJECTS):
@@ -56,7 +58,7 @@ def _conversation(objects: client.CustomObjectsApi, kubectl: Kubectl, namespace:
     assert len(found) == OBJECTS
     kubectl("-n", namespace, "delete", f"probes.{GROUP}", "--all")
     events = []
-    stream = watch.Watch()
+    stream = UNTYPED.watch.Watch()
     for event in stream.stream(
         objects.list_namespaced_custom_object, *where, resource_version=begin, timeout_seconds=60
     ):

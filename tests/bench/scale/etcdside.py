@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults
 
@@ -15,6 +15,7 @@ from extapi.storage.etcd.backend import EtcdBackend
 from tests.bench.server import cpu, resident
 from tests.etcds import Etcd
 
+T = TypeVar("T")
 PREFIX = "/extapi/bench"
 _SENT = "etcd_network_client_grpc_sent_bytes_total"
 _CALLS = "grpc_server_started_total"
@@ -193,10 +194,10 @@ def rewrite(etcd: Etcd, entries: Sequence[Entry], times: int) -> None:
     _with_backend(etcd, work)
 
 
-def _with_backend(etcd: Etcd, work: Callable[[Any, EtcdBackend], Awaitable[Any]]) -> Any:
+def _with_backend(etcd: Etcd, work: Callable[[Any, EtcdBackend], Awaitable[T]]) -> T:
     with private_reactor() as reactor:
 
-        async def all_of_it() -> Any:
+        async def all_of_it() -> T:
             writer = EtcdBackend(reactor, etcd.options(PREFIX))
             try:
                 return await work(reactor, writer)
@@ -214,8 +215,7 @@ def fetch(etcd: Etcd, key: bytes) -> bytes:
         assert found is not None
         return found.value
 
-    value: bytes = _with_backend(etcd, work)
-    return value
+    return _with_backend(etcd, work)
 
 
 def directory(parent: Path, name: str) -> Path:

@@ -65,7 +65,9 @@ def write(made: Mapping[str, str], page: Path = PAGE) -> None:
     """Put the tables into the page."""
     text = page.read_text(encoding="utf-8")
     for name, lines in made.items():
-        text = re.sub(_SECTION.format(name), lambda match, new=lines: match[1] + new + match[3], text, flags=re.DOTALL)
+        match = re.search(_SECTION.format(name), text, re.DOTALL)
+        if match is not None:
+            text = text[: match.start(2)] + lines + text[match.end(2) :]
     page.write_text(text, encoding="utf-8")
 
 

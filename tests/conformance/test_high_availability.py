@@ -38,6 +38,7 @@ def serving(directory: Path, kubeconfig: Path, member: Etcd, *flags: str) -> Ser
         flags=(
             "--authentication-skip-lookup",
             f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
+            "--leader-elect=false",
             "--storage=etcd:",
             f"--etcd-servers={member.url}",
             f"--etcd-prefix={PREFIX}",

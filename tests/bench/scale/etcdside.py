@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Reading:
     calls: float
     memory: float
     disk: float
+    seconds: float
+    """When it was read, by a monotonic clock."""
 
     def __sub__(self, before: Reading) -> Reading:
         return Reading(
@@ -47,6 +50,7 @@ class Reading:
             self.calls - before.calls,
             self.memory - before.memory,
             self.disk - before.disk,
+            self.seconds - before.seconds,
         )
 
 
@@ -56,7 +60,9 @@ def read(etcd: Etcd) -> Reading:
     with urllib.request.urlopen(f"{etcd.url}/metrics", timeout=30) as answer:  # noqa: S310 - ours
         lines = answer.read().decode().splitlines()
     pid = etcd.process.pid
-    return Reading(cpu(pid), _sum(lines, _SENT), _sum(lines, _CALLS), resident(pid), _sum(lines, _DISK))
+    return Reading(
+        cpu(pid), _sum(lines, _SENT), _sum(lines, _CALLS), resident(pid), _sum(lines, _DISK), time.monotonic()
+    )
 
 
 def _sum(lines: Iterable[str], name: str) -> float:

@@ -70,7 +70,8 @@ def _log(
         """Memory per tail; CPU, bytes and disk per write."""
         writes = max(16, min(1_600, 16_000 // max(number, 1))) // 16 * 16
         opened, written = etcdside.follow(member, number, entry, writes)
-        return opened.memory / max(number, 1), written.cpu / writes, written.sent / writes, written.disk / writes
+        busy = written.cpu - written.seconds * found["etcd_idle_cpu"]
+        return opened.memory / max(number, 1), busy / writes, written.sent / writes, written.disk / writes
 
     bare = [follow(0) for _ in range(_RUNS)]
     many = [follow(FITTED_TAILS) for _ in range(_RUNS)]

@@ -107,7 +107,7 @@ Rows = tuple[str, list[tuple[str, str, float, float]]]
 def _tails(costs: UnitCosts, point: Mapping[str, Any]) -> Rows:
     number = point["number"]
     cpu = costs.etcd_write_cpu + number * costs.etcd_event_cpu
-    return f"{number:,.0f} tails on one etcd", [
+    return f"{number:,.0f} {'tail' if number == 1 else 'tails'} on one etcd", [
         ("etcd's CPU us per write", "{:,.0f}", cpu, point["cpu"]),
         ("bytes per write", "{:,.0f}", number * costs.etcd_event_bytes, point["bytes"]),
     ]

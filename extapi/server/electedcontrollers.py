@@ -41,7 +41,7 @@ class Elector(Protocol):
         ...
 
 
-class Follower:
+class NeverLeads:
     """Never leads: another process of the same server does, without an election."""
 
     name = ""

@@ -25,7 +25,7 @@ from extapi.server.admissionconfig import WEBHOOK_PLUGINS, read_admission_config
 from extapi.server.admissionplugins import BuiltinAdmission
 from extapi.server.definitionfiles import FollowedFiles
 from extapi.server.delegation import ClusterAccess, DelegatedAuth
-from extapi.server.electedcontrollers import Follower, MakeElector
+from extapi.server.electedcontrollers import MakeElector, NeverLeads
 from extapi.server.election import candidate, election_of, elects
 from extapi.server.health import NamedCheck
 from extapi.server.kindsources import KindSources
@@ -157,7 +157,7 @@ class ServerProcess:
             CredentialsError: It is unknown where the Lease is.
         """
         if not elects(api, options.leader, shared=options.storage == ETCD):
-            return None if self._first else Follower
+            return None if self._first else NeverLeads
         client = self._cluster.client(None, "kubeconfig")
         return candidate(client, election_of(api, options.leader), reactor, self._random)
 

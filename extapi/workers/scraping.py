@@ -11,7 +11,7 @@ import msgspec
 from twisted.internet.defer import Deferred
 
 from extapi.server.exposition import Family
-from extapi.storage.hub.channel import Channel
+from extapi.storage.hub.channel import HubChannel
 from extapi.storage.hub.messages import framed
 from extapi.workers import totals
 
@@ -24,7 +24,7 @@ Ask = Callable[[int, socket.socket], None]
 
 def answer(reactor: Any, sock: socket.socket, families: Iterable[Family]) -> None:
     """Tell another process what the metrics of this one say."""
-    channel = Channel(reactor, sock, received=lambda _: None, lost=lambda: None)
+    channel = HubChannel(reactor, sock, received=lambda _: None, lost=lambda: None)
     channel.send(framed(totals.write(families)))
     channel.close()
 
@@ -33,7 +33,7 @@ async def gather(reactor: Any, own: list[Family], others: Iterable[int], ask: As
     """The families of this process and of others, as one."""
     answers: list[list[Family]] = []
     waiting: set[int] = set()
-    channels: list[Channel] = []
+    channels: list[HubChannel] = []
     done: Deferred[None] = Deferred()
 
     def ended(number: int) -> None:
@@ -72,7 +72,7 @@ class _Asked:
         self._answers = answers
         self._number = number
         self._ended = ended
-        self.channel = Channel(reactor, sock, received=self._received, lost=self._lost)
+        self.channel = HubChannel(reactor, sock, received=self._received, lost=self._lost)
 
     def _received(self, body: bytes) -> None:
         with contextlib.suppress(msgspec.MsgspecError):  # as if it had not answered

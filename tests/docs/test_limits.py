@@ -159,6 +159,12 @@ BOUNDS = {
     "events of a recorder waiting to be written": count(recorder.QUEUED),
     "new events about one object": f"{recorder.SPAM_BURST:g} at once, then 1 per {minutes(1 / recorder.SPAM_RATE)}; for "
     f"{count(recorder.KNOWN)} objects",
+    "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
+    "answer of etcd": f"{seconds(times.CALL_SECONDS)}; {size(call.MESSAGE)}",
+    "object in etcd, with the request around it": "`max-request-bytes` of etcd, 1.5 MiB by default",
+    "`--etcd-prefix`; the password in `--etcd-password-file`": f"{endpoints.PREFIX} characters; {size(endpoints.PASSWORD)}",
+    "etcd's watch that the server has not read": f"{count(tail.BEHIND_CHANGES)} changes or {size(tail.BEHIND_BYTES)}",
+    "wait of a write for its own process's watch of etcd": seconds(times.TOLD_SECONDS),
     "with `--workers` and SQLite: value in the store; bytes waiting for a process": (
         f"{size(hubmessages.LARGEST_VALUE)}; {size(hubchannel.BEHIND)}"
     ),
@@ -167,12 +173,6 @@ BOUNDS = {
     "with `--workers`: pause before a process that died is started again": (
         f"{supervisor.FIRST_DELAY:g} to {supervisor.LAST_DELAY:g} s"
     ),
-    "writes waiting for the disk": f"{count(group.WAITING)}; {size(group.WAITING_BYTES)}",
-    "answer of etcd": f"{seconds(times.CALL_SECONDS)}; {size(call.MESSAGE)}",
-    "object in etcd, with the request around it": "`max-request-bytes` of etcd, 1.5 MiB by default",
-    "`--etcd-prefix`; the password in `--etcd-password-file`": f"{endpoints.PREFIX} characters; {size(endpoints.PASSWORD)}",
-    "etcd's watch that the server has not read": f"{count(tail.BEHIND_CHANGES)} changes or {size(tail.BEHIND_BYTES)}",
-    "wait of a write for its own process's watch of etcd": seconds(times.TOLD_SECONDS),
     "watch without `timeoutSeconds`": f"{MIN_SECONDS / 60:g} to {minutes(2 * MIN_SECONDS)}",
     "reviews for open watches": f"{reauthorization.ASKING} at a time",
     "watch while kube-apiserver does not answer its reviews": minutes(reauthorization.UNANSWERED),

@@ -27,17 +27,17 @@ from extapi.storage.base import (
 )
 from extapi.storage.file import check_readable
 from extapi.storage.group import WAITING, WAITING_BYTES
-from extapi.storage.hub.channel import Channel
+from extapi.storage.hub.channel import HubChannel
 from extapi.storage.hub.messages import (
     LARGEST_VALUE,
     Ahead,
-    Answer,
     Changes,
     Commit,
     Compact,
-    Conflict,
     Hello,
-    Refused,
+    HubAnswer,
+    HubConflict,
+    HubRefused,
     Request,
     frame,
     read_message,
@@ -81,7 +81,7 @@ class HubBackend:
         self._shared = shared
         self._ask = ask
         self._tails = Tails(self)
-        self._channel: Channel | None = None
+        self._channel: HubChannel | None = None
         self._reader: Reader | None = None
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
@@ -109,7 +109,7 @@ class HubBackend:
         if self._channel is not None:
             self._channel.close()
             self._broken()
-        self._channel = Channel(self._reactor, sock, received=self._received, lost=self._lost)
+        self._channel = HubChannel(self._reactor, sock, received=self._received, lost=self._lost)
 
     async def open(self) -> None:
         """See :meth:`extapi.storage.base.Engine.open`: wait for the hub."""
@@ -135,13 +135,13 @@ class HubBackend:
         done, size = self._asked.pop(message.number)
         self._asked_bytes -= size
         match message:
-            case Answer(result=result):
+            case HubAnswer(result=result):
                 done.callback(result)
-            case Conflict(live=live):
+            case HubConflict(live=live):
                 done.errback(RevisionConflict(live))
             case Ahead(current=current):
                 done.errback(Future(current))
-            case Refused(why=why, overloaded=overloaded):
+            case HubRefused(why=why, overloaded=overloaded):
                 done.errback((Overloaded if overloaded else Unavailable)(why))
         self._note_idle()
 

@@ -10,7 +10,7 @@ from twisted.internet.abstract import FileDescriptor
 from twisted.internet.main import CONNECTION_DONE, CONNECTION_LOST
 from twisted.logger import Logger
 
-from extapi.storage.hub.messages import Frames, Malformed
+from extapi.storage.hub.messages import Frames, MalformedFrame
 
 _READ = 256 * 1024
 """Bytes that are read at a time."""
@@ -18,13 +18,13 @@ BEHIND = 64 * 1024 * 1024
 """Bytes that may wait for the other side. One write always fits; another one ends the connection."""
 
 
-class Channel(FileDescriptor):
+class HubChannel(FileDescriptor):
     """Sends and receives frames. What is sent in one turn of the reactor goes out together.
 
     Args:
         reactor: An ``IReactorFDSet``.
         sock: The socket, which belongs to the channel from now on.
-        received: Called with the body of each frame; may raise Malformed.
+        received: Called with the body of each frame; may raise MalformedFrame.
         lost: Called once at the end, unless it was :meth:`close` that ended it.
     """
 
@@ -84,7 +84,7 @@ class Channel(FileDescriptor):
         try:
             for body in self._frames.feed(data):
                 self._received(body)
-        except Malformed as error:
+        except MalformedFrame as error:
             self._log.error("what the other process sends makes no sense: {error}", error=error)
             return CONNECTION_LOST
         return None

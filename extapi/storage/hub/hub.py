@@ -11,15 +11,15 @@ from twisted.logger import Logger
 
 from extapi.storage.base import Future, LogEvent, Overloaded, RevisionConflict, Unavailable
 from extapi.storage.file import UnusableFile
-from extapi.storage.hub.channel import Channel
+from extapi.storage.hub.channel import HubChannel
 from extapi.storage.hub.messages import (
     Ahead,
-    Answer,
     Commit,
-    Conflict,
     Hello,
+    HubAnswer,
+    HubConflict,
+    HubRefused,
     Message,
-    Refused,
     Request,
     frame,
     parts,
@@ -103,7 +103,7 @@ class _Worker:
 
     def __init__(self, hub: Hub, reactor: Any, sock: socket.socket, store: SqliteBackend) -> None:
         self._store = store
-        self.channel = Channel(reactor, sock, received=self._received, lost=lambda: hub.ended(self))
+        self.channel = HubChannel(reactor, sock, received=self._received, lost=lambda: hub.ended(self))
         self.channel.send(frame(Hello(hub.current)))
 
     def _received(self, body: bytes) -> None:
@@ -116,12 +116,12 @@ class _Worker:
                 result = await self._store.commit(request.key, request.value, expected=request.expected)
             else:
                 result = await self._store.compact(request.revision, expected=request.expected)
-            answer = Answer(request.number, result)
+            answer = HubAnswer(request.number, result)
         except RevisionConflict as conflict:
-            answer = Conflict(request.number, conflict.live)
+            answer = HubConflict(request.number, conflict.live)
         except Future as future:
             answer = Ahead(request.number, future.current)
         except Unavailable as error:
-            answer = Refused(request.number, str(error), isinstance(error, Overloaded))
+            answer = HubRefused(request.number, str(error), isinstance(error, Overloaded))
         if self.channel.connected:
             self.channel.send(frame(answer))

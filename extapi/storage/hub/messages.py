@@ -48,14 +48,14 @@ class Changes(msgspec.Struct, array_like=True, tag="changes", frozen=True, gc=Fa
     progress: int
 
 
-class Answer(msgspec.Struct, array_like=True, tag="answer", frozen=True, gc=False):
+class HubAnswer(msgspec.Struct, array_like=True, tag="answer", frozen=True, gc=False):
     """From the hub: the result of a call."""
 
     number: int
     result: int
 
 
-class Conflict(msgspec.Struct, array_like=True, tag="conflict", frozen=True, gc=False):
+class HubConflict(msgspec.Struct, array_like=True, tag="conflict", frozen=True, gc=False):
     """From the hub: :class:`~extapi.storage.base.RevisionConflict`."""
 
     number: int
@@ -69,7 +69,7 @@ class Ahead(msgspec.Struct, array_like=True, tag="ahead", frozen=True, gc=False)
     current: int
 
 
-class Refused(msgspec.Struct, array_like=True, tag="refused", frozen=True, gc=False):
+class HubRefused(msgspec.Struct, array_like=True, tag="refused", frozen=True, gc=False):
     """From the hub: the store cannot be written now, and nothing was."""
 
     number: int
@@ -79,7 +79,7 @@ class Refused(msgspec.Struct, array_like=True, tag="refused", frozen=True, gc=Fa
 
 
 Request = Commit | Compact
-Message = Hello | Changes | Answer | Conflict | Ahead | Refused
+Message = Hello | Changes | HubAnswer | HubConflict | Ahead | HubRefused
 
 _encode = msgspec.msgpack.Encoder().encode
 _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
@@ -96,7 +96,7 @@ def framed(body: bytes) -> bytes:
     return len(body).to_bytes(_LENGTH, "big") + body
 
 
-class Malformed(ValueError):
+class MalformedFrame(ValueError):
     """What came is nothing that the other side sends."""
 
 
@@ -104,24 +104,24 @@ def read_request(body: bytes) -> Request:
     """What a worker asks for.
 
     Raises:
-        Malformed: Nothing.
+        MalformedFrame: Nothing.
     """
     try:
         return _requests.decode(body)
     except msgspec.MsgspecError as error:
-        raise Malformed(str(error)) from error
+        raise MalformedFrame(str(error)) from error
 
 
 def read_message(body: bytes) -> Message:
     """What the hub says.
 
     Raises:
-        Malformed: Nothing.
+        MalformedFrame: Nothing.
     """
     try:
         return _messages.decode(body)
     except msgspec.MsgspecError as error:
-        raise Malformed(str(error)) from error
+        raise MalformedFrame(str(error)) from error
 
 
 class Frames:
@@ -134,7 +134,7 @@ class Frames:
         """The bodies of the frames that ``data`` completes.
 
         Raises:
-            Malformed: A frame says that it is longer than any that is sent.
+            MalformedFrame: A frame says that it is longer than any that is sent.
         """
         buffer = self._buffer
         buffer += data
@@ -143,7 +143,7 @@ class Frames:
             while len(buffer) - at >= _LENGTH:
                 size = int.from_bytes(buffer[at : at + _LENGTH], "big")
                 if size > LARGEST_FRAME:
-                    raise Malformed(f"a frame of {size} bytes")
+                    raise MalformedFrame(f"a frame of {size} bytes")
                 end = at + _LENGTH + size
                 if len(buffer) < end:
                     break

@@ -205,8 +205,6 @@ def _objects(
             found["etcd_fill_cpu"] = read.cpu / size
             found["etcd_fill_bytes"] = read.sent / size
         else:
-            points.append(
-                {"what": "objects", "number": size, **started, "etcd_memory": full.memory, "etcd_disk": full.disk}
-                | {"etcd_cpu": read.cpu, "etcd_bytes": read.sent}
-            )
+            also = {"etcd_memory": full.memory, "etcd_disk": full.disk, "etcd_cpu": read.cpu, "etcd_bytes": read.sent}
+            points.append({"what": "objects", "number": size, **started, **also})
         say(f"measured {size:,} objects")

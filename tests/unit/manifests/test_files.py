@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
 
 from extapi.manifests.files import kustomization, render, stream
@@ -39,7 +41,7 @@ def test_nothing_has_two_names_for_one_thing() -> None:
 
 
 def test_the_secret_for_etcd_is_made_of_files_too() -> None:
-    etcd = {"storage": "etcd:", "etcd_servers": "https://etcd:2379"}
+    etcd: dict[str, Any] = {"storage": "etcd:", "etcd_servers": "https://etcd:2379"}
     settings = make_settings(pizza, "some.module:api", **etcd)
     _, generator = yaml.safe_load(kustomization(settings, render(settings, pizza), "x"))["secretGenerator"]
     volumes = {volume["name"]: volume for volume in pod_of(rendered(**etcd))["volumes"]}

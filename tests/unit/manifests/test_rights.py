@@ -38,7 +38,7 @@ class Sweeper:
 
 def test_pods_on_one_etcd_elect_who_runs_the_controllers() -> None:
     """By the Lease of the first group's name; RBAC cannot restrict create to a name."""
-    etcd = {"storage": "etcd:", "etcd_servers": "https://etcd:2379", "replicas": 3}
+    etcd: dict[str, Any] = {"storage": "etcd:", "etcd_servers": "https://etcd:2379", "replicas": 3}
     objects = rendered(name="shop", namespace="mall", **etcd)
     leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
     assert objects["lease-role"]["rules"] == [

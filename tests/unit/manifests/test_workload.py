@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
 
 from extapi.manifests.files import kustomization, render
@@ -75,7 +77,7 @@ def test_several_pods_go_on_while_nodes_are_drained() -> None:
     assert objects["deployment"]["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
 
 
-ETCD = {"storage": "etcd:", "etcd_servers": "https://etcd-0.etcd:2379,https://10.0.0.7:2380"}
+ETCD: dict[str, Any] = {"storage": "etcd:", "etcd_servers": "https://etcd-0.etcd:2379,https://10.0.0.7:2380"}
 
 
 def test_pods_that_share_an_etcd() -> None:

@@ -2,7 +2,7 @@
 
 ``python -m tests.unit.workers.supervised DIRECTORY COUNT [hub]``: each process appends its name and pid to ``DIRECTORY/started``.
 It is ready unless ``DIRECTORY/unready-NUMBER`` exists; it then ends with the status in that file. On SIGTERM it appends its
-number to ``DIRECTORY/ended``, and ends with 0.
+number to ``DIRECTORY/ended``, and ends with 0; first it reads the pipe ``DIRECTORY/held-NUMBER`` to its end if there is one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ def main(directory: Path, count: int, *, hub: bool) -> int:
 
     def work(number: int, sock: socket.socket) -> int:
         def end(*_: object) -> None:
+            if (held := directory / f"held-{number}").exists():
+                held.read_bytes()
             with (directory / "ended").open("a") as ended:
                 ended.write(f"{number}\n")
             sys.exit(0)

@@ -11,10 +11,10 @@ from extapi.storage.hub.messages import (
     Changes,
     Commit,
     Compact,
-    Conflict,
     Frames,
     Hello,
-    Malformed,
+    HubConflict,
+    MalformedFrame,
     Message,
     Request,
     frame,
@@ -22,7 +22,12 @@ from extapi.storage.hub.messages import (
 )
 
 CHANGES = [LogEvent(5, b"/a", b"x", None), LogEvent(6, b"/a", None, b"x"), LogEvent(9, b"/b", b"", b"y")]
-FROM_HUB: list[Message] = [Hello(4), Changes(CHANGES, 9), Conflict(1, KeyValue(b"/a", b"x", 5)), Conflict(2, None)]
+FROM_HUB: list[Message] = [
+    Hello(4),
+    Changes(CHANGES, 9),
+    HubConflict(1, KeyValue(b"/a", b"x", 5)),
+    HubConflict(2, None),
+]
 FROM_WORKER: list[Request] = [Commit(1, b"/a", b"x", 0), Commit(2, b"/a", None, 5), Compact(3, 7, 1)]
 
 
@@ -46,14 +51,14 @@ def test_requests_are_read_as_they_were_written() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"\xc1", b"\x91\xa5hello", b"\x92\xa6answer\x01"])
 def test_what_nobody_sends_is_malformed(body: bytes) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedFrame):
         messages.read_message(body)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedFrame):
         messages.read_request(body)
 
 
 def test_a_frame_is_not_collected_if_it_is_too_long() -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedFrame):
         list(Frames().feed((messages.LARGEST_FRAME + 1).to_bytes(4, "big")))
 
 

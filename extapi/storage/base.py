@@ -100,7 +100,8 @@ class Overloaded(Unavailable):
 class StoreRefused(Unavailable):
     """The store refuses writes, or all requests, until its operator has done something; clients are told in these words.
 
-    Nothing was written.
+    Nothing was written, but for the write with which etcd becomes full: it is done, and refused in the same words
+    (``go.etcd.io/etcd/server/v3/etcdserver/apply`` quotaApplierV3). Whoever got it must not repeat a write without reading.
     """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from extapi.privatereactor import drive, private_reactor
-from extapi.storage.base import Unavailable
+from extapi.storage.base import StoreRefused, Unavailable
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.channel import Channel
 from extapi.storage.etcd.endpoints import EtcdAccess
@@ -121,7 +121,7 @@ def test_all_certificates_are_replaced_while_the_store_is_open(tmp_path: Path) -
 
 
 def test_an_etcd_that_is_full(tmp_path: Path) -> None:
-    """Writes are refused with its reason, and certainly not done; reads and tails go on."""
+    """Writes are refused with its reason, and not done; but the one with which it becomes full may be both."""
 
     async def tale(reactor: Any, member: Etcd) -> None:
         store = EtcdBackend(reactor, member.options(PREFIX))
@@ -132,12 +132,15 @@ def test_an_etcd_that_is_full(tmp_path: Path) -> None:
                 revision = await store.commit(b"/a", b"x" * 1_000_000, expected=revision)
             except Unavailable as error:
                 refused = error
-        assert type(refused) is Unavailable
+        assert type(refused) is StoreRefused
         assert "database space exceeded" in str(refused)
         entry = await store.get(b"/a")
         assert entry is not None
-        assert entry.revision == revision
-        assert await store.revision() >= revision
+        assert revision <= entry.revision <= revision + 1
+        assert await refusal(store.commit(b"/a", b"y", expected=entry.revision), StoreRefused) is not None
+        after = await store.get(b"/a")
+        assert after == entry
+        assert await store.revision() >= entry.revision
         await store.close()
 
     with etcd(tmp_path, arguments=["--quota-backend-bytes=4194304"]) as member:

@@ -200,6 +200,10 @@ class Writer:
                 self._load.pause(dice)
             self._known[key] = self._once(key, self._known.get(key))
             self._load.pause(dice)
+        self.close()
+
+    def close(self) -> None:
+        """Write no more."""
         self._reader.connection.close()
 
     def final(self) -> int:

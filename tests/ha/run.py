@@ -136,6 +136,7 @@ def _finish(here: Installation, load: Load) -> None:
     """Write once more, let the watchers see it, and read the log to its end; then every replica has to show the same."""
     writer = Writer(load, 99)
     load.last = until(writer.final, _PATIENCE)
+    writer.close()
     load.final.set()
     load.wait(_PATIENCE)
     for number in range(len(REPLICAS)):

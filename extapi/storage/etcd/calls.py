@@ -122,7 +122,8 @@ class StoreCalls:
         answer = wire.read(wire.range_answer, await self.call(wire.RANGE, request, seconds=seconds))
         entries, revision = answer.entries, answer.revision
         if not entries:
-            self.numbers.lost()
+            if before is not None:  # else others may have made it since this was asked
+                self.numbers.lost()
             if not self._create:
                 raise Unavailable(
                     f"etcd has no store of extapi there: {self._mark.decode(errors='replace')} is missing"

@@ -34,8 +34,9 @@ def test_a_long_list_lets_others_have_their_turn(shop_served: Shop) -> None:
     assert answers == []
     # Somebody else, in between; and a write that comes after the list has been taken is not in it.
     shop_served.create("zz")
-    shop_served.advance(0.001)
-    shop_served.advance(0.001)
+    for _ in range(1_000):  # two in memory; as long as its dice say on a store that lags
+        if not answers:
+            shop_served.advance(0.001)
     (answer,) = answers
     listed = msgspec.json.decode(shop_served.server.run(answer.read()))
     names = [item["metadata"]["name"] for item in listed["items"]]

@@ -37,7 +37,8 @@ class Program:
         return [(int(number), int(pid)) for number, pid in (line.split() for line in path.read_text().splitlines())]
 
     def ended(self) -> list[int]:
-        return [int(line) for line in (self.directory / "ended").read_text().splitlines()]
+        path = self.directory / "ended"
+        return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def ready(self) -> int:
         return (self.directory / "log").read_text().count('"event":"started"')

@@ -12,7 +12,7 @@ from extapi.console.display import Report
 from extapi.console.failure import CommandFailure
 from extapi.storage.base import Backend, KeyValue
 from extapi.storage.filling import KEY
-from extapi.storetool.source import OWN, PAGE, Source
+from extapi.storetool.source import PAGE, Source, is_own
 
 AT_ONCE: Final = 64
 """Commits that wait for the disk together."""
@@ -98,8 +98,7 @@ class Filling:
             if mark is not None:
                 known = mark.value.decode(errors="replace")
                 raise CommandFailure(f"the store is being filled from {known}; run that again, or give --replace")
-            page = await self._target.page(b"", at=None, after=b"", limit=len(OWN) + 1)
-            if any(entry.key not in OWN for entry in page.entries):
+            async for _ in _held(self._target):
                 raise CommandFailure(
                     "the store is not empty; name another one, or give --replace to replace what it holds"
                 )
@@ -167,7 +166,7 @@ async def _held(store: Backend) -> AsyncIterator[KeyValue]:
         page = await store.page(b"", at=at, after=after, limit=PAGE)
         at = page.revision
         for entry in page.entries:
-            if entry.key not in OWN:
+            if not is_own(entry.key):
                 yield entry
         more = page.more
         after = page.entries[-1].key if page.entries else after

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from extapi.console.failure import CommandFailure
+from extapi.registry import replicarecord
 from extapi.storage import filling, probe
 from extapi.storage.base import Backend, Compacted, KeyValue
 from extapi.storage.snapshot import FileSnapshot
@@ -14,8 +15,12 @@ from extapi.storage.url import lasting_path
 from extapi.storetool.backupfile import BackupReader
 
 PAGE: Final = 500
-OWN: Final = frozenset({filling.KEY, probe.KEY})
-"""Keys that belong to one store, and not to what it holds."""
+_OWN: Final = frozenset({filling.KEY, probe.KEY})
+
+
+def is_own(key: bytes) -> bool:
+    """Whether a key belongs to one store and its servers, and not to what the store holds."""
+    return key in _OWN or key.startswith(replicarecord.PREFIX)
 
 
 class Source(Protocol):
@@ -32,7 +37,7 @@ class Source(Protocol):
         ...
 
     def entries(self) -> AsyncIterator[KeyValue]:
-        """All keys in their order, without those of :data:`OWN`."""
+        """All keys in their order, without those of :func:`is_own`."""
         ...
 
     def close(self) -> None:
@@ -66,7 +71,7 @@ class StoreSource:
         while more:
             page = self._snapshot.page(b"", after, PAGE)
             for entry in page.entries:
-                if entry.key not in OWN:
+                if not is_own(entry.key):
                     yield entry
             more = page.more
             after = page.entries[-1].key if page.entries else after
@@ -119,7 +124,7 @@ class LiveSource:
                     "compact less often (--etcd-compaction-interval)"
                 ) from error
             for entry in page.entries:
-                if entry.key not in OWN:
+                if not is_own(entry.key):
                     yield entry
             more = page.more
             after = page.entries[-1].key if page.entries else after

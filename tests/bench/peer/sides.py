@@ -166,7 +166,11 @@ class Sides:
             if program
             else (
                 "extension-client",
-                [sys.executable, "-m", "extapi", "serve", "wardle:api", "--storage=etcd:"],
+                # The load keeps its connections.
+                [
+                    *(sys.executable, "-m", "extapi", "serve", "wardle:api"),
+                    *("--storage=etcd:", "--connection-requests=0"),
+                ],
                 EXAMPLES,
             )
         )

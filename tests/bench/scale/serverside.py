@@ -23,7 +23,8 @@ _CONNECTIONS = 8
 def server(directory: Path, etcd: Etcd) -> Server:
     """One more on the etcd; ready."""
     directory.mkdir()
-    return Server(directory, flags=("--storage=etcd:", f"--etcd-servers={etcd.url}", f"--etcd-prefix={PREFIX}"))
+    to_etcd = ("--storage=etcd:", f"--etcd-servers={etcd.url}", f"--etcd-prefix={PREFIX}")
+    return Server(directory, flags=(*to_etcd, "--connection-requests=0"))  # the load keeps its connections
 
 
 def create(to: Server) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from extapi.console.failure import CommandFailure
 from extapi.privatereactor import drive, private_reactor
+from extapi.registry import replicarecord
 from extapi.storage.base import Backend, Compacted, KeyValue, Unavailable
 from extapi.storage.file import UnusableFile
 from extapi.storage.filling import KEY, check_filled
@@ -81,6 +82,12 @@ def test_a_store_with_something_in_it_is_left_alone(reactor: Any, store: SqliteB
         fill(reactor, store, Entries(*MANY))
     assert held(reactor, store) == {b"/mine": b"1"}
     drive(reactor, check_filled(store))
+
+
+def test_servers_that_run_on_it_already_make_it_no_other_store(reactor: Any, store: SqliteBackend) -> None:
+    drive(reactor, store.commit(replicarecord.PREFIX + b"pod-1_00", b"{}", expected=0))
+    fill(reactor, store, Entries(*MANY))
+    assert held(reactor, store) == {**dict(MANY), replicarecord.PREFIX + b"pod-1_00": b"{}"}
 
 
 def test_or_replaced_but_for_what_is_equal(reactor: Any, store: SqliteBackend) -> None:

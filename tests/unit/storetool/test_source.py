@@ -10,6 +10,7 @@ import pytest
 
 from extapi.console.failure import CommandFailure
 from extapi.privatereactor import drive, private_reactor
+from extapi.registry import replicarecord
 from extapi.storage import filling, probe
 from extapi.storage.file import UnusableFile
 from extapi.storage.sqlite import SqliteBackend
@@ -49,6 +50,14 @@ def test_one_revision_is_read_while_the_store_is_open_and_written(
     now = drive(reactor, store.commit(b"/zzz", b"new", expected=0))
     drive(reactor, store.compact(now, expected=drive(reactor, store.oldest())))
     assert drive(reactor, read(source)) == {b"/k/%04d" % number: b"%d" % number for number in range(PAGE + 3)}
+    source.close()
+
+
+def test_records_of_servers_stay_where_they_are(reactor: Any, store: SqliteBackend, tmp_path: Path) -> None:
+    """Elsewhere they would be those of servers that nobody sees again."""
+    drive(reactor, store.commit(replicarecord.PREFIX + b"pod-1_00", b"{}", expected=0))
+    source = StoreSource(f"sqlite:///{tmp_path / 'store.db'}")
+    assert set(drive(reactor, read(source))) == {b"/k/%04d" % number for number in range(PAGE + 3)}
     source.close()
 
 

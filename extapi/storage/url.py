@@ -8,6 +8,7 @@ URL is wrong. It is imported when the store is opened, and must not wait: what t
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
+from random import Random
 from typing import Any
 
 from extapi.storage.base import Backend, UnusableStore
@@ -124,4 +125,5 @@ def _etcd(reactor: Any, options: EtcdOptions) -> Backend:
         from extapi.storage.etcd.backend import EtcdBackend  # noqa: PLC0415 - an extra that only this store needs
     except ModuleNotFoundError as error:
         raise UnusableStore(f"storage etcd: needs the package {error.name}: pip install 'extapi[etcd]'") from error
-    return EtcdBackend(reactor, options)
+    # By chance, so that the members share the watches of all servers.
+    return EtcdBackend(reactor, options, first=Random().randrange(len(options.servers) or 1))  # noqa: S311 - no secret

@@ -45,6 +45,11 @@ _MOST: Final = 2**63 - 1
 class EtcdBackend:
     """A :class:`~extapi.storage.base.Backend`, and an :class:`~extapi.storage.base.Engine`.
 
+    Args:
+        reactor: An ``IReactorTime`` and ``IReactorTCP``.
+        options: Where etcd is, and how it is reached.
+        first: Which of its servers is used first; the next one when that fails, and so on.
+
     Raises:
         UnusableStore: The options cannot be used: a file cannot be read.
         ValueError: One of the servers is no address.
@@ -52,17 +57,17 @@ class EtcdBackend:
 
     name = "etcd"
 
-    def __init__(self, reactor: Any, options: EtcdOptions) -> None:
+    def __init__(self, reactor: Any, options: EtcdOptions, *, first: int = 0) -> None:
         access = EtcdAccess(options)
         self._clock = reactor
         self._times = options.times
-        self._watching = Channel(reactor, access)
+        self._watching = Channel(reactor, access, start=first)
         prefix = options.prefix.rstrip("/").encode()
         self._data = prefix + b"/data"
         self._mark = prefix + b"/mark"
         self._health = EtcdHealth(self._read_revision, reactor, options.healthcheck_timeout)
         self._calls = StoreCalls(
-            Channel(reactor, access),
+            Channel(reactor, access, start=first),
             self._mark,
             create=options.create,
             answered=self._health.answered,

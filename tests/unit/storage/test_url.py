@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.base import Backend, UnusableStore
+from extapi.storage.etcd.endpoints import EtcdOptions
 from extapi.storage.file import UnusableFile
 from extapi.storage.memory import MemoryBackend
 from extapi.storage.sqlite import SqliteBackend
 from extapi.storage.url import check_url, open_backend
+from tests.unit.storage.etcd.test_channel import Member, right
+
+
+def test_servers_begin_with_different_members_of_etcd() -> None:
+    """So that one member has not the watches of all servers. Forty times the same would be very bad luck."""
+
+    async def ask(reactor: Any) -> None:
+        members = [Member(reactor, right) for _ in range(2)]
+        for _ in range(40):
+            store = open_backend(
+                "etcd:", reactor, EtcdOptions(servers=tuple(member.url for member in members), prefix="/x")
+            )
+            await store.revision()
+            await store.close()
+        assert all(member.calls for member in members)
+
+    with private_reactor() as reactor:
+        drive(reactor, ask(reactor))
 
 
 def test_memory() -> None:

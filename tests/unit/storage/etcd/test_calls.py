@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from extapi.storage.etcd.calls import StoreCalls
 from extapi.storage.etcd.mark import EMPTY, Mark
-from tests.unit.storage.etcd.test_channel import Member, answered, channel, header, run
-from tests.unit.storage.etcd.test_wire import field
+from tests.unit.storage.etcd.test_channel import Member, answered, channel, run
+from tests.unit.storage.etcd.test_wire import field, header
 
 KEY = b"/x/mark"
 ENTRY = field(1, KEY) + field(3, 5) + field(5, EMPTY)

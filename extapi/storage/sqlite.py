@@ -27,7 +27,7 @@ from extapi.storage.tail import BEHIND_BYTES, BEHIND_CHANGES, LogReader, Past, T
 
 Observer = Callable[[list[LogEvent], int, int], None]
 """Is called with changes that are on the disk, the current revision and the oldest one that can be read, before any writer is
-answered; and once at the beginning, without changes."""
+answered; and once at the beginning, without changes: if it raises then, the store is not opened."""
 
 
 class SqliteBackend:
@@ -81,7 +81,12 @@ class SqliteBackend:
         self._closers: list[Deferred[None]] = []
         self._observer = observer
         if observer is not None:
-            observer([], self._current, self._oldest)
+            try:
+                observer([], self._current, self._oldest)
+            except BaseException:
+                self._shut(None)
+                self._file.close()
+                raise
 
     def _without_thread(self, reactor: Any, writer: Writer) -> DurableCommits | None:
         """What makes commits durable without a thread; None where asynchronous I/O is refused, and a thread has to do it."""

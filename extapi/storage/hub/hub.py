@@ -47,14 +47,9 @@ class Hub:
         self._reactor = reactor
         self._shared = shared
         self._workers: list[_Worker] = []
+        self._path = path
         self._told = 0
-        before = shared.current
         self._store = SqliteBackend(reactor, path, observer=self._published)
-        if self._told < before:
-            raise UnusableFile(
-                f"{path}: is at revision {self._told}, but was at {before}: it was replaced while it was in use; "
-                "restart the server"
-            )
         shared.tell(self._told, self._oldest)
 
     def attach(self, sock: socket.socket) -> None:
@@ -78,6 +73,11 @@ class Hub:
         waits for its stream.
         """
         begins = not self._told
+        if begins and current < (before := self._shared.current):
+            raise UnusableFile(
+                f"{self._path}: is at revision {current}, but was at {before}: it was replaced while it was in use; "
+                "restart the server"
+            )
         self._oldest = oldest
         if not begins:
             self._shared.tell(current, oldest)

@@ -74,6 +74,6 @@ def test_what_an_api_says() -> None:
     class Everywhere(Working):
         each_process = True
 
-    assert candidates_of(pizza) == Candidates("restaurant.programming-kubernetes.info", elects=False)
+    assert candidates_of(pizza) == Candidates("restaurant.programming-kubernetes.info", elects=True)  # the costs
     assert candidates_of(Api(controllers=[Everywhere()])) == Candidates("", elects=False)
     assert candidates_of(Api(controllers=[Everywhere(), Working()])) == Candidates("", elects=True)

@@ -13,8 +13,10 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from tests.ha.history import Bookmark, Event, Gone, History, Listed, Opened, Version, Watch, Write
@@ -97,9 +99,12 @@ def _writes(history: History, truth: Truth, written: dict[str, int]) -> Iterator
 
 
 def _deleter(candidates: list[Write]) -> Write | None:
-    """The delete that did it: nothing in the log names it, but of one revision only one can succeed."""
+    """The delete that did it: nothing in the log names it, but of one revision only one can succeed.
+
+    Of several uncertain ones any can have been it: that which began first constrains the order least.
+    """
     order = ("acknowledged", "uncertain", "refused")
-    return min(candidates, key=lambda write: order.index(write.result), default=None)
+    return min(candidates, key=lambda write: (order.index(write.result), write.start), default=None)
 
 
 def _written(write: Write, version: Version, live: Version | None) -> Iterator[Finding]:
@@ -204,17 +209,38 @@ def _order(history: History, truth: Truth, written: dict[str, int]) -> Iterator[
     """Give each operation the smallest revision that it can have after all that ended before it began.
 
     If that fails no other choice works either: a greater one only constrains what follows more.
+
+    An operation that can have happened at several times happened at none that began after its end. Else a stale read of an
+    object that is not there yet would pass for one of its end, much later, and everything in between would be to blame.
     """
     ended: list[tuple[float, int]] = []
     floor = -1
+    present = _Present(history, written)
     for operation in sorted(_operations(history, truth, written), key=lambda each: each.start):
         while ended and ended[0][0] < operation.start:
             floor = max(floor, heapq.heappop(ended)[1])
         least = floor + 1 if operation.rule == ORDER else floor if operation.rule else -1
-        possible = [max(low, least) for low, high in operation.spans if max(low, least) <= high]
+        newest = present.newest(operation.end)
+        spans = [span for span in operation.spans if span[0] <= newest] or operation.spans
+        possible = [max(low, least) for low, high in spans if max(low, least) <= high]
         if not possible:
             yield Finding(operation.rule, f"{operation.what}: {floor} was there when it began")
         heapq.heappush(ended, (operation.end, min(possible, default=-1)))
+
+
+class _Present:
+    """The newest revision that can have been there at a time: it is older than each write that was sent after that."""
+
+    def __init__(self, history: History, written: dict[str, int]) -> None:
+        sent = sorted((write.start, written[write.id]) for write in history.writes if write.id in written)
+        self._times = [start for start, _ in sent]
+        self._oldest = list(accumulate((revision for _, revision in reversed(sent)), min))[::-1]
+        self._ends = history.ends
+
+    def newest(self, time: float) -> int:
+        """At ``time``."""
+        index = bisect_right(self._times, time)
+        return self._oldest[index] - 1 if index < len(self._oldest) else self._ends
 
 
 def _operations(history: History, truth: Truth, written: dict[str, int]) -> Iterator[_Operation]:

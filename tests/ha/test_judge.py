@@ -75,11 +75,34 @@ def test_a_read_of_nothing_may_be_before_or_after_an_object_was_there() -> None:
         (0.5, 0.6, set()),
         (4.1, 4.2, set()),
         (6, 7, set()),
-        (2, 3, {judge.ORDER}),  # as if the delete were done before it was sent
+        (2, 3, {judge.STALE}),  # it was there then: the delete has not been sent yet
     ):
         tried.gets = [Get("x", start, end, True, 0, None)]
         assert rules(tried) == expected, (start, end)
         tried.gets = [Get("x", start, end, False, 0, None)]
+        assert rules(tried) == set()
+
+
+def test_a_stale_read_of_nothing_is_blamed_alone() -> None:
+    """That the object is gone again later does not let everything before look as if it came after that."""
+    create, other = made("c", "x", 0, 1, 5), made("o", "y", 4, 5, 6)
+    delete = Write("d", "delete", "x", 8, 9, "acknowledged", 5, {})
+    log = [Version(5, "x", {"op": "c"}), Version(6, "y", {"op": "o"}), Version(7, "x", None)]
+    tried = history(log, [create, other, delete])
+    tried.gets = [Get("x", 2, 3, True, 0, None), Get("y", 6, 7, True, 6, {"op": "o"})]
+    assert [finding.rule for finding in judge.judge(tried)] == [judge.STALE]
+    # What took so long that the delete may have been meanwhile is right.
+    tried.gets[0] = Get("x", 2, 8.5, True, 0, None)
+    assert rules(tried) == set()
+
+
+def test_any_of_two_deletes_without_an_answer_can_have_been_it() -> None:
+    create = made("c", "x", 0, 1, 5)
+    first = Write("d1", "delete", "x", 2, 12, "uncertain", 5, {})
+    second = Write("d2", "delete", "x", 8, 11, "uncertain", 5, {})
+    for both in ([first, second], [second, first]):
+        tried = history([Version(5, "x", {"op": "c"}), Version(6, "x", None)], [create, *both])
+        tried.gets = [Get("x", 4, 5, True, 0, None)]
         assert rules(tried) == set()
 
 

@@ -1,4 +1,7 @@
-"""The checker, for as long as one likes: see :mod:`tests.ha`. Exits with 1 if something is wrong."""
+"""The checker, for as long as one likes: see :mod:`tests.ha`.
+
+Exits with 1 if something is wrong; with faults of a replica, if one of them is not found.
+"""
 
 # ruff: noqa: T201 - a command prints
 from __future__ import annotations
@@ -7,6 +10,9 @@ import argparse
 import signal
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 from tests.ha.live import PLANTS
@@ -22,17 +28,30 @@ def main() -> int:
         "--pace", type=float, default=0.2, help="seconds between two requests of a client (default: 0.2)"
     )
     parser.add_argument("--longest", type=float, default=3.0, help="seconds of the longest fault (default: 3)")
-    parser.add_argument("--plant", choices=[*filter(None, PLANTS)], default="", help="a fault that has to be found")
+    parser.add_argument(
+        "--plant",
+        choices=[*PLANTS, "all"],
+        nargs="+",
+        default=[""],
+        help="one run for each of these faults of one replica, which has to be found",
+    )
     parser.add_argument("--no-faults", action="store_true", help="load alone")
     parser.add_argument("--quiet", action="store_true", help="print only the rows and findings")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was made is removed
+    say: Callable[[str], None] = (lambda _: None) if chosen.quiet else lambda text: print(text, flush=True)
     wrong = False
-    for seed in chosen.seed:
+    for seed, plant in product(chosen.seed, PLANTS if "all" in chosen.plant else chosen.plant):
         directory = Path(tempfile.mkdtemp(prefix="extapi-checker-"))
-        plan = Plan(seed, chosen.seconds, chosen.pace, chosen.longest, chosen.plant, not chosen.no_faults)
-        outcome = run(directory, plan, (lambda _: None) if chosen.quiet else lambda text: print(text, flush=True))
-        print(f"{directory}: {dict(sorted(outcome.faults.items()))}\n{dict(sorted(outcome.tally.items()))}")
+        plan = Plan(seed, chosen.seconds, chosen.pace, chosen.longest, plant, not chosen.no_faults)
+        outcome = run(directory, plan, say)
+        say(f"{directory}: {dict(sorted(outcome.faults.items()))}\n{dict(sorted(outcome.tally.items()))}")
+        if plant:
+            broken = Counter(finding.rule for finding in outcome.findings)
+            found = bool(PLANTS[plant].rules & broken.keys())
+            print(f"| `{plant}` | {seed} | {'found' if found else 'not found'} | {dict(broken)} |", flush=True)
+            wrong |= not found
+            continue
         print(outcome.row(seed), flush=True)
         for finding in outcome.findings[:20]:
             print(f"{finding.rule}: {finding.text}"[:2000])

@@ -34,11 +34,14 @@ from tests.ha.history import (
     Watch,
     Write,
 )
+from tests.waiting import until
 
 KEYS = tuple(f"k{number}" for number in range(8))
 FINAL = "final"
 _SILENCE = 4.0
 """Seconds without an event until a watcher gives up."""
+_LEAVES, _LOOKS = 60.0, 0.05
+"""Seconds in which a watcher has gone, and after which one that is away looks whether it may return."""
 _DONE, _UNCERTAIN = (200, 201), (0, 504)
 _MERGE = "application/merge-patch+json"
 
@@ -58,10 +61,13 @@ class Load:
         """Set when ``last`` is known."""
         self.last = 0
         """The revision that watchers have to see before they end."""
+        self.away = threading.Event()
+        """Set while those watchers stay away that do so now and then."""
         self.writes: list[Write] = []
         self.gets: list[Get] = []
         self.lists: list[Listed] = []
         self.watches: list[Watch] = []
+        self.watchers: list[Watcher] = []
         self.tally: Counter[str] = Counter()
         self.failures: list[BaseException] = []
         self._threads: list[threading.Thread] = []
@@ -94,6 +100,13 @@ class Load:
         thread = threading.Thread(target=work, daemon=True)
         self._threads.append(thread)
         thread.start()
+
+    def send_away(self) -> int:
+        """Let those watchers go who stay away now and then, until ``away`` is cleared; what all of them have seen by now."""
+        self.away.set()
+        leaving = [each for each in self.watchers if each.leaves]
+        until(lambda: all(each.is_away for each in leaving), _LEAVES)
+        return max((each.at for each in leaving), default=0)
 
     def wait(self, seconds: float) -> None:
         """Until all clients have ended.
@@ -275,6 +288,8 @@ class Watcher:
         self._reader = Reader(load, f"v{number}", number)
         self._half = half
         self._away = away
+        self.is_away = False
+        """Whether it stays away until it is called back."""
         self._query = {"watch": "1", "timeoutSeconds": str(seconds)}
         if half:
             self._query["labelSelector"] = f"half={half}"
@@ -283,6 +298,17 @@ class Watcher:
         self._at = -1
         self.watch = Watch(f"v{number}", half, [])
         load.watches.append(self.watch)
+        load.watchers.append(self)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether it stays away now and then."""
+        return self._away > 0
+
+    @property
+    def at(self) -> int:
+        """What it has seen; -1: it is going to list."""
+        return self._at
 
     def follow(self) -> None:
         """Go on watching until the last revision has been seen, or the run is given up."""
@@ -308,9 +334,20 @@ class Watcher:
             else:
                 entries.append(Ended(self._load.now(), why))
             self._reader.connection.leave()
-            if self._away:
-                self._load.stopping.wait(self._reader.dice.uniform(0, self._away))
+            if self.leaves:
+                self._stay_away()
         self._reader.connection.close()
+
+    def _stay_away(self) -> None:
+        """For a while, or until it is called back. It looks whether it may return once it has said that it does."""
+        seconds = self._reader.dice.uniform(0, self._away)
+        while True:
+            self.is_away = True
+            self._load.stopping.wait(seconds)
+            self.is_away = False
+            if self._load.stopping.is_set() or not self._load.away.is_set():
+                return
+            seconds = _LOOKS
 
     def _done(self) -> bool:
         return self._load.final.is_set() and self._at >= self._load.last
@@ -328,7 +365,7 @@ class Watcher:
                 self._load.tally[f"watch error {event['object']['code']}"] += 1
                 return str(event["object"]["code"])
             self._take(event["type"], event["object"])
-            if self._done():
+            if self._done() or (self.leaves and self._load.away.is_set()):
                 break
         return ""
 

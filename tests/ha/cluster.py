@@ -18,6 +18,7 @@ from tests.bench.cluster import Cluster as Kubernetes
 from tests.certificates import CLIENT, SERVER, authority
 from tests.ha.etcdlog import PORT, EtcdLog
 from tests.ha.hosts import Host, Network, network
+from tests.ha.live import PLANTS
 
 MEMBERS = ("m0", "m1", "m2")
 REPLICAS = ("r0", "r1", "r2")
@@ -191,7 +192,7 @@ def _replicas(net: Network, directory: Path, kubeconfig: Path, plant: str) -> tu
             {
                 "PYTHONPATH": str(Path(__file__).parents[2]),
                 "CHECKER_CLOCK": str(clock),
-                "CHECKER_PLANT": plant if number == 0 else "",
+                "CHECKER_PLANT": plant if plant and (number == 0 or PLANTS[plant].everywhere) else "",
             },
         )
     return context, made

@@ -6,11 +6,12 @@ import itertools
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from threading import Event
 from typing import NamedTuple
 
+from tests.ha.clients import Load
 from tests.ha.cluster import MEMBERS, REPLICAS, Installation
 from tests.ha.etcdlog import leader
+from tests.waiting import until
 
 KINDS = (
     "kill the leader",
@@ -35,6 +36,7 @@ _BURST, _BREATH = 0.25, 0.15
 """A slow disk: etcd stands still and goes on in turns, so many seconds each. It has one thread for its log, and what waits
 for a slow disk waits for that."""
 _JUMP = 3600.0
+_PATIENCE = 60.0
 
 
 class Fault(NamedTuple):
@@ -64,16 +66,17 @@ class Chaos:
 
     Args:
         here: To whom.
-        stop: Ends a fault early.
+        load: The clients: faults end early when they stop, and some of them are sent away.
         say: Told what happens.
         ready: Waits until a replica is ready; told its name.
     """
 
     def __init__(
-        self, here: Installation, stop: Event, say: Callable[[str], None], ready: Callable[[str], None]
+        self, here: Installation, load: Load, say: Callable[[str], None], ready: Callable[[str], None]
     ) -> None:
         self._here = here
-        self._stop = stop
+        self._load = load
+        self._stop = load.stopping
         self._say = say
         self._ready = ready
         self._moved = dict.fromkeys(REPLICAS, 0.0)
@@ -136,14 +139,17 @@ class Chaos:
             here.clock(replica).write_text(str(self._moved[replica]))
 
     def _roll(self) -> None:
-        """One after another, as a Deployment does."""
+        """One after another, as a Deployment does. Who is away meanwhile finds all of history gone."""
+        seen = self._load.send_away()
+        until(lambda: self._here.log.pull() and self._here.log.position > seen, _PATIENCE)
         for name in REPLICAS:
-            # What is started has no history before this, so that some watchers find theirs gone.
+            # What is started has no history before this.
             self._here.log.compact()
             status = self._here.replicas[name].end(signal.SIGTERM)
             assert status == 0, f"{name} ended with {status}: {self._here.replicas[name].log}"
             self._here.replicas[name].start()
             self._ready(name)
+        self._load.away.clear()
 
     def _stutter(self, member: str, seconds: float) -> None:
         program = self._here.members[member]

@@ -37,6 +37,7 @@ if __name__ == "__main__":
     from extapi.cli import main
     from tests.ha.live import PLANTS
 
-    PLANTS[os.environ.get("CHECKER_PLANT", "")]()
+    if plant := os.environ["CHECKER_PLANT"]:
+        PLANTS[plant].begin()
     sys.argv[0] = "extapi"
     main()

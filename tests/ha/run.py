@@ -90,7 +90,7 @@ def run(directory: Path, plan: Plan, say: Callable[[str], None] = lambda _: None
         here.log.start()
         clients.start(load)
         faults: Counter[str] = Counter()
-        chaos = Chaos(here, load.stopping, told, lambda name: _wait_replica(here, load, name))
+        chaos = Chaos(here, load, told, lambda name: _wait_replica(here, load, name))
         end = time.monotonic() + plan.seconds
         for fault in schedule(plan.seed, plan.longest) if plan.faults else ():
             if (time.monotonic() + fault.seconds > end) if plan.seconds else (len(faults) == len(KINDS)):

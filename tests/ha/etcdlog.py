@@ -151,6 +151,6 @@ def leader(members: Mapping[str, str]) -> str | None:
     for name, address in members.items():
         with contextlib.suppress(OSError):
             status = ask(address, "/v3/maintenance/status", {}, 0.5)
-            if status["leader"] == status["header"]["member_id"]:
+            if status.get("leader") == status["header"]["member_id"]:  # a member without one leaves it out
                 return name
     return None

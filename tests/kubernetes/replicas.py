@@ -95,7 +95,10 @@ class Replicas:
 
     def __post_init__(self) -> None:
         self._processes = Processes(self.control_plane.state.logs)
-        self.groups = [GroupVersions(each.name, each.versions_by_priority()) for each in load_api(self.target).groups]
+        self.groups = self._groups()
+
+    def _groups(self) -> list[GroupVersions]:
+        return [GroupVersions(each.name, each.versions_by_priority()) for each in load_api(self.target).groups]
 
     def start(self) -> Replica:
         """Start one more, which gets requests once it is ready; returns then."""
@@ -107,21 +110,24 @@ class Replicas:
         """Start one more."""
         self._started += 1
         name, address = f"replica-{self._started}", self.free.pop(0)
+        replica = Replica(name, address, self.port, self._serve(name, address))
+        self.running.append(replica)
+        self.note(f"{name} is started")
+        return replica
+
+    def _serve(self, name: str, address: str) -> Child:
+        command = ["serve", self.target, *self._serving(address, "extension-client"), *self.flags]
+        return self._processes.start_python(name, "extapi", command)
+
+    def _serving(self, address: str, user: str) -> list[str]:
         keys = self.control_plane.certificates
-        command = [
-            "serve",
-            self.target,
+        return [
             f"--bind-address={address}",
             f"--secure-port={self.port}",
             f"--tls-cert-file={keys.certificate('extension-server')}",
             f"--tls-private-key-file={keys.key('extension-server')}",
-            f"--kubeconfig={self.control_plane.cluster.write_kubeconfig('extension-client')}",
-            *self.flags,
+            f"--kubeconfig={self.control_plane.cluster.write_kubeconfig(user)}",
         ]
-        replica = Replica(name, address, self.port, self._processes.start_python(name, "extapi", command))
-        self.running.append(replica)
-        self.note(f"{name} is started")
-        return replica
 
     def wait_ready(self, replica: Replica) -> None:
         """It is an endpoint from now on."""
@@ -142,11 +148,12 @@ class Replicas:
         assert status == 0, replica.child.log.read_text(errors="replace")
         self._gone(replica)
 
-    def kill(self, replica: Replica) -> None:
-        """End it at once; the kubelet sees that its process has ended."""
+    def kill(self, replica: Replica, unseen: float = 0) -> None:
+        """End it at once; the kubelet sees that its process has ended, ``unseen`` seconds later."""
         os.kill(replica.pid, signal.SIGKILL)
         self.note(f"{replica.name} gets SIGKILL")
         replica.child.process.wait()
+        time.sleep(unseen)
         replica.is_endpoint = False
         self.publish()
         self.note(f"{replica.name} is no endpoint any more: the Service has {self._ready()}")
@@ -231,11 +238,12 @@ def replicas(
     number: int,
     flags: Sequence[str],
     note: Callable[[str], None] = lambda _: None,
+    kind: type[Replicas] = Replicas,
 ) -> Iterator[Replicas]:
     """So many, registered and available; there are addresses for one more."""
     authorize(control_plane)
     with addresses(number + 1) as free:
-        made = Replicas(control_plane, target, flags, free, note)
+        made = kind(control_plane, target, flags, free, note)
         try:
             for each in [made.launch() for _ in range(number)]:
                 made.wait_ready(each)

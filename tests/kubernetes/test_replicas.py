@@ -6,13 +6,11 @@ client-go's and kubectl's reads, a writer and those who follow what it writes go
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,6 +21,7 @@ from tests.kubernetes.control_plane import ControlPlane, Kubectl, running
 from tests.kubernetes.following import GoInformer
 from tests.kubernetes.ledger import GROUP, KIND, PLURAL, VERSION, lines_path
 from tests.kubernetes.plane import Plane
+from tests.kubernetes.reading import GoReader
 from tests.kubernetes.replicas import Replicas, log_of, replicas
 from tests.kubernetes.writing import NAMES, Change, Writer
 from tests.waiting import until
@@ -54,37 +53,6 @@ class CountingWriter(Writer):
         if answer.status >= 400:
             self.refused.append((change.event, answer.status))
         return answer
-
-
-class GoReader:
-    """The program in ``informer/reader``."""
-
-    def __init__(self, kubeconfig: Path, output: Path) -> None:
-        self._output = output
-        command = [
-            str(golang.reader()),
-            f"--kubeconfig={kubeconfig}",
-            f"--namespace={NAMESPACE}",
-            f"--names={','.join(NAMES)}",
-            GROUP,
-            VERSION,
-            PLURAL,
-        ]
-        with output.open("wb") as written:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=written)
-
-    def failures(self) -> list[dict[str, Any]]:
-        """The reads that failed so far."""
-        return [each for each in self._lines() if "verb" in each]
-
-    def end(self) -> dict[str, int]:
-        """End it; how many reads there were, by verb."""
-        if self._process.poll() is None:
-            self._process.communicate(timeout=60)
-        return next(each for each in self._lines() if "gets" in each)
-
-    def _lines(self) -> list[dict[str, Any]]:
-        return [json.loads(text) for text in self._output.read_text().split("\n")[:-1]]
 
 
 class KubectlUser(threading.Thread):
@@ -219,7 +187,7 @@ def scene(plane: ControlPlane, tmp_path: Path) -> Iterator[Scene]:
         writer = CountingWriter(admin, NAMESPACE)
         writer.start()
         stack.callback(writer.end)
-        reader = GoReader(plane.kubeconfig, tmp_path / "reader")
+        reader = GoReader(plane.kubeconfig, tmp_path / "reader", NAMESPACE, NAMES, (GROUP, VERSION, PLURAL))
         stack.callback(reader.end)
         typist = KubectlUser(Kubectl(plane.kubeconfig, tmp_path / "home"))
         typist.start()

@@ -25,12 +25,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// failure is a read that failed: when, in seconds since the Unix epoch, and how.
+// failure is a read that failed: when, in seconds since the Unix epoch, and how. Why is the text of an answer that was no Status,
+// as kube-apiserver's when it cannot reach an extension server.
 type failure struct {
 	At      float64 `json:"at"`
 	Verb    string  `json:"verb"`
 	Status  int32   `json:"status"`
 	Message string  `json:"message"`
+	Why     string  `json:"why"`
 }
 
 var writing sync.Mutex
@@ -59,6 +61,11 @@ func read(client dynamic.ResourceInterface, verb, name string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		failed.Status = status.Status().Code
+		if details := status.Status().Details; details != nil {
+			for _, cause := range details.Causes {
+				failed.Why = cause.Message
+			}
+		}
 	}
 	say(failed)
 }

@@ -7,9 +7,9 @@ from typing import Any, Final
 from tests.kubernetes.cafe import PLURAL
 from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, path
 from tests.kubernetes.policies import (
+    ACCOUNT,
     CHECK,
     CONDITIONS,
-    CONFIG_MAP,
     DEAR,
     EXPRESSIONS,
     LABEL,
@@ -175,11 +175,14 @@ for _name, _constraints in _CONSTRAINTS.items():
 _NARROW = {"resourceRules": [{"operations": ["UPDATE"], "apiGroups": ["*"], "apiVersions": ["v2"], "resources": ["*"]}]}
 case("match-binding-rules", _SAYS, {**_WARNS, "matchResources": _NARROW}, steps=whole("match-binding-rules"))
 
-LIMITED: Final = "object.spec.tables <= int(params.data.most)"
+LIMITED: Final = "object.spec.tables <= int(params.metadata.annotations.most)"
 _PARAMS: Final[Obj] = {
-    "paramKind": CONFIG_MAP,
+    "paramKind": ACCOUNT,
     "validations": [
-        rule(LIMITED, messageExpression="params.kind + ' ' + params.metadata.name + ' ' + params.data.most")
+        rule(
+            LIMITED,
+            messageExpression="params.kind + ' ' + params.metadata.name + ' ' + params.metadata.annotations.most",
+        )
     ],
 }
 REFERENCES: Final[dict[str, Obj]] = {
@@ -201,7 +204,7 @@ case(
     {**_PARAMS, "failurePolicy": "Ignore"},
     {"paramRef": {"name": "policy-nobody", "parameterNotFoundAction": "Deny"}},
 )
-case("params-without-reference", {"paramKind": CONFIG_MAP, "validations": [rule("params != null")]})
+case("params-without-reference", {"paramKind": ACCOUNT, "validations": [rule("params != null")]})
 case("params-not-used", {"validations": [rule("true")]}, {"paramRef": {"name": "x", "parameterNotFoundAction": "Deny"}})
 _LIMITED = {"paramKind": LIMIT, "validations": [rule("object.spec.tables <= params.most")]}
 case("params-cluster", _LIMITED, {"paramRef": {"name": "two", "parameterNotFoundAction": "Deny"}})
@@ -232,26 +235,25 @@ case(
     "params-in-variables",
     {
         **_PARAMS,
-        "variables": variables(("most", "int(params.data.most)")),
+        "variables": variables(("most", "int(params.metadata.annotations.most)")),
         "validations": [rule("object.spec.tables <= variables.most")],
     },
     {"paramRef": {"name": "policy-three", "parameterNotFoundAction": "Deny"}},
 )
 
 
-def config_map(name: str, most: str, namespace: str = "default", **labels: str) -> Obj:
+def account(name: str, most: str, namespace: str = "default", **labels: str) -> Obj:
     """Params."""
     return {
-        **CONFIG_MAP,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "data": {"most": most},
+        **ACCOUNT,
+        "metadata": {"name": name, "namespace": namespace, "labels": labels, "annotations": {"most": most}},
     }
 
 
 PARAMS: Final = [
-    config_map("policy-three", "3", **{"policy-params": "yes", "which": "three"}),
-    config_map("policy-nine", "9", **{"policy-params": "yes", "which": "nine"}),
-    config_map("policy-three", "2", "kube-system"),
+    account("policy-three", "3", **{"policy-params": "yes", "which": "three"}),
+    account("policy-nine", "9", **{"policy-params": "yes", "which": "nine"}),
+    account("policy-three", "2", "kube-system"),
 ]
 LIMITS: Final[Obj] = {
     "apiVersion": "apiextensions.k8s.io/v1",

@@ -21,8 +21,8 @@ from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
 from tests.kubernetes.cafe_steps import Step, cafe, filled, neutral, path
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
-from tests.kubernetes.policies import CONFIG_MAP, LABEL, LIMIT, LIMIT_GROUP, Case, posted, rule, simple
-from tests.kubernetes.policycases import CASES, LIMITS, PARAMS, STEADY, config_map
+from tests.kubernetes.policies import ACCOUNT, LABEL, LIMIT, LIMIT_GROUP, Case, posted, rule, simple
+from tests.kubernetes.policycases import CASES, LIMITS, PARAMS, STEADY, account
 from tests.kubernetes.scraping import describe, described, families, known, values
 from tests.waiting import until
 
@@ -129,7 +129,7 @@ def both(
     allow_params(control_plane)
     for each in PARAMS:
         metadata = each["metadata"]
-        client.apply(f"/api/v1/namespaces/{metadata['namespace']}/configmaps/{metadata['name']}", each)
+        client.apply(f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{metadata['name']}", each)
     with second.running(control_plane, "tests.kubernetes.cafe:api", directory, "memory:") as server:
         until(lambda: client.problem(f"/apis/{LIMIT_GROUP}/v1/limits") is None)
         for version in ("v1", "v2"):
@@ -152,7 +152,7 @@ def both(
             client.delete(filled(STEADY, group=THEIRS, name=""))
             for each in PARAMS:
                 metadata = each["metadata"]
-                client.delete(f"/api/v1/namespaces/{metadata['namespace']}/configmaps/{metadata['name']}")
+                client.delete(f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{metadata['name']}")
             client.delete(f"{definition}/{LIMITS['metadata']['name']}")
             client.delete(f"{RBAC}/clusterrolebindings/{READER}")
             client.delete(f"{RBAC}/clusterroles/{READER}")
@@ -162,7 +162,7 @@ def allow_params(control_plane: ControlPlane) -> None:
     """Let the server read params, as an administrator has to."""
     rules = [
         {"apiGroups": [group], "resources": [resource], "verbs": ["list", "watch"]}
-        for group, resource in (("", "configmaps"), (LIMIT_GROUP, "limits"))
+        for group, resource in (("", "serviceaccounts"), (LIMIT_GROUP, "limits"))
     ]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": READER}}
     control_plane.client.apply(f"{RBAC}/clusterroles/{READER}", {**role, "rules": rules})
@@ -197,9 +197,9 @@ def test_each_policy(name: str, same: Callable[[list[Step]], list[Any]]) -> None
 
 def test_params_that_come_and_go(both: Both, same: Callable[[list[Step]], list[Any]]) -> None:
     """A write waits for nothing but the news."""
-    spec = {"paramKind": CONFIG_MAP, "validations": [rule("object.spec.tables <= int(params.data.most)")]}
+    spec = {"paramKind": ACCOUNT, "validations": [rule("object.spec.tables <= int(params.metadata.annotations.most)")]}
     binding = {"paramRef": {"name": "policy-coming", "parameterNotFoundAction": "Deny"}}
-    client, where = both.control_plane.client, "/api/v1/namespaces/default/configmaps/policy-coming"
+    client, where = both.control_plane.client, "/api/v1/namespaces/default/serviceaccounts/policy-coming"
     steps = [posted("coming", tables=4)]
     both.register("coming", Case(spec, [binding]))
     both.marked()
@@ -215,9 +215,9 @@ def test_params_that_come_and_go(both: Both, same: Callable[[list[Step]], list[A
         assert same(steps)[0][0] == status
 
     settles(422, "no params found for policy binding with `Deny` parameterNotFoundAction")
-    client.apply(where, config_map("policy-coming", "3"))
-    settles(422, "failed expression: object.spec.tables <= int(params.data.most)")
-    client.apply(where, config_map("policy-coming", "4"))
+    client.apply(where, account("policy-coming", "3"))
+    settles(422, "failed expression: object.spec.tables <= int(params.metadata.annotations.most)")
+    client.apply(where, account("policy-coming", "4"))
     settles(201, "")
     client.delete(where)
     settles(422, "no params found")

@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer [--storage etcd] | --grow | --scale | --cel | --crd | --reviews | --ways | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer [--storage etcd] | --grow | --scale | --cel | --crd | --reviews | --ways | --workers | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -76,6 +76,12 @@ def main() -> None:
 
             _head()
             twoways.main(say, Path(directory), quick=quick)
+            return
+        if "--workers" in sys.argv[1:]:
+            from tests.bench import workers  # noqa: PLC0415 - it needs a compiler of Go
+
+            _head()
+            workers.main(say, Path(directory), quick=quick)
             return
         if "--pythons" in sys.argv[1:]:
             paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.cluster import Cluster
+from tests.bench.peer.generator import Address
 from tests.certificates import CLIENT, SERVER, authority
 
 TICK = 1_000_000 / os.sysconf("SC_CLK_TCK")
@@ -57,6 +58,14 @@ class Server:
             stdout=self._log,
             stderr=self._log,
         )  # fmt: skip
+        self.address = Address(
+            self.port,
+            directory / "serving-ca.pem",
+            proxy.certificate,
+            proxy.key,
+            ("X-Remote-User: bench", "X-Remote-Group: system:masters"),
+        )
+        """Where requests of the front proxy go, for the load generator in Go."""
         self.context = ssl.create_default_context(cafile=str(directory / "serving-ca.pem"))
         self.context.load_cert_chain(proxy.certificate, proxy.key)
         self._wait(directory)
@@ -85,12 +94,16 @@ class Server:
         return self.context.wrap_socket(plain, server_hostname="localhost")
 
     def cpu(self) -> float:
-        """Microseconds of CPU that the process has used, all threads together."""
-        return cpu(self._process.pid)
+        """Microseconds of CPU that the process and its workers have used, all threads together."""
+        return sum(map(cpu, self._family()))
 
     def rss(self) -> float:
         """Resident memory in MB (10^6 bytes)."""
         return resident(self._process.pid) / 1e6
+
+    def _family(self) -> list[int]:
+        pid = self._process.pid
+        return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
     def stop(self) -> None:
         """End it as an operator would."""

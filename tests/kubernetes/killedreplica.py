@@ -9,8 +9,6 @@ Needs root and iproute2.
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import tempfile
 import time
 from collections import Counter
@@ -26,6 +24,7 @@ from tests.bench.peer.generator import sample_apiserver
 from tests.etcds import etcd
 from tests.kubernetes import ledger
 from tests.kubernetes.control_plane import ControlPlane, running
+from tests.kubernetes.killing import kill_worker, processes_of
 from tests.kubernetes.reading import GoReader
 from tests.kubernetes.replicas import Replica, Replicas, replicas
 from tests.waiting import until
@@ -126,14 +125,8 @@ def _reading(
 
 def _kill_worker(replica: Replica, number: int) -> None:
     """The newest, and wait until there are as many again, and ready."""
-
-    def workers() -> list[int]:
-        tasks = Path(f"/proc/{replica.pid}/task").glob("*/children")
-        return sorted(int(pid) for task in tasks for pid in task.read_text().split())
-
-    before = until(lambda: workers() if len(workers()) == number else [], 60)
-    os.kill(before[-1], signal.SIGKILL)
-    until(lambda: len(workers()) == number and workers() != before, 60)
+    kill_worker(replica.pid, number)
+    until(lambda: len(processes_of(replica.pid)) == number, 60)
     until(replica.is_ready, 60)
 
 

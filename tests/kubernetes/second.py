@@ -58,6 +58,11 @@ class SecondServer:
             flags=self._flags,
         )
 
+    @property
+    def pid(self) -> int:
+        """Of its process, or of the first one of ``--workers``."""
+        return self._processes.pid("extension-server")
+
     def stop(self) -> None:
         """End it, and wait until it has ended."""
         self._processes.stop(seconds=40)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.ha.faults import KINDS
+from tests.ha.history import Gone
 from tests.ha.judge import judge
 from tests.ha.plants import PLANTS, planted
 from tests.ha.run import Plan, run
@@ -26,6 +27,8 @@ def test_clients_are_told_the_truth_while_servers_and_members_fail(tmp_path_fact
     assert {write.result for write in history.writes} >= {"acknowledged", "refused"}
     assert len(history.log) > 100
     assert all(len(watch.entries) > 50 for watch in history.watches)
+    # Those who were away while all replicas were restarted were answered 410, listed again, and went on.
+    assert any(isinstance(entry, Gone) for watch in history.watches for entry in watch.entries)
     # What the judge finds in made up histories it finds in this one.
     for name, (_, rule) in PLANTS.items():
         assert rule in {finding.rule for finding in judge(planted(history, name, PLAN.seed))}, name

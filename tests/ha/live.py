@@ -51,6 +51,7 @@ def _plant(*rules: str, everywhere: bool = False) -> Callable[[Callable[[], None
 
 
 def _replace(owner: Any, name: str, value: Any) -> None:
+    assert hasattr(owner, name), f"{owner} has no {name} any more: the fault would be none"
     setattr(owner, name, value)
 
 

@@ -43,7 +43,7 @@ from extapi.listener.tls import ServingCertificate
 from extapi.server.health import Check, NamedCheck
 from extapi.server.kindsources import KindSources
 from extapi.server.servedmetrics import source_families
-from extapi.server.server import Server
+from extapi.server.server import RequestAuth, Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.storage.url import open_backend
 
@@ -120,10 +120,7 @@ class ControlPlaneProcess:
             api,
             backend,
             reactor,
-            authenticator=_authenticator(secret, settings, tokens, reactor),
-            settings=settings,
-            authorizer=authorizer,
-            secret=secret,
+            auth=RequestAuth(_authenticator(secret, settings, tokens, reactor), settings, authorizer, secret),
             builtin=self._builtin(bootstrap, rbac, tokens),
             checks=self._checks(bootstrap),
             store_check="etcd",

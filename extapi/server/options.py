@@ -189,14 +189,7 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
         authentication_tolerate_lookup_failure=bool(raw["authentication-tolerate-lookup-failure"]),
         token_ttl=read.duration("authentication-token-webhook-cache-ttl"),
         client_ca_file=read.path("client-ca-file"),
-        requestheader=RequestHeaderOptions(
-            ca_file=read.path("requestheader-client-ca-file"),
-            allowed_names=read.several("requestheader-allowed-names", _blank),
-            username_headers=_lower(read.several("requestheader-username-headers", _blank)),
-            uid_headers=_lower(read.several("requestheader-uid-headers", _blank)),
-            group_headers=_lower(read.several("requestheader-group-headers", _blank)),
-            extra_prefixes=_lower(read.several("requestheader-extra-headers-prefix", _blank)),
-        ),
+        requestheader=_read_requestheader(read),
         authorization_kubeconfig=read.path("authorization-kubeconfig"),
         always_allow_paths=read.several("authorization-always-allow-paths", path_problem),
         authorized_ttl=read.duration("authorization-webhook-cache-authorized-ttl"),
@@ -227,6 +220,18 @@ def parse_options(raw: Mapping[str, Any]) -> ServerOptions:
     if problems:
         raise OptionErrors(problems)
     return options
+
+
+def _read_requestheader(read: FlagReader) -> RequestHeaderOptions:
+    """How users are told by the front proxy."""
+    return RequestHeaderOptions(
+        ca_file=read.path("requestheader-client-ca-file"),
+        allowed_names=read.several("requestheader-allowed-names", _blank),
+        username_headers=_lower(read.several("requestheader-username-headers", _blank)),
+        uid_headers=_lower(read.several("requestheader-uid-headers", _blank)),
+        group_headers=_lower(read.several("requestheader-group-headers", _blank)),
+        extra_prefixes=_lower(read.several("requestheader-extra-headers-prefix", _blank)),
+    )
 
 
 def read_etcd(read: FlagReader) -> EtcdOptions:

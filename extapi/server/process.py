@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -35,7 +36,7 @@ from extapi.server.reloading import Reloader
 from extapi.server.reloadmetrics import Reloads, reload_families
 from extapi.server.servedfile import ServedFile
 from extapi.server.servedmetrics import source_families
-from extapi.server.server import Server
+from extapi.server.server import RequestAuth, Server
 from extapi.server.serving import Serving, name_authorities
 from extapi.server.structuredlog import structlog
 from extapi.storage.base import Backend, Engine, NotingEngine
@@ -43,6 +44,18 @@ from extapi.storage.compaction import INTERVAL
 from extapi.storage.url import ETCD, open_backend
 
 _READYZ = frozenset({"readyz"})
+
+
+@dataclass(frozen=True)
+class WorkerRole:
+    """What one of several processes of a server does otherwise (``--workers``): it listens on the port beside the others."""
+
+    leads: bool
+    """Whether it leads the others, if no leader is elected."""
+    open_store: Callable[[Any], Backend]
+    """Opens the store, which the others use as well."""
+    started: Callable[[], None]
+    """Called once it serves."""
 
 
 class ServerProcess:
@@ -55,10 +68,7 @@ class ServerProcess:
         access_log: Is called after each request.
         describe: Describes an author's exception to the client; for development only.
         target: ``MODULE:NAME`` of the API, for ``--reload``.
-        open_store: Opens the store, if it is not :func:`~extapi.storage.url.open_backend` with the options.
-        shared: Listen on the port beside other processes, once the server has started.
-        first: Whether it leads the others, if no leader is elected.
-        started: Called once the server serves.
+        worker: Its part in a server of several processes; None: it is the only one.
 
     Raises:
         CertificateError: The serving certificate cannot be used.
@@ -76,35 +86,43 @@ class ServerProcess:
         *,
         describe: Describe | None = None,
         target: str = "",
-        open_store: Callable[[Any], Backend] | None = None,
-        shared: bool = False,
-        first: bool = True,
-        started: Callable[[], None] = lambda: None,
+        worker: WorkerRole | None = None,
     ) -> None:
         self._log = structlog.get_logger("extapi.server")
-        self._on_started, self._first = started, first
+        self._options, self._reactor, self._worker = options, reactor, worker
         self._random = Random()  # noqa: S311 - for names and delays, nothing secret
         tls = _serving_certificate(options, reactor)
         self._cluster = ClusterAccess(reactor, options)
         self._auth = DelegatedAuth(reactor, options, self._cluster, random=self._random)
         name_authorities(tls, self._auth.settings)
-        self._admission = self._builtin_admission(options, reactor)
+        self._admission = self._builtin_admission()
         self._files = _definitions(options, reactor)
-        self._backend = (
-            open_backend(options.storage, reactor, options.etcd) if open_store is None else open_store(reactor)
-        )
-        self._server = server = Server(
+        self._backend = self._open_store()
+        self._server = self._make_server(api, describe)
+        sources = self._sources(api)
+        self._serving = self._make_serving(tls, access_log, describe)
+        self._reloader: Reloader | None = None
+        if options.reload and target:
+            replace = partial(self._server.replace_api, replace=sources.replace)
+            self._reloader = Reloader(target, api, replace, reactor)
+        self._served_file = None if options.served_file is None else ServedFile(options.served_file)
+
+    def _open_store(self) -> Backend:
+        if self._worker is not None:
+            return self._worker.open_store(self._reactor)
+        return open_backend(self._options.storage, self._reactor, self._options.etcd)
+
+    def _make_server(self, api: Api, describe: Describe | None) -> Server:
+        options = self._options
+        return Server(
             api,
             self._backend,
-            reactor,
-            authenticator=self._auth.authenticator,
-            settings=self._auth.settings,
-            authorizer=self._auth.authorizer,
-            secret=self._auth.secret,
+            self._reactor,
+            auth=self._request_auth(),
             builtin=[*self._admission.plugins, *self._files],
             checks=[*self._checks(), *(files.health for files in self._files)],
             log_health=self._log_health,
-            pool=reactor.getThreadPool(),
+            pool=self._reactor.getThreadPool(),
             reads=options.reads,
             writes=options.writes,
             reauthorize=options.watch_reauthorize,
@@ -112,17 +130,23 @@ class ServerProcess:
             describe=describe,
             cluster=self._cluster.for_authors(),
             compaction=options.etcd.compaction_interval if options.storage == ETCD else INTERVAL,
-            elector=self._elector(api, options, reactor),
+            elector=self._elector(api),
             replica=self._identity() if isinstance(self._backend, Engine) else "",
         )
-        sources = self._sources(api, reactor)
-        self._serving = Serving(
-            server,
-            reactor,
+
+    def _request_auth(self) -> RequestAuth:
+        auth = self._auth
+        return RequestAuth(auth.authenticator, auth.settings, auth.authorizer, auth.secret)
+
+    def _make_serving(self, tls: ServingCertificate, access_log: OnFinished, describe: Describe | None) -> Serving:
+        options = self._options
+        return Serving(
+            self._server,
+            self._reactor,
             tls=tls,
             interface=options.bind_address,
             port=options.secure_port,
-            shared=shared,
+            shared=self._worker is not None,
             ready=lambda: all(each.check() is None for each in self._checks()),
             limits=Limits(request=options.request_timeout, requests=options.connection_requests),
             random=self._random,
@@ -131,39 +155,35 @@ class ServerProcess:
             describe=describe,
             started=self._started,
         )
-        self._reloader: Reloader | None = None
-        if options.reload and target:
-            self._reloader = Reloader(target, api, partial(server.replace_api, replace=sources.replace), reactor)
-        self._served_file = None if options.served_file is None else ServedFile(options.served_file)
 
     def _identity(self) -> str:
         """Who this process is among those on its store: in a pod, the pod's name and a number by chance."""
         return f"{socket.gethostname().replace('/', '-')}_{self._random.getrandbits(32):08x}"
 
-    def _builtin_admission(self, options: ServerOptions, reactor: Any) -> BuiltinAdmission:
+    def _builtin_admission(self) -> BuiltinAdmission:
         return BuiltinAdmission(
             self._cluster.client(None, "kubeconfig"),
             self._auth.authorizer,
-            reactor,
+            self._reactor,
             random=self._random,
-            disabled=options.disabled_plugins,
-            users=_webhook_users(options, reactor),
+            disabled=self._options.disabled_plugins,
+            users=_webhook_users(self._options, self._reactor),
         )
 
-    def _elector(self, api: Api, options: ServerOptions, reactor: Any) -> MakeElector | None:
+    def _elector(self, api: Api) -> MakeElector | None:
         """What makes this process a candidate; None if it always leads.
 
         Raises:
             CredentialsError: It is unknown where the Lease is.
         """
-        if not elects(api, options.leader, shared=options.storage == ETCD):
-            return None if self._first else NeverLeads
+        if not elects(api, self._options.leader, shared=self._options.storage == ETCD):
+            return None if self._worker is None or self._worker.leads else NeverLeads
         client = self._cluster.client(None, "kubeconfig")
-        return candidate(client, election_of(api, options.leader), reactor, self._random)
+        return candidate(client, election_of(api, self._options.leader), self._reactor, self._random)
 
-    def _sources(self, api: Api, reactor: Any) -> KindSources:
+    def _sources(self, api: Api) -> KindSources:
         """Where kinds come from, and what metrics say of that."""
-        metrics, sources = self._server.metrics, KindSources(api.groups, self._server.replace, reactor)
+        metrics, sources = self._server.metrics, KindSources(api.groups, self._server.replace, self._reactor)
         for files in self._files:
             files.serve_through(sources)
             metrics.add(files.families)
@@ -207,7 +227,8 @@ class ServerProcess:
         return self._server.metrics
 
     def _started(self) -> None:
-        self._on_started()
+        if self._worker is not None:
+            self._worker.started()
         if self._served_file is not None:
             self._server.observers.append(self._note)
             self._note()

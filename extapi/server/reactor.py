@@ -80,47 +80,69 @@ def run_process(
     _allow_many_files()
     configure_logs(sys.stderr.buffer, fields)
     expected = (*_EXPECTED, *expected)
-    statuses: list[int] = []
-    stopping: list[bool] = []
-    mistakes: list[str] = []
-
-    def failed(failure: Any) -> None:
-        if failure.check(*expected):
-            mistakes.append(failure.getErrorMessage())
-        else:
-            logging.getLogger("extapi").critical("the server failed", exc_info=failure.value)
-        statuses.append(1)
-
     try:
         process = make(reactor, AccessLog(sys.stderr.buffer, reactor.seconds, fields))
     except expected as error:
         click.echo(f"Error: {error}", err=True)
         return 1
+    run = _Run(process, reactor, expected)
+    reactor.callWhenRunning(run.begin)
+    reactor.run(installSignalHandlers=False)
+    return run.end()
 
-    def stop(number: int, frame: FrameType | None) -> None:
+
+class _Run:
+    """What runs in the reactor, from its first turn to the exit status.
+
+    Args:
+        process: What runs.
+        reactor: The reactor; it stops when the process ends.
+        expected: Errors that are mistakes of operators or authors.
+    """
+
+    def __init__(self, process: Stoppable, reactor: Any, expected: tuple[type[Exception], ...]) -> None:
+        self._process = process
+        self._reactor = reactor
+        self._expected = expected
+        self._status: int | None = None
+        self._mistake: str | None = None
+        self._stopping = False
+
+    def begin(self) -> None:
+        """Run the process, and let signals stop it."""
+        signal.signal(signal.SIGTERM, self._signalled)
+        signal.signal(signal.SIGINT, self._signalled)
+        Watchdog(self._reactor, sys.stderr.fileno())
+        running = Deferred.fromCoroutine(self._process.run())
+        running.addCallbacks(self._ended, self._failed)
+        running.addBoth(lambda _: self._reactor.stop())
+
+    def end(self) -> int:
+        """Say what went wrong, after everything that Twisted logs at the end; the exit status."""
+        if self._mistake is not None:
+            click.echo(f"Error: {self._mistake}", err=True)
+        return 1 if self._status is None else self._status
+
+    def _ended(self, status: int) -> None:
+        self._status = status
+
+    def _failed(self, failure: Any) -> None:
+        self._status = 1
+        if failure.check(*self._expected):
+            self._mistake = failure.getErrorMessage()
+        else:
+            logging.getLogger("extapi").critical("the server failed", exc_info=failure.value)
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
         if _is_at_prompt(frame):
             if number == signal.SIGINT:
                 signal.alarm(0)  # the watchdog's
                 raise KeyboardInterrupt  # the debugger's own: it stays at its prompt
             os._exit(1)  # the reactor does not run; the store survives it
-        if statuses or stopping:
+        if self._stopping or self._status is not None:
             sys.exit(1)  # a second signal ends the process at once (behaviour H15)
-        stopping.append(True)
-        reactor.callFromThread(process.stop)
-
-    def begin() -> None:
-        signal.signal(signal.SIGTERM, stop)
-        signal.signal(signal.SIGINT, stop)
-        Watchdog(reactor, sys.stderr.fileno())
-        running = Deferred.fromCoroutine(process.run())
-        running.addCallbacks(statuses.append, failed)
-        running.addBoth(lambda _: reactor.stop())
-
-    reactor.callWhenRunning(begin)
-    reactor.run(installSignalHandlers=False)
-    for mistake in mistakes:  # after everything that Twisted logs at the end
-        click.echo(f"Error: {mistake}", err=True)
-    return statuses[0] if statuses else 1
+        self._stopping = True
+        self._reactor.callFromThread(self._process.stop)
 
 
 def _is_at_prompt(frame: FrameType | None) -> bool:

@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
@@ -37,21 +38,33 @@ from extapi.server.loopback import LoopbackTransport
 from extapi.server.metrics import PATHS as METRICS, Metrics
 from extapi.server.plugins import Plugins, PluginSet
 from extapi.server.reauthorization import PERIOD, Reauthorization
-from extapi.server.replicas import Replicas
 from extapi.server.requestmetrics import RequestMetrics
 from extapi.server.router import Router, version_info
 from extapi.server.servedmetrics import build_families, catalogue_families, room_families
 from extapi.server.shutdown import Shutdown
+from extapi.server.store import ServerStore
 from extapi.storage.base import Backend
-from extapi.storage.compaction import INTERVAL, Compactor
+from extapi.storage.compaction import INTERVAL
 from extapi.storage.filling import check_filled
-from extapi.storage.probe import ProbedBackend
-from extapi.watch.cacher import Cacher
 
 Switched = Callable[[], None]
 """Is called at the moment from which requests find new kinds."""
 Replace = Callable[[Sequence[Group], Switched], Awaitable[object]]
 """Serves other groups: :meth:`Server.replace`, or :meth:`extapi.server.kindsources.KindSources.replace`."""
+
+
+@dataclass(frozen=True)
+class RequestAuth:
+    """Who may send requests, and what they may do."""
+
+    authenticator: Authenticator
+    """Finds the user of a request."""
+    settings: TrustSettings
+    """The trust that ``authenticator`` reads; its changes have open watches judged again."""
+    authorizer: Authorizer
+    """Decides what the user may do."""
+    secret: str
+    """What ``authenticator`` accepts from in-process clients."""
 
 
 class Server:
@@ -61,10 +74,7 @@ class Server:
         api: What to serve.
         backend: Where objects are stored.
         reactor: The reactor.
-        authenticator: Finds the user of a request.
-        settings: The trust that ``authenticator`` reads; its changes have open watches judged again.
-        authorizer: Decides what the user may do.
-        secret: What ``authenticator`` accepts from in-process clients.
+        auth: Who may send requests, and what they may do.
         builtin: Admission plugins before the author's, and other objects to be started with them.
         checks: Further health checks.
         store_check: The name of the store's health check.
@@ -92,10 +102,7 @@ class Server:
         backend: Backend,
         reactor: Any,
         *,
-        authenticator: Authenticator,
-        settings: TrustSettings,
-        authorizer: Authorizer,
-        secret: str,
+        auth: RequestAuth,
         builtin: Sequence[Any] = (),
         checks: Sequence[NamedCheck] = (),
         store_check: str = "storage",
@@ -115,15 +122,11 @@ class Server:
     ) -> None:
         self._reactor = reactor
         self._random = random or Random()  # noqa: S311 - for names and delays, nothing secret
-        self._replicas: Replicas | None = None
-        if replica:
-            self._replicas = Replicas(backend, reactor, name=replica, kinds=self._storing, random=self._random)
-        confirm = self._replicas.confirm if self._replicas is not None else None
-        self._backend = backend = ProbedBackend(backend, reactor, confirm)
-        self._cacher, self._compactor = Cacher(backend, reactor), Compactor(backend, reactor, interval=compaction)
+        self._store = ServerStore(
+            backend, reactor, random=self._random, compaction=compaction, replica=replica, kinds=self._storing
+        )
         self._plugins = Plugins(api.admission, builtin)
         self.shutdown = Shutdown()
-        self._reauthorization = Reauthorization(reactor, settings, reauthorize)
         health = Health([*self._checks(store_check), *checks], log_health)
         self._served = self._catalogue(api, health)
         self.observers = self._served.observers
@@ -131,23 +134,14 @@ class Server:
         self.requests = RequestMetrics(lambda: self._served.catalogue.endpoints)
         """Has to be called after each request of the network; see :data:`~extapi.listener.state.OnFinished`."""
         self.observers.append(self.requests.forget)
-        self._room = Room(reads, writes, self.requests.refused)
         self.metrics = Metrics(health.results)
         """What ``/metrics`` shows; others may add to it."""
         self.metrics.add(self._families)
-        self.handler: Handler = build_chain(
-            self._router(health, pool, front),
-            authenticator=authenticator,
-            settings=settings,
-            authorizer=authorizer,
-            reauthorization=self._reauthorization,
-            shutdown=self.shutdown,
-            compression=Compression(reactor, pool),
-            room=self._room,
-            long_running=lambda info: long_running(info) or self._served.catalogue.connects(info),
-            describe=describe,
-        )
-        self._transport = LoopbackTransport(self.handler, reactor, secret, finished=self.requests)
+        self._room = Room(reads, writes, self.requests.refused)
+        self._reauthorization = Reauthorization(reactor, auth.settings, reauthorize)
+        router, compression = self._router(health, pool, front), Compression(reactor, pool)
+        self.handler: Handler = self._chain(router, auth, compression, long_running, describe)
+        self._transport = LoopbackTransport(self.handler, reactor, auth.secret, finished=self.requests)
         self.context = Context(self._transport, reactor, self._random, cluster)
         """What plugins and controllers get."""
         self._controllers = ElectedControllers(api.controllers, self.context, elector)
@@ -165,16 +159,37 @@ class Server:
         )
         return router if front is None else front(router)
 
+    def _chain(
+        self,
+        router: Handler,
+        auth: RequestAuth,
+        compression: Compression,
+        long_running: LongRunningCheck,
+        describe: Describe | None,
+    ) -> Handler:
+        return build_chain(
+            router,
+            authenticator=auth.authenticator,
+            settings=auth.settings,
+            authorizer=auth.authorizer,
+            reauthorization=self._reauthorization,
+            shutdown=self.shutdown,
+            compression=compression,
+            room=self._room,
+            long_running=lambda info: long_running(info) or self._served.catalogue.connects(info),
+            describe=describe,
+        )
+
     def _catalogue(self, api: Api, health: Health) -> CurrentCatalogue:
         further = ("/version", *health.paths(), *METRICS)
         return CurrentCatalogue(
             api,
-            self._backend,
-            self._cacher,
+            self._store.backend,
+            self._store.cacher,
             clock=self._reactor,
             random=self._random,
             further=further,
-            replicas=self._replicas,
+            replicas=self._store.replicas,
         )
 
     def _storing(self) -> list[ServedKind]:
@@ -197,9 +212,9 @@ class Server:
             UnusableFile: The store is being filled from elsewhere.
             Exception: What the store or a plugin raises.
         """
-        await check_filled(self._backend)
+        await check_filled(self._store.backend)
         await self._served.start()
-        self._compactor.start()
+        self._store.compactor.start()
         # A feed may need what its author's object gets when it starts, and other plugins may wait for informers of its kind.
         await self._plugins.start(self.context, self._served.feeding())
         await self._served.start_feeds(self.context)
@@ -276,12 +291,9 @@ class Server:
         self._plugins.stop()
         self._reauthorization.stop()
         self._served.stop()
-        await self._compactor.stop()
+        await self._store.compactor.stop()
         await self._served.stop_feeds()
-        await self._cacher.stop()
-        if self._replicas is not None:
-            await self._replicas.stop()
-        await self._backend.close()
+        await self._store.close()
 
     def _families(self) -> Iterator[Family]:
         yield from self.requests.families(self._reauthorization.requests())
@@ -291,15 +303,5 @@ class Server:
         yield from build_families(version_info())
 
     def _checks(self, store: str) -> list[NamedCheck]:
-        ready = frozenset({"readyz"})
-        return [
-            NamedCheck(store, lambda: None if self._cacher.ready else "the cache does not follow the store"),
-            # Not liveness: a restart does not help against a full disk.
-            NamedCheck("storage-writes", self._backend.check, ready),
-            NamedCheck("shutdown", self.shutdown.check, ready),
-            *(
-                [NamedCheck("replicas", self._replicas.check, ready, self._replicas.note, self._replicas.told)]
-                if self._replicas is not None
-                else ()
-            ),
-        ]
+        shutdown = NamedCheck("shutdown", self.shutdown.check, frozenset({"readyz"}))
+        return [*self._store.checks(store), shutdown, *self._store.replica_checks()]

@@ -30,7 +30,7 @@ from extapi.client.transport import ClientRequest, ClientResponse
 from extapi.http.response import Handler
 from extapi.server.health import NamedCheck
 from extapi.server.rights import AuthorsClient
-from extapi.server.server import Server
+from extapi.server.server import RequestAuth, Server
 from extapi.storage.base import Backend
 from extapi.storage.memory import MemoryBackend
 
@@ -184,10 +184,9 @@ class InMemoryServer:
             api,
             self.backend,
             clock,
-            authenticator=UnionAuthenticator([Loopback(_SECRET)]),
-            settings=TrustSettings(),
-            authorizer=authorizer or AllowAll(),
-            secret=_SECRET,
+            auth=RequestAuth(
+                UnionAuthenticator([Loopback(_SECRET)]), TrustSettings(), authorizer or AllowAll(), _SECRET
+            ),
             builtin=builtin,
             checks=checks,
             front=front,

@@ -25,7 +25,7 @@ from extapi.server.command import load_and_parse, run
 from extapi.server.exposition import Family
 from extapi.server.logs import configure_events
 from extapi.server.options import ServerOptions
-from extapi.server.process import ServerProcess
+from extapi.server.process import ServerProcess, WorkerRole
 from extapi.server.processmetrics import process_families, python_families
 from extapi.server.reactor import run_process
 from extapi.storage.base import Backend, Engine, UnusableStore
@@ -95,10 +95,7 @@ def _worker(
         reactor,
         *more,
         **further,
-        open_store=partial(_open, options, shared, place),
-        shared=True,
-        first=number == 0,
-        started=place.ready,
+        worker=WorkerRole(leads=number == 0, open_store=partial(_open, options, shared, place), started=place.ready),
     )
     process.metrics.gather = place.gather
     place.collect = process.metrics.collect

@@ -31,7 +31,7 @@ from extapi.authorization.alwaysallow import AlwaysAllowGroups, AlwaysAllowPaths
 from extapi.authorization.authorizer import Authorizer, UnionAuthorizer
 from extapi.listener import connection
 from extapi.listener.state import ListenerState
-from extapi.server.server import Server
+from extapi.server.server import RequestAuth, Server
 from extapi.storage.memory import MemoryBackend
 from extapi.testing import Namespaces
 from tests.attack.fuzz.answers import Answer, Reader
@@ -175,10 +175,12 @@ class MemoryServer:
             api,
             self.backend,
             self.clock,
-            authenticator=UnionAuthenticator(authenticators),
-            settings=settings,
-            authorizer=UnionAuthorizer([AlwaysAllowGroups(), AlwaysAllowPaths(), *authorizers]),
-            secret=_SECRET,
+            auth=RequestAuth(
+                UnionAuthenticator(authenticators),
+                settings,
+                UnionAuthorizer([AlwaysAllowGroups(), AlwaysAllowPaths(), *authorizers]),
+                _SECRET,
+            ),
             builtin=[NamespaceLifecycle(cache=self.namespaces, live=self.namespaces.live, clock=self.clock)],
         )
         self._shared = ListenerState(reactor=self.clock, handler=self.server.handler)

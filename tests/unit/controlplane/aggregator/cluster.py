@@ -36,7 +36,7 @@ from extapi.http.request import Request
 from extapi.listener.listener import Listener
 from extapi.listener.tls import ServingCertificate
 from extapi.privatereactor import drive
-from extapi.server.server import Server
+from extapi.server.server import RequestAuth, Server
 from extapi.storage.memory import MemoryBackend
 from extapi.testing.memory import AllowAll
 from tests.certificates import CLIENT, SERVER, Issued, authority
@@ -221,10 +221,9 @@ class Cluster:
             Api(Group("", SERVICE), Group("apiregistration.k8s.io", API_SERVICE)),
             MemoryBackend(reactor),
             reactor,
-            authenticator=UnionAuthenticator([Loopback("secret"), Everybody()]),
-            settings=TrustSettings(),
-            authorizer=AllowAll(),
-            secret="secret",
+            auth=RequestAuth(
+                UnionAuthenticator([Loopback("secret"), Everybody()]), TrustSettings(), AllowAll(), "secret"
+            ),
             builtin=[self.aggregator],
             front=self.aggregator.front,
         )

@@ -16,9 +16,10 @@ from typing import Any
 
 import click
 
+from extapi import forks
 from extapi.api.policyrule import PolicyRule
 from extapi.client.transport import TransportError
-from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, title, users
+from extapi.dev import certificates, extension, forking, ports, registration, signals, terminal, users
 from extapi.dev.build import Programs, programs
 from extapi.dev.builtincontrolplane import BuiltinControlPlane
 from extapi.dev.console import Console
@@ -158,7 +159,7 @@ def _run(options: DevOptions, stop: signals.Stop) -> None:
     with opened(options.directory) as state:
         port = ports.choose(options.port, "--port")
         serve_port = ports.choose(options.serve_port, "--serve-port", taken=[port])
-        title.set_name("extapi dev")
+        forks.set_name("extapi dev")
         screen = terminal.standard_error()
         console = Console(screen, AuthorsCode.of(options.target))
 

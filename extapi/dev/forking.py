@@ -7,7 +7,6 @@ must not run as a user who may not read that. Knows modules by name only.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import importlib
 import os
@@ -15,10 +14,11 @@ import runpy
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from subprocess import TimeoutExpired
+
+from extapi import forks
 
 _POLL = 0.01
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -90,58 +90,25 @@ def fork(
     Raises:
         OSError: No further process can be started.
     """
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    parent = os.getpid()
-    # Our signal handlers raise an exception, which in the child would end up in the parent's code.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        pid = os.fork()
-    finally:
-        if os.getpid() == parent:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    if pid:
-        return Fork(pid)
-    status = 1
-    try:
-        _detach(output, foreground=foreground)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [s for s in _SIGNALS if not (foreground and s in OF_TERMINAL)])
+
+    def first() -> None:
+        if not foreground:
+            forks.detach()
+            os.dup2(output, 1)
+        os.dup2(output, 2)
+        _open_streams()
+
+    def work() -> int:
         begin()
         sys.argv = [module, *arguments]
-        status = _run(module)
-    except BaseException:  # noqa: BLE001 - no exception may reach the parent's code below us
-        traceback.print_exc()
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(status)
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        return 0
+
+    return Fork(forks.fork(work, _SIGNALS, begin=first, held=OF_TERMINAL if foreground else ()))
 
 
-def _detach(output: int, *, foreground: bool) -> None:
-    """Give it its own process group, standard streams and signals, as ``subprocess.Popen`` does; or a part of ours."""
-    for number in _SIGNALS:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    if not foreground:
-        os.setpgid(0, 0)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
-        os.dup2(output, 1)
-    os.dup2(output, 2)
-    # Made anew: those of the parent may be for a terminal.
+def _open_streams() -> None:
+    """Make the standard streams anew: those of the parent may be for a terminal."""
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - for as long as the process lives
     sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - the same; somebody reads each line as it comes
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - the same
-
-
-def _run(module: str) -> int:
-    """The exit status of a program that is a module."""
-    try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        if end.code is None or isinstance(end.code, int):
-            return end.code or 0
-        print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
-        return 1
-    return 0

@@ -6,7 +6,6 @@ Knows processes and their logs, not what they do.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -14,14 +13,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from extapi import forks
 from extapi.dev import forking, signals, title
 from extapi.dev.directory import open_new
 from extapi.dev.failure import DevFailure
 
-_PR_SET_PDEATHSIG = 1
 _LAST_WORDS = 0.5
 """Seconds to write them."""
 PATIENCE = 1.0
@@ -125,7 +125,7 @@ class Processes:
         Raises:
             DevFailure: It cannot be started, or its log cannot be written.
         """
-        follow = _death_follows(os.getpid())
+        follow = partial(forks.die_with, os.getpid())
 
         def begin() -> None:
             follow()
@@ -166,11 +166,11 @@ class Processes:
     def _forked(
         self, name: str, module: str, arguments: Sequence[str], *, foreground: bool
     ) -> Callable[[int], Running]:
-        follow = _death_follows(os.getpid())
+        follow = partial(forks.die_with, os.getpid())
 
         def begin() -> None:
             follow()
-            title.set_name(name)
+            forks.set_name(name)
             title.set_command_line(f"extapi dev: {name}")
             for descriptor in self._private:
                 os.close(descriptor)
@@ -178,7 +178,7 @@ class Processes:
         return lambda output: forking.fork(module, arguments, output=output, begin=begin, foreground=foreground)
 
     def _executed(self, command: Sequence[str], *, foreground: bool) -> Callable[[int], Running]:
-        follow = _death_follows(os.getpid())
+        follow = partial(forks.die_with, os.getpid())
 
         def begin() -> None:
             follow()
@@ -284,16 +284,3 @@ def _end(process: Running, seconds: float) -> None:
     if process.poll() is None:
         os.kill(process.pid, signal.SIGKILL)  # one in our own group
     process.wait()
-
-
-def _death_follows(parent: int) -> Callable[[], None]:
-    """What a child does before it becomes its program: ask Linux to be killed when ``parent`` dies."""
-    prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
-
-    def ask() -> None:
-        if prctl is not None:
-            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:  # it died before we asked
-                os._exit(1)
-
-    return ask

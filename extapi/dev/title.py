@@ -1,4 +1,4 @@
-"""The name of a process in ``ps`` and ``top``; a fork would show the command line of its parent."""
+"""The command line of a process in ``ps`` and ``top``; a fork would show the command line of its parent."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import contextlib
 import ctypes
 from pathlib import Path
 
-_PR_SET_NAME = 15
 _STAT = Path("/proc/self/stat")
 _ARG_START, _ARG_END = 48, 49
 """The columns with the addresses of the command line (proc_pid_stat(5))."""
-
-
-def set_name(name: str) -> None:
-    """Set the name without arguments; Linux keeps 15 bytes (prctl(2)). Does nothing elsewhere."""
-    prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_NAME, name.encode())
 
 
 def set_command_line(text: str) -> None:

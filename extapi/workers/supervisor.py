@@ -13,12 +13,13 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Final
 
+from extapi import forks
 from extapi.server.structuredlog import structlog
 from extapi.workers import control
-from extapi.workers.child import fork
 
 FIRST_DELAY: Final = 0.25
 LAST_DELAY: Final = 30.0
@@ -27,6 +28,9 @@ LASTED: Final = 60.0
 """Seconds after which a process that was ready counts as one that works: the next delay is the first one again."""
 ATTEMPTS: Final = 8
 """How often in a row one process may die before it is ready, while none of its kind is ready; then all are ended."""
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+"""Those that the supervisor handles."""
 
 Work = Callable[[int, socket.socket], int]
 """What a process does: gets its number and its control socket, returns its exit status."""
@@ -93,7 +97,7 @@ class Supervisor:
         Returns:
             The exit status: 0 if every process ended as it should; that of one that did not, 1 for one that was killed.
         """
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+        for number in _SIGNALS:
             signal.signal(number, self._signalled)
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         self._start(self._hub or self._workers[0])
@@ -128,7 +132,7 @@ class Supervisor:
             return process.work(process.number, theirs)
 
         try:
-            process.pid = fork(process.name, work)
+            process.pid = forks.fork(work, _SIGNALS, begin=partial(_begin, process.name, os.getpid()))
         except OSError as error:
             self._log.error("no process can be started", process=process.name, reason=str(error))
             ours.close()
@@ -286,3 +290,10 @@ class Supervisor:
     def _send(self, process: Process, number: signal.Signals) -> None:
         if process.pid:
             os.kill(process.pid, number)  # it has not been reaped, so the id is still its own
+
+
+def _begin(name: str, supervisor: int) -> None:
+    """What a process does first."""
+    forks.detach()
+    forks.set_name(name)
+    forks.die_with(supervisor)  # nobody would start it again, or end it

@@ -17,7 +17,12 @@ SHOWN = (
 
 def run(script: str, *arguments: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", f"import os, sys\nfrom extapi.dev import title\n{script}\n{SHOWN}", *arguments],
+        [
+            sys.executable,
+            "-c",
+            f"import os, sys\nfrom extapi import forks\nfrom extapi.dev import title\n{script}\n{SHOWN}",
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -26,7 +31,7 @@ def run(script: str, *arguments: str) -> str:
 
 
 def test_a_process_gets_another_name_and_command_line() -> None:
-    shown = run("title.set_name('some-server')\ntitle.set_command_line('extapi dev: some-server')", "x" * 100)
+    shown = run("forks.set_name('some-server')\ntitle.set_command_line('extapi dev: some-server')", "x" * 100)
     assert shown.startswith("some-server ['extapi dev: some-server', ''")
     assert shown.endswith("] kept\n")
 

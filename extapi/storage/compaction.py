@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from extapi.storage.base import Backend
+from extapi.storage.base import Backend, Unavailable
 
 INTERVAL = 300.0
 """In seconds; the default of kube-apiserver's ``--etcd-compaction-interval``."""
@@ -67,6 +67,12 @@ class Compactor:
             else:
                 self._in_force = await self._backend.compact(self._recorded, expected=self._in_force)
             self._recorded = await self._backend.revision()
+        except Unavailable as error:
+            self._log.warn(
+                "The store could not be compacted; the next attempt is in {seconds} s: {reason}",
+                seconds=self._interval,
+                reason=str(error),
+            )
         except Exception:  # noqa: BLE001 - a failed compaction costs disk space, not correctness; the next one makes up for it
             self._log.failure(
                 "The store could not be compacted; the next attempt is in {seconds} s", seconds=self._interval

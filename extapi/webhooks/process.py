@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from OpenSSL import SSL
+from twisted.internet.defer import Deferred
 
 from extapi.api.definition import Api
 from extapi.authentication.bundle import BundleFile
@@ -101,6 +102,8 @@ class WebhookProcess:
 
     def stop(self) -> None:
         """Begin to stop: readiness off, then no new connections, then reviews in flight end, then informers."""
+        # Another process leads at once, while this one still answers.
+        Deferred.fromCoroutine(self._server.resign())
         self._serving.stop()
 
     def _started(self) -> None:

@@ -105,6 +105,11 @@ class WebhookServer:
         if self._controllers is not None:
             self._controllers.start()
 
+    async def resign(self) -> None:
+        """Let another process lead, and go on answering; see :meth:`extapi.server.electedcontrollers.ElectedControllers.resign`."""
+        if self._controllers is not None:
+            await self._controllers.resign()
+
     async def stop(self) -> None:
         """End the controllers, then the informers of plugins."""
         if self._controllers is not None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.certificates import CLIENT, SERVER, Paths, authority
+from tests.etcds import Etcd
 from tests.lastingport import lasting_port
 from tests.waiting import until
 
@@ -39,6 +40,21 @@ def serve(
             stderr=output,
             env={**os.environ, **(environment or {})},
         )
+
+
+def etcd_flags(directory: Path, member: Etcd, prefix: str) -> tuple[str, ...]:
+    """A server on ``member``, over TLS, that asks no cluster and trusts the front proxy of ``directory``."""
+    return (
+        "--authentication-skip-lookup",
+        f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
+        "--leader-elect=false",  # there is no cluster with a Lease
+        "--storage=etcd:",
+        f"--etcd-servers={member.url}",
+        f"--etcd-prefix={prefix}",
+        f"--etcd-cafile={member.directory / 'ca.crt'}",
+        f"--etcd-certfile={member.directory / 'client.crt'}",
+        f"--etcd-keyfile={member.directory / 'client.key'}",
+    )
 
 
 class Serving:

@@ -12,7 +12,7 @@ import pytest
 
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.etcd.backend import EtcdBackend
-from tests.conformance.serving import HEADERS, TOPPINGS, Serving
+from tests.conformance.serving import HEADERS, TOPPINGS, Serving, etcd_flags
 from tests.etcds import Etcd, etcd
 from tests.lastingport import lasting_port
 from tests.waiting import until
@@ -29,22 +29,7 @@ def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 def on_etcd(directory: Path, kubeconfig: Path, member: Etcd, prefix: str) -> Serving:
     """A server that has not been started yet."""
     directory.mkdir()
-    return Serving(
-        directory,
-        kubeconfig,
-        flags=(
-            "--authentication-skip-lookup",
-            f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
-            "--leader-elect=false",  # there is no cluster with a Lease
-            "--storage=etcd:",
-            "--leader-elect=false",
-            f"--etcd-servers={member.url}",
-            f"--etcd-prefix={prefix}",
-            f"--etcd-cafile={member.directory / 'ca.crt'}",
-            f"--etcd-certfile={member.directory / 'client.crt'}",
-            f"--etcd-keyfile={member.directory / 'client.key'}",
-        ),
-    )
+    return Serving(directory, kubeconfig, flags=etcd_flags(directory, member, prefix))
 
 
 def test_watches_end_where_the_past_is_gone_that_a_server_missed(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.serving import HEADERS, TOPPINGS, Serving
+from tests.conformance.serving import HEADERS, TOPPINGS, Serving, etcd_flags
 from tests.docs.samples import ROOT, blocks, reader
 from tests.etcds import Etcd, etcd
 from tests.kubernetes import golang
@@ -31,22 +31,7 @@ def member(tmp_path: Path) -> Iterator[Etcd]:
 def serving(directory: Path, kubeconfig: Path, member: Etcd, *flags: str) -> Serving:
     """A server on it, which has not been started."""
     directory.mkdir()
-    return Serving(
-        directory,
-        kubeconfig,
-        flags=(
-            "--authentication-skip-lookup",
-            f"--requestheader-client-ca-file={directory / 'proxy-ca.pem'}",
-            "--leader-elect=false",
-            "--storage=etcd:",
-            f"--etcd-servers={member.url}",
-            f"--etcd-prefix={PREFIX}",
-            f"--etcd-cafile={member.directory / 'ca.crt'}",
-            f"--etcd-certfile={member.directory / 'client.crt'}",
-            f"--etcd-keyfile={member.directory / 'client.key'}",
-            *flags,
-        ),
-    )
+    return Serving(directory, kubeconfig, flags=(*etcd_flags(directory, member, PREFIX), *flags))
 
 
 def topping(name: str) -> dict[str, Any]:

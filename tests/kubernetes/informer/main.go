@@ -7,15 +7,11 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"sync"
 	"time"
 
+	"extapi.test/informer/tool"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,7 +23,6 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // line is one thing that happened: "add", "update" and "delete" of an object, "synced", "error" of the reflector, or
@@ -45,18 +40,6 @@ type line struct {
 	Message         string            `json:"message,omitempty"`
 }
 
-var writing sync.Mutex
-
-func say(what line) {
-	text, err := json.Marshal(what)
-	if err != nil {
-		panic(err)
-	}
-	writing.Lock()
-	defer writing.Unlock()
-	fmt.Println(string(text))
-}
-
 func sayObject(event string, found any) {
 	// What was deleted while nobody watched comes wrapped, as it was last known.
 	if gone, ok := found.(cache.DeletedFinalStateUnknown); ok {
@@ -70,7 +53,7 @@ func sayObject(event string, found any) {
 	if whole, ok := found.(*unstructured.Unstructured); ok {
 		spec, _ = whole.Object["spec"].(map[string]any)
 	}
-	say(line{
+	tool.Say(line{
 		Event: event, Name: object.GetName(), UID: string(object.GetUID()),
 		ResourceVersion: object.GetResourceVersion(), Spec: spec, Labels: object.GetLabels(),
 	})
@@ -88,7 +71,7 @@ func (r requests) RoundTrip(request *http.Request) (*http.Response, error) {
 		what.Status = answer.StatusCode
 		what.ContentType = answer.Header.Get("Content-Type")
 	}
-	say(what)
+	tool.Say(what)
 	return answer, err
 }
 
@@ -125,47 +108,30 @@ func made(
 }
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the control plane")
 	namespace := flag.String("namespace", "", "the namespace to look at; all if empty")
 	onlyMetadata := flag.Bool("metadata", false, "follow metadata, in protobuf")
 	typed := flag.Bool("typed", false, "follow one of Kubernetes' own types, in protobuf")
-	flag.Parse()
-	if flag.NArg() != 3 {
-		fmt.Fprintln(os.Stderr, "usage: informer --kubeconfig=FILE [--namespace=NAME] GROUP VERSION RESOURCE")
-		os.Exit(2)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "informer:", err)
-		os.Exit(1)
-	}
+	config, resource := tool.Begin("[--namespace=NAME] [--metadata | --typed]")
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return requests{next} })
-	resource := schema.GroupVersionResource{Group: flag.Arg(0), Version: flag.Arg(1), Resource: flag.Arg(2)}
 	informer, err := made(config, resource, *namespace, *onlyMetadata, *typed)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "informer:", err)
-		os.Exit(1)
-	}
+	tool.Fail(err)
 	_ = informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) {
-		say(line{Event: "error", Message: err.Error()})
+		tool.Say(line{Event: "error", Message: err.Error()})
 	})
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(found any) { sayObject("add", found) },
 		UpdateFunc: func(_, found any) { sayObject("update", found) },
 		DeleteFunc: func(found any) { sayObject("delete", found) },
 	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "informer:", err)
-		os.Exit(1)
-	}
+	tool.Fail(err)
 	stop := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		tool.Wait()
 		close(stop)
 	}()
 	go func() {
 		if cache.WaitForCacheSync(stop, informer.HasSynced) {
-			say(line{Event: "synced"})
+			tool.Say(line{Event: "synced"})
 		}
 	}()
 	informer.Run(stop)

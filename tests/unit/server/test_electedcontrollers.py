@@ -13,7 +13,7 @@ from extapi.client.kube import Client
 from extapi.client.leaderelection import Election, LeaderElector
 from extapi.controlplane.kinds.leases import LEASE
 from extapi.server.controllers import Controller
-from extapi.server.electedcontrollers import Begin, ElectedControllers, End
+from extapi.server.electedcontrollers import Begin, ElectedControllers, End, NeverLeads
 from extapi.testing import InMemoryServer, serve
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -127,6 +127,21 @@ def test_without_an_election_they_run_at_once(plane: InMemoryServer) -> None:
     assert (working.seen, leads(one)) == (["begins"], [])
     plane.run(one.stop())
     assert working.seen == ["begins", "cancelled", "ended"]
+
+
+def test_where_another_process_always_leads_only_those_run_that_are_wanted_in_each(plane: InMemoryServer) -> None:
+    """As in the workers of one supervisor, of which the first leads: there is no Lease, and no metric of one."""
+    led, everywhere = Working(plane), Everywhere(plane)
+    context = Context(plane.server.transport(), plane.clock, Random(0))  # noqa: S311 - for delays
+    one = ElectedControllers([led, everywhere], context, NeverLeads)
+    one.start()
+    plane.clock.advance(60)
+    assert (led.seen, everywhere.seen, context.leader.is_leading, leads(one)) == ([], ["begins"], False, [])
+    later = Working(plane)
+    plane.run(one.replace([later, everywhere]))
+    assert (later.seen, everywhere.seen) == ([], ["begins"])
+    plane.run(one.stop())
+    assert everywhere.seen == ["begins", "cancelled", "ended"]
 
 
 def test_those_that_are_wanted_in_each_process_run_in_each(plane: InMemoryServer) -> None:

@@ -7,22 +7,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"extapi.test/informer/tool"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // failure is a read that failed: when, in seconds since the Unix epoch, and how. Why is the text of an answer that was no Status,
@@ -33,18 +28,6 @@ type failure struct {
 	Status  int32   `json:"status"`
 	Message string  `json:"message"`
 	Why     string  `json:"why"`
-}
-
-var writing sync.Mutex
-
-func say(what any) {
-	text, err := json.Marshal(what)
-	if err != nil {
-		panic(err)
-	}
-	writing.Lock()
-	defer writing.Unlock()
-	fmt.Println(string(text))
 }
 
 func read(client dynamic.ResourceInterface, verb, name string) {
@@ -67,31 +50,17 @@ func read(client dynamic.ResourceInterface, verb, name string) {
 			}
 		}
 	}
-	say(failed)
+	tool.Say(failed)
 }
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the control plane")
 	namespace := flag.String("namespace", "", "the namespace to read in")
 	names := flag.String("names", "", "the objects that are read one by one, separated by commas")
 	pause := flag.Duration("pause", 20*time.Millisecond, "between two reads of one reader")
-	flag.Parse()
-	if flag.NArg() != 3 {
-		fmt.Fprintln(os.Stderr, "usage: reader --kubeconfig=FILE --namespace=NAME --names=NAME,... GROUP VERSION RESOURCE")
-		os.Exit(2)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "reader:", err)
-		os.Exit(1)
-	}
+	config, resource := tool.Begin("--namespace=NAME --names=NAME,...")
 	config.QPS = -1 // as often as it says, not as client-go thinks is polite
 	made, err := dynamic.NewForConfig(config)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "reader:", err)
-		os.Exit(1)
-	}
-	resource := schema.GroupVersionResource{Group: flag.Arg(0), Version: flag.Arg(1), Resource: flag.Arg(2)}
+	tool.Fail(err)
 	client := made.Resource(resource).Namespace(*namespace)
 	var gets, lists atomic.Int64
 	var ended atomic.Bool
@@ -107,8 +76,8 @@ func main() {
 	group.Go(func() { reader("get", &gets) })
 	group.Go(func() { reader("get", &gets) })
 	group.Go(func() { reader("list", &lists) })
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	tool.Wait()
 	ended.Store(true)
 	group.Wait()
-	say(map[string]int64{"gets": gets.Load(), "lists": lists.Load()})
+	tool.Say(map[string]int64{"gets": gets.Load(), "lists": lists.Load()})
 }

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -218,3 +219,53 @@ def _end(server: Serving) -> list[str]:
     assert server.process is not None
     assert server.process.wait(120) == 1
     return [line.partition(";")[0] for line in server.log.read_text().splitlines() if line.startswith("Error: ")]
+
+
+_FIRST = """
+import os, sys
+words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-m", "extapi", *sys.argv[1:]]
+os.execvp(words[0], words)
+"""
+"""Runs ``extapi`` as the first process of a PID namespace, as a container does; dies with the program that waits outside."""
+
+
+def children(pid: int) -> dict[int, str]:
+    """The children of a process, with the names that ``ps`` shows; those that have ended and are not reaped are among them."""
+    found = {}
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            found[int(child)] = Path(f"/proc/{child}/comm").read_text().strip()
+    return found
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True, check=False).returncode != 0,
+    reason="no namespaces here; be root",
+)
+def test_as_the_first_process_of_a_container(tmp_path: Path, cluster_kubeconfig: Path) -> None:
+    """It gets no signal that it does not handle, and the orphans of all others."""
+    server = Serving(tmp_path, cluster_kubeconfig, flags=flags(tmp_path, "--workers=2"), command=("-c", _FIRST))
+    try:
+        server.spawn()
+        until(lambda: len(started(server)) == 3, 60)
+        assert server.process is not None
+        (first,) = children(server.process.pid)
+        # Whatever else runs in the container leaves it its orphans.
+        os.mkfifo(tmp_path / "pipe")
+        before = set(children(first))
+        orphan = f"cat {tmp_path / 'pipe'} >/dev/null 2>&1 &"
+        subprocess.run(["nsenter", f"--target={first}", "--pid", "sh", "-c", orphan], check=True)
+        until(lambda: len(set(children(first)) - before) == 1)
+        (tmp_path / "pipe").write_text("")
+        until(lambda: set(children(first)) == before)
+        # A worker that is killed comes back.
+        worker = next(pid for pid, name in children(first).items() if name == "extapi worker 1")
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: len(started(server)) == 4, 60)
+        assert "extapi worker 1" in [name for pid, name in children(first).items() if pid != worker]
+        os.kill(first, signal.SIGTERM)
+        assert server.process.wait(60) == 0
+    finally:
+        server.close()
+    assert next(line["worker"] for line in lines(server) if line["event"] == "stopping") == "supervisor"
+    assert lines(server)[-1]["worker"] == "hub"

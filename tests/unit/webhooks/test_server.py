@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from extapi import Api, Context
 from extapi.pizza import api as pizza_api
+from extapi.server.electedcontrollers import Begin, ElectedControllers, End
 from extapi.testing import InMemoryServer, serve
 from extapi.webhooks.server import is_started
 from tests.kubernetes.pizzas import TOPPINGS_PATH, topping
@@ -37,6 +39,45 @@ def test_plugins_look_things_up_in_the_cluster(cluster: InMemoryServer) -> None:
     assert response["status"]["message"] == 'topping "pineapple" not known'
     assert cluster.request("POST", TOPPINGS_PATH, body=topping("pineapple", "1")).status == 201
     assert asked.ask(CASE).response["allowed"]
+    cluster.run(asked.server.stop())
+
+
+class Leads:
+    """Leads until it resigns."""
+
+    name = "pizza"
+    is_leading = True
+
+    def __init__(self, started: Begin, stopped: End) -> None:
+        self._started, self._stopped = started, stopped
+
+    def start(self) -> None:
+        self._started()
+
+    async def stop(self) -> None:
+        await self._stopped()
+
+
+def test_one_that_resigns_ends_its_controllers_and_goes_on_answering(cluster: InMemoryServer) -> None:
+    """So that another one leads while this one still has reviews in flight."""
+    ran: list[str] = []
+
+    class Working:
+        async def run(self, context: Context) -> None:
+            ran.append("begins")
+            try:
+                await Deferred[None]()
+            finally:
+                ran.append("ends")
+
+    context = Context(cluster.server.transport(), cluster.clock, Random(0))  # noqa: S311 - for delays
+
+    controllers = ElectedControllers([Working()], context, Leads)
+    asked = Asked(pizza_api, context=context, controllers=controllers, start=False)
+    cluster.run(asked.server.start())
+    cluster.run(asked.server.resign())
+    assert ran == ["begins", "ends"]
+    assert asked.ask(CASE).response["status"]["message"] == 'topping "pineapple" not known'
     cluster.run(asked.server.stop())
 
 

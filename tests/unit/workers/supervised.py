@@ -2,7 +2,8 @@
 
 ``python -m tests.unit.workers.supervised DIRECTORY COUNT [hub]``: each process appends its name and pid to ``DIRECTORY/started``.
 It is ready unless ``DIRECTORY/unready-NUMBER`` exists; it then ends with the status in that file. On SIGTERM it appends its
-number to ``DIRECTORY/ended``, and ends with 0; first it reads the pipe ``DIRECTORY/held-NUMBER`` to its end if there is one.
+number to ``DIRECTORY/ended``, and ends with 0; first it reads the pipe ``DIRECTORY/held-NUMBER`` to its end if there is one. Before it knows of SIGTERM it reads
+``DIRECTORY/slow-NUMBER`` if there is one, and says so in ``DIRECTORY/forked``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ def main(directory: Path, count: int, *, hub: bool) -> int:
                 ended.write(f"{number}\n")
             sys.exit(0)
 
+        if (slow := directory / f"slow-{number}").exists():
+            with (directory / "forked").open("a") as forked:
+                forked.write(f"{number}\n")
+            slow.read_bytes()
         signal.signal(signal.SIGTERM, end)
         with (directory / "started").open("a") as started:
             started.write(f"{number} {os.getpid()}\n")

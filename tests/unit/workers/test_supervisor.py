@@ -108,6 +108,19 @@ def test_a_mistake_ends_it_at_once_with_its_status(program: Program) -> None:
     assert program.ended() == [3]
 
 
+def test_a_worker_that_is_told_to_end_before_it_has_begun_ends_as_it_should(program: Program) -> None:
+    """SIGTERM ends it as it does any program, and that is no failure."""
+    os.mkfifo(program.directory / "slow-0")
+    program.start(2, "hub")
+    until((program.directory / "forked").exists, 60)
+    program.send(signal.SIGTERM)
+    assert program.wait() == 0
+    assert program.ended() == [2]
+    log = (program.directory / "log").read_text()
+    assert "ended badly" not in log
+    assert "started again" not in log
+
+
 def test_it_gives_up_when_no_worker_becomes_ready_again(program: Program) -> None:
     """But not while another one serves."""
     program.start(2)

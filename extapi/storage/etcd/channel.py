@@ -79,21 +79,22 @@ class Channel:
         authenticated = False
         while True:
             connection = await self._connected(deadline)
+            where = f"etcd at {self.endpoint.url}"
             try:
                 return await self._once(connection, method, request, deadline - self._reactor.seconds())
             except NotBegun as error:
                 self._drop(connection, str(error))
-                again: Exception = Unavailable(f"etcd: {error}")
+                again: Exception = Unavailable(f"{where}: {error}")
             except Lost as error:
-                again = Unavailable(f"etcd: {error}")
+                again = Unavailable(f"{where}: {error}")
                 if not repeatable:
-                    raise Uncertain(f"etcd: {error}") from error
+                    raise Uncertain(f"{where}: {error}") from error
             except RpcError as error:
                 if _stale(error) and not authenticated and self._access.credentials is not None:
                     authenticated = True
                     self._drop(connection, str(error))
                     continue
-                again = _judged(error, repeatable=repeatable)
+                again = _judged(error, where, repeatable=repeatable)
                 if isinstance(again, Overloaded):
                     raise again from error
                 self._drop(connection, str(error))
@@ -262,8 +263,10 @@ class Channel:
         self._deadlines.close()
 
 
-def _judged(error: RpcError, *, repeatable: bool) -> Exception:
+def _judged(error: RpcError, where: str, *, repeatable: bool) -> Exception:
     """What an error means: raised at once if trying elsewhere does not help, else returned.
+
+    ``where`` is the endpoint that answered, for messages.
 
     Raises:
         RpcError: It is about the request.
@@ -282,15 +285,15 @@ def _judged(error: RpcError, *, repeatable: bool) -> Exception:
         if "larger than max" in text:
             raise TooLarge(_SMALL)
         if text in _NOT_BEGUN:
-            return Overloaded(f"etcd: {text}")
-        raise Unavailable(f"etcd: {text}")
+            return Overloaded(f"{where}: {text}")
+        raise Unavailable(f"{where}: {text}")
     if error.code not in (UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL, UNAUTHENTICATED):
         raise error
     if error.code == UNAUTHENTICATED:
-        raise Unavailable(f"etcd: {text}")
+        raise Unavailable(f"{where}: {text}")
     if not repeatable and text not in _NOT_BEGUN:
-        raise Uncertain(f"etcd: {text}")
-    return Unavailable(f"etcd: {text}")
+        raise Uncertain(f"{where}: {text}")
+    return Unavailable(f"{where}: {text}")
 
 
 def _stale(error: RpcError) -> bool:

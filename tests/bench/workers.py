@@ -20,7 +20,8 @@ from tests.bench.table import table
 
 ROUNDS: Final = 5
 """Each side has so many turns, one after the other, so that a slow minute of the machine meets both. The first warms up."""
-SIDES: Final = {"one process": (), "two workers": ("--workers=2",)}
+SIDES: Final = {"one process": (), "two workers": ("--workers=2", "--connection-requests=0")}
+"""The load keeps its connections."""
 CPU_BAR, RATE_BAR = 1.15, 1.7
 """By one process: CPU per request at most, and reads a second at least."""
 

@@ -19,6 +19,8 @@ from extapi.schema.structural import MISSING
 from tests.attack.cel import RULES, compiled, deadline, main, measured, obj, run
 from tests.differential.cel.extremes import LONG, LONG_TEXTS, nested
 
+pytestmark = pytest.mark.no_cover
+
 REACTOR = 150.0
 """Milliseconds of CPU that a rule may take of the reactor's thread."""
 PAST = 50.0

@@ -23,6 +23,8 @@ from tests.attack.machine.fleet import Answer, ProcessFleet
 from tests.attack.machine.killing import in_memory, in_processes
 from tests.attack.machine.model import Manager, State, outcome
 
+pytestmark = pytest.mark.no_cover
+
 IN_MEMORY = 8_000
 IN_PROCESSES = 2_500
 KILLS = 3

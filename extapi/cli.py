@@ -6,8 +6,10 @@ Knows only the names of commands and where they are; each has its own package.
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, NoReturn, cast
 
 import click
 
@@ -33,6 +35,12 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # click's own arguments, passed on as they are
         self._commands_at = commands_at
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command, as click does."""
+        if os.getpid() == 1:
+            signal.signal(signal.SIGTERM, _end)
+        return super().main(*args, **kwargs)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands; imports none."""
         return sorted({*super().list_commands(ctx), *self._commands_at})
@@ -43,6 +51,17 @@ class LazyGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         module, attribute = self._commands_at[cmd_name].split(":")
         return cast("click.Command", getattr(importlib.import_module(module), attribute))
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """End as any process does that handles no signal, until a command handles them.
+
+    The first process of a container gets only signals that it handles. One that is stopped while it is imported would
+    stay for all of its grace period.
+
+    Source: pid_namespaces(7).
+    """
+    os._exit(128 + number)
 
 
 @click.group(cls=LazyGroup, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -238,10 +239,37 @@ def children(pid: int) -> dict[int, str]:
     return found
 
 
-@pytest.mark.skipif(
+IN_NAMESPACES = pytest.mark.skipif(
     subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True, check=False).returncode != 0,
     reason="no namespaces here; be root",
 )
+
+
+@pytest.mark.parametrize(("workers", "status"), [(1, 128 + signal.SIGTERM), (2, 0)])
+@IN_NAMESPACES
+def test_the_first_process_of_a_container_that_is_stopped_while_it_imports(
+    tmp_path: Path, workers: int, status: int
+) -> None:
+    """A supervisor, which imports nothing of the author's, is there already, and ends in order."""
+    os.mkfifo(tmp_path / "never")
+    (tmp_path / "slow.py").write_text("open('reached', 'w')\nopen('never')\n")
+    command = [
+        sys.executable,
+        "-c",
+        _FIRST,
+        "serve",
+        "slow:api",
+        f"--workers={workers}",
+        f"--storage=sqlite:///{tmp_path}/x",
+    ]
+    with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}) as outside:
+        until((tmp_path / "reached").exists, 60)
+        (first,) = children(outside.pid)
+        os.kill(first, signal.SIGTERM)
+        assert outside.wait(30) == status
+
+
+@IN_NAMESPACES
 def test_as_the_first_process_of_a_container(tmp_path: Path, cluster_kubeconfig: Path) -> None:
     """It gets no signal that it does not handle, and the orphans of all others."""
     server = Serving(tmp_path, cluster_kubeconfig, flags=flags(tmp_path, "--workers=2"), command=("-c", _FIRST))

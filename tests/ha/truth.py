@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tests.ha.history import Content, Event, Version
 
@@ -29,6 +29,7 @@ class Truth:
             versions = self._versions[version.key]
             self.before[version.revision] = versions[-1] if versions else None
             versions.append(version)
+        self._absences: dict[str, list[tuple[int, int]]] = {}
         self._events: dict[str, list[Event]] = {}
         self._revisions: dict[str, list[int]] = {}
 
@@ -49,12 +50,14 @@ class Truth:
     def when(self, key: str, revision: int) -> list[tuple[int, int]]:
         """From which revision to which an object was as a read saw it; revision 0: from when to when it was not there."""
         versions = self._versions.get(key, [])
-        spans = [(0, versions[0].revision - 1 if versions else FOREVER)] if revision == 0 else []
-        for index, version in enumerate(versions):
-            end = versions[index + 1].revision - 1 if index + 1 < len(versions) else FOREVER
-            if version.revision == revision or (revision == 0 and version.content is None):
-                spans.append((version.revision, end))
-        return spans
+        if revision == 0:
+            if key not in self._absences:
+                self._absences[key] = list(_absences(versions))
+            return self._absences[key]
+        index = bisect_left(versions, revision, key=lambda version: version.revision)
+        if index == len(versions) or versions[index].revision != revision:
+            return []
+        return [(revision, _end(versions, index))]
 
     def next_event(self, after: int, half: str) -> Event | None:
         """The first event after a revision that a watch of ``half`` has to show; None if there is none."""
@@ -74,3 +77,15 @@ class Truth:
                 kind = "MODIFIED" if was and is_now else "ADDED" if is_now else "DELETED"
                 content = version.content if is_now else old
                 yield Event(0, kind, version.key, version.revision, content or {})
+
+
+def _end(versions: Sequence[Version], index: int) -> int:
+    """The last revision at which an object was as one of its versions is."""
+    return versions[index + 1].revision - 1 if index + 1 < len(versions) else FOREVER
+
+
+def _absences(versions: Sequence[Version]) -> Iterator[tuple[int, int]]:
+    yield 0, versions[0].revision - 1 if versions else FOREVER
+    for index, version in enumerate(versions):
+        if version.content is None:
+            yield version.revision, _end(versions, index)

@@ -140,7 +140,9 @@ class _Run:
                 raise KeyboardInterrupt  # the debugger's own: it stays at its prompt
             os._exit(1)  # the reactor does not run; the store survives it
         if self._stopping or self._status is not None:
-            sys.exit(1)  # a second signal ends the process at once (behaviour H15)
+            # A second signal ends the process at once (behaviour H15). An exception would not: wherever it arrives, in the middle
+            # of the stop or while the reactor waits, Twisted logs it and goes on.
+            os._exit(1)
         self._stopping = True
         self._reactor.callFromThread(self._process.stop)
 

@@ -92,6 +92,35 @@ def test_a_program_that_a_debugger_runs_as_a_whole_ends_as_ever(program: Path, t
         terminal.close()
 
 
+TWICE = """
+import os, signal
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from extapi.server.reactor import run_process
+
+def tell():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+class Process:
+    async def run(self):
+        tell()
+        await Deferred()
+
+    def stop(self):
+        {second}
+
+raise SystemExit(run_process(lambda reactor, log: Process()))
+"""
+
+
+@pytest.mark.parametrize("second", ["tell()", "reactor.callLater(0, tell)", "reactor.callFromThread(tell)"])
+def test_a_second_signal_ends_it_wherever_it_arrives(second: str) -> None:
+    program = TWICE.format(second=second)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
 FAILING = """
 import sys
 from extapi.api.declaration import DeclarationError

@@ -14,6 +14,8 @@ import traceback
 from collections.abc import Callable, Collection
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
+"""Looked up now: in a fork, another thread may have held the lock of the dynamic linker."""
 
 
 def fork(
@@ -75,22 +77,16 @@ def detach() -> None:
 
 def set_name(name: str) -> None:
     """Set the name in ``ps`` and ``top``; Linux keeps 15 bytes (prctl(2)). Does nothing elsewhere."""
-    _prctl(_PR_SET_NAME, name.encode())
+    if _prctl is not None:
+        _prctl(_PR_SET_NAME, name.encode())
 
 
 def die_with(parent: int) -> None:
     """Be killed when ``parent`` dies, however that happens; at once if it has. Does nothing except on Linux."""
-    if _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) and os.getppid() != parent:  # it died before we asked
-        os._exit(1)
-
-
-def _prctl(option: int, value: bytes | int) -> bool:
-    """Whether there is such a call."""
-    prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None)
-    if prctl is None:
-        return False
-    prctl(option, value)
-    return True
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before we asked
+            os._exit(1)
 
 
 def _flush() -> None:

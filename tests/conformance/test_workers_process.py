@@ -263,10 +263,13 @@ def test_the_first_process_of_a_container_that_is_stopped_while_it_imports(
         f"--storage=sqlite:///{tmp_path}/x",
     ]
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}) as outside:
-        until((tmp_path / "reached").exists, 60)
-        (first,) = children(outside.pid)
-        os.kill(first, signal.SIGTERM)
-        assert outside.wait(30) == status
+        try:
+            until((tmp_path / "reached").exists, 60)
+            (first,) = children(outside.pid)
+            os.kill(first, signal.SIGTERM)
+            assert outside.wait(30) == status
+        finally:
+            outside.kill()  # and --kill-child what is inside
 
 
 @IN_NAMESPACES

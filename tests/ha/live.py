@@ -119,23 +119,6 @@ def _refuse() -> None:
 
 
 @_plant(judge.STALE)
-def _stale() -> None:
-    """A consistent read is served from the cache as it is, and the cache is a moment late."""
-
-    async def unasked(self: cached.ResourceCache, operation: str = "get") -> int:
-        del operation
-        return self.revision
-
-    push = WatchTail._push
-
-    def late(self: WatchTail, batch: Batch, size: int) -> None:
-        self._clock.callLater(_LATE, push, self, batch, size)
-
-    _replace(cached.ResourceCache, "fresh", unasked)
-    _replace(WatchTail, "_push", late)
-
-
-@_plant(judge.STALE)
 def _unasked() -> None:
     """A consistent read is served from the cache as it is, which is late only when etcd is."""
 
@@ -144,6 +127,18 @@ def _unasked() -> None:
         return self.revision
 
     _replace(cached.ResourceCache, "fresh", unasked)
+
+
+@_plant(judge.STALE)
+def _stale() -> None:
+    """A consistent read is served from the cache as it is, and the cache is a moment late."""
+    push = WatchTail._push
+
+    def late(self: WatchTail, batch: Batch, size: int) -> None:
+        self._clock.callLater(_LATE, push, self, batch, size)
+
+    _unasked()
+    _replace(WatchTail, "_push", late)
 
 
 @_plant(judge.MIXED)

@@ -7,8 +7,11 @@ engine is listed here with whose bytes it reads; a new one has to be argued for.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,6 +250,30 @@ def test_no_pattern_of_ours_reads_what_a_client_sends() -> None:
     assert not new, f"these match patterns: write a scan or use re2, or list them with whose bytes they read: {new}"
     stale = sorted(ALLOWED.keys() - found)
     assert not stale, f"these are listed and are gone: {stale}"
+
+
+_GROUP_KEEPS = re.compile(r"(?<!\\)\)(?:[*+?]|\{[0-9,]+\})\+")
+"""A possessive quantifier after a group."""
+
+
+def written() -> Iterator[tuple[str, str]]:
+    """The patterns that have a name at the top of a module, and where they are."""
+    for module, name in all_uses():
+        if name.isupper():
+            made: Any = getattr(import_module("extapi." + module.removesuffix(".py").replace("/", ".")), name)
+            for each in made.values() if isinstance(made, dict) else (made,):
+                pattern = getattr(each, "pattern", "")
+                yield f"{module}: {name}", pattern.decode() if isinstance(pattern, bytes) else pattern
+
+
+def test_no_possessive_quantifier_follows_a_group() -> None:
+    """Before Python 3.11.5 it fails where the group has more than one way to match (CPython's gh-106052); Debian 12 has 3.11.2.
+
+    An atomic group says the same: ``(?>(?:ab|c)*)`` for ``(?:ab|c)*+``. A single character or set may have one.
+    """
+    found = dict(written())
+    assert len(found) > 40
+    assert [where for where, pattern in found.items() if _GROUP_KEEPS.search(pattern)] == []
 
 
 @pytest.mark.parametrize(

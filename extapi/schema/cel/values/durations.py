@@ -31,7 +31,9 @@ _UNIT: Final = 8
 """Characters of a unit that count: no name is longer."""
 _LONG: Final = 64
 """Characters from which a duration is looked over before it is read: a client may send a million, for one unit of cost."""
-_WRITTEN: Final = re.compile(r"[-+]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))++|[-+]?0")
+_WRITTEN: Final = re.compile(
+    r"[-+]?(?>(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)|[-+]?0"
+)
 _LOOSE: Final = re.compile(r"(?<![0-9])([0-9]++)[ \t\n\f\r]*+([A-Za-z\u00b5]++)")
 _WRAP: Final = 2**64
 _WHOLE: Final = {"h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND}

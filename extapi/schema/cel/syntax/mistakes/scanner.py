@@ -14,7 +14,7 @@ _PLAIN: Final = re.compile(
     rf"""
       (?P<space>[\t\ \r\n\f]++ | //[^\n]*+)
     | (?P<NUM_UINT>0x{_HEX}++[uU] | [0-9]++[uU])
-    | (?P<NUM_FLOAT>(?:[0-9]++\.[0-9]++|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+ | [0-9]++[eE][+-]?+[0-9]++)
+    | (?P<NUM_FLOAT>(?:[0-9]++\.[0-9]++|\.[0-9]++)(?>(?:[eE][+-]?+[0-9]++)?) | [0-9]++[eE][+-]?+[0-9]++)
     | (?P<NUM_INT>0x{_HEX}++ | [0-9]++)
     | (?P<ESC_IDENTIFIER>`[A-Za-z0-9_.\-/\ ]++`)
     | (?P<IDENTIFIER>[A-Za-z_][A-Za-z0-9_]*+)
@@ -25,7 +25,7 @@ _PLAIN: Final = re.compile(
 _OPENING: Final = re.compile(r"""([bB]?+)([rR]?+)("{3}|'{3}|"|')""")
 _INSIDE: Final = {
     quote: re.compile(
-        rf"""(?:[^\\{quote[0]}{"" if len(quote) > 1 else chr(92) + "n" + chr(92) + "r"}]++|{_ESCAPE}{more})*+"""
+        rf"""(?>(?:[^\\{quote[0]}{"" if len(quote) > 1 else chr(92) + "n" + chr(92) + "r"}]++|{_ESCAPE}{more})*)"""
     )
     for quote, more in {'"': "", "'": "", '"""': '|"(?!"")', "'''": "|'(?!'')"}.items()
 }

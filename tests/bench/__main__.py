@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
+import importlib
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import grow, pythons, reload
+from tests.bench import origin, pythons, reload
 from tests.bench.dev import Dev, measure
 from tests.bench.load import PIZZAS, Result, applies, pizza, request, run, seed, watch
 from tests.bench.server import Server
@@ -23,7 +20,18 @@ BARS = {
     "merge PATCH": 500.0,
     "watch delivery, without the PATCH": 15.0,
 }
-"""Server CPU microseconds a request that a row must stay under."""
+"""Server CPU microseconds per request that a row must stay under."""
+
+PARTS = {
+    "--grow": "tests.bench.grow",
+    "--scale": "tests.bench.scale.__main__",
+    "--cel": "tests.bench.cel",
+    "--crd": "tests.bench.crd",
+    "--reviews": "tests.bench.reviews",
+    "--ways": "tests.bench.twoways",
+    "--workers": "tests.bench.workers",
+}
+"""The module of each flag. Imported when it is asked for: most need a compiler of Go, or the real control plane."""
 
 
 def say(text: str = "") -> None:
@@ -34,68 +42,37 @@ def say(text: str = "") -> None:
 
 def main() -> None:
     """Measure everything once."""
-    quick = "--quick" in sys.argv[1:]
-    scale = 10 if quick else 1
-    with tempfile.TemporaryDirectory() as directory:
-        if "--peer" in sys.argv[1:]:
+    arguments = sys.argv[1:]
+    quick = "--quick" in arguments
+    with tempfile.TemporaryDirectory() as made:
+        directory = Path(made)
+        for flag, module in PARTS.items():
+            if flag in arguments:
+                say(origin.heading())
+                say()
+                importlib.import_module(module).main(say, directory, quick=quick)
+                return
+        if "--peer" in arguments:
             from tests.bench.peer import command  # noqa: PLC0415 - it needs the real control plane
 
-            _head()
-            measure_peers = command.on_etcd if _on_etcd(sys.argv[1:]) else command.main
-            measure_peers(say, Path(directory), quick=quick)
+            say(origin.heading())
+            say()
+            measure_peers = command.on_etcd if _on_etcd(arguments) else command.main
+            measure_peers(say, directory, quick=quick)
             return
-        if "--grow" in sys.argv[1:]:
-            _head()
-            grow.main(say, Path(directory), quick=quick)
+        if "--pythons" in arguments:
+            paths = [argument for argument in arguments if not argument.startswith("-")]
+            pythons.main(say, directory, paths, quick=quick)
             return
-        if "--scale" in sys.argv[1:]:
-            from tests.bench.scale import __main__ as scaling  # noqa: PLC0415 - it needs a real etcd
-
-            scaling.main(say, Path(directory), f"commit {_commit()}, {_machine()}, {os.cpu_count()} cores", quick=quick)
-            return
-        if "--cel" in sys.argv[1:]:
-            from tests.bench import cel  # noqa: PLC0415 - it needs a compiler of Go
-
-            _head()
-            cel.main(say, quick=quick)
-            return
-        if "--reviews" in sys.argv[1:]:
-            from tests.bench import reviews  # noqa: PLC0415 - it needs the real control plane
-
-            _head()
-            reviews.main(say, Path(directory), quick=quick)
-            return
-        if "--crd" in sys.argv[1:]:
-            from tests.bench import crd  # noqa: PLC0415 - it starts a control plane
-
-            _head()
-            crd.main(say, Path(directory), quick=quick)
-            return
-        if "--ways" in sys.argv[1:]:
-            from tests.bench import twoways  # noqa: PLC0415 - it needs the real control plane
-
-            _head()
-            twoways.main(say, Path(directory), quick=quick)
-            return
-        if "--workers" in sys.argv[1:]:
-            from tests.bench import workers  # noqa: PLC0415 - it needs a compiler of Go
-
-            _head()
-            workers.main(say, Path(directory), quick=quick)
-            return
-        if "--pythons" in sys.argv[1:]:
-            paths = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-            pythons.main(say, Path(directory), paths, quick=quick)
-            return
-        server = Server(Path(directory))
+        server = Server(directory)
         try:
             idle = server.rss()
-            results = list(_measure(server, scale))
+            results = list(_measure(server, 10 if quick else 1))
             loaded = server.rss()
         finally:
             server.stop()
-        beside = measure(Path(directory) / "dev")
-        reloaded = reload.measure(Path(directory) / "reload")
+        beside = measure(directory / "dev")
+        reloaded = reload.measure(directory / "reload")
     _report(results, idle, loaded, server.started)
     _report_dev(beside)
     say(f"| a module changed until it is served, with --reload, s | {reloaded:.2f} | 1 | {reloaded:.2f} |")
@@ -141,15 +118,9 @@ def _measure(server: Server, scale: int) -> list[Result]:
     ]
 
 
-def _head() -> None:
-    say(
-        f"commit {_commit()}, {platform.python_implementation()} {platform.python_version()} ({_build()}), {_machine()}"
-    )
-    say()
-
-
 def _report(results: list[Result], idle: float, loaded: float, started: float) -> None:
-    _head()
+    say(origin.heading())
+    say()
     say("| request | connections | requests/s | p50 ms | p99 ms | server CPU us | bar | of the bar |")
     say("|---|---|---|---|---|---|---|---|")
     for row in results:
@@ -180,28 +151,6 @@ def _report_dev(dev: Dev) -> None:
         f"| RSS of both servers, shared pages counted twice, MB | {sum(each.resident for each in dev.servers):.1f} | | |"
     )
     say(f"| PSS of the supervisor beside them, MB | {dev.supervisor.shared_fairly:.1f} | | |")
-
-
-def _commit() -> str:
-    found = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
-
-
-def _build() -> str:
-    """How the interpreter was configured: without optimisations it costs a quarter more."""
-    arguments = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
-    return f"configured {'with' if '--enable-optimizations' in arguments else 'without'} --enable-optimizations"
-
-
-def _machine() -> str:
-    return next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if "model name" in line
-        ),
-        platform.machine(),
-    )
 
 
 if __name__ == "__main__":

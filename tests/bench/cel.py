@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any, Final
@@ -192,7 +193,7 @@ def _compiled(asked: Judge) -> Iterator[Row]:
     yield Row("memory per rule", held, None, MEMORY_BAR, unit="B")
 
 
-def main(say: Callable[[str], None], *, quick: bool) -> None:
+def main(say: Callable[[str], None], _directory: Path, *, quick: bool) -> None:
     """Print the table."""
     say("| CEL, CPU | ours | Go us | of Go's | bar | of the bar |")
     say("|---|---|---|---|---|---|")

@@ -17,6 +17,7 @@ from statistics import median
 from zlib import crc32
 
 from tests.bench.load import PIZZAS, pizza, request, run, seed, watch
+from tests.bench.origin import described
 from tests.bench.server import Server
 from tests.bench.table import table
 
@@ -27,18 +28,18 @@ NEWEST = 19
 _FACTS = """
 import json, platform, sys, sysconfig
 options = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
-json.dump([platform.python_version(), sys.base_prefix, "--enable-optimizations" in options], sys.stdout)
+json.dump([platform.python_version(), sys.base_prefix, options], sys.stdout)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python on this machine. ``optimized``: configured with ``--enable-optimizations``, which Debian does in its own way."""
+    """A Python on this machine. ``options``: the arguments of its ``configure``."""
 
     path: Path
     version: str
     prefix: str
-    optimized: bool
+    options: str
 
     @property
     def environment(self) -> Path:
@@ -60,7 +61,7 @@ def main(say: Callable[[str], None], directory: Path, paths: Sequence[str], *, q
     """
     interpreters = [_named(path) for path in paths] or found()
     for each in interpreters:
-        say(f"{each.version}: {each.path}, configured with{'' if each.optimized else 'out'} --enable-optimizations")
+        say(f"{each.version}: {each.path}, {described(each.options)}")
         _prepare(each, say)
     rounds: dict[Interpreter, list[Mapping[str, float]]] = {each: [] for each in interpreters}
     for turn in range(1 if quick else ROUNDS):
@@ -102,10 +103,10 @@ def _looked_at(path: str) -> Interpreter | None:
         said = subprocess.run([path, "-c", _FACTS], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
-    version, prefix, optimized = json.loads(said)
+    version, prefix, options = json.loads(said)
     if tuple(int(part) for part in version.split(".")[:2]) < (3, 11):
         return None
-    return Interpreter(Path(path), version, prefix, optimized)
+    return Interpreter(Path(path), version, prefix, options)
 
 
 def _prepare(interpreter: Interpreter, say: Callable[[str], None]) -> None:

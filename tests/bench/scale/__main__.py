@@ -10,29 +10,30 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench import origin
 from tests.bench.scale import record, tables
 
 
-def main(say: Callable[[str], None], directory: Path, origin: str, *, quick: bool) -> None:
+def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
     """Measure, and record it in ``costs.json``.
 
     Args:
         say: Prints a line.
         directory: An empty one.
-        origin: The commit and the machine.
         quick: Only the smaller points; nothing is recorded.
     """
     from tests.bench.scale import measure  # noqa: PLC0415 - it needs a real etcd
 
+    where = f"commit {origin.commit()}, {origin.machine()}"
     measured = measure.measure(say, directory, quick=quick)
     if quick:
         with tempfile.TemporaryDirectory() as other:
-            record.save(measured, origin, Path(other) / "costs.json")
-            measured, origin = record.load(Path(other) / "costs.json")
+            record.save(measured, where, Path(other) / "costs.json")
+            measured, where = record.load(Path(other) / "costs.json")
     else:
-        record.save(measured, origin)
-        measured, origin = record.load()
-    for name, text in tables.sections(measured, origin).items():
+        record.save(measured, where)
+        measured, where = record.load()
+    for name, text in tables.sections(measured, where).items():
         say(f"<!-- {name} -->")
         say(text)
 

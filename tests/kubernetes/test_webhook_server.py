@@ -281,6 +281,26 @@ def test_the_controller_runs_in_one_process_and_in_another_one_after_its_end(
     assert f"leading by the Lease default/{GROUP} as {after['holderIdentity']}" in pizzeria.log.read_text()
 
 
+def test_one_that_is_asked_to_end_gives_its_lease_back_while_it_still_answers(
+    plane: ControlPlane, kubeconfig: Path, tmp_path: Path
+) -> None:
+    """client-go's ``ReleaseOnCancel``: the next leader need not wait until the Lease has expired, nor until this one has ended."""
+    processes = Processes(tmp_path)
+    flags = [*ELECTION, "--leader-elect-resource-name=departing", "--shutdown-delay-duration=10m"]
+    server = webhookserver.start(
+        plane, "extapi.pizza:api", name="departing", kubeconfig=kubeconfig, flags=flags, processes=processes
+    )
+    lease = LEASE.replace(GROUP, "departing")
+    try:
+        until(lambda: "leading by the Lease" in server.log.read_text(), 30)
+        assert plane.client.get(lease)["spec"]["holderIdentity"]
+        os.kill(processes.pid("departing"), signal.SIGTERM)
+        until(lambda: not plane.client.get(lease)["spec"].get("holderIdentity"), 30)
+        assert server.read("/livez")[0] == 200
+    finally:
+        processes.stop()
+
+
 def test_whoever_may_read_metrics_gets_them(plane: ControlPlane, pizzeria: Webhooks) -> None:
     create(plane, pizzas_path("default", "v1alpha1"), old_pizza("counted", "tomato"))
     text = 'forbidden: User "{}" cannot get path "/metrics"'

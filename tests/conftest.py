@@ -8,11 +8,21 @@ import pytest
 
 pytest_plugins = ["tests.kubernetes.fixtures"]
 
+COVERING = ("tests/unit/", "tests/conformance/")
+"""Where the tests are whose coverage counts."""
+
 
 @pytest.hookimpl(trylast=True)  # after what shuffles, and what brings tests on one control plane together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long files first and the unit tests, many short files, last: of two processes none waits long for the other."""
+    """Put long files first and the unit tests, many short files, last: of two processes none waits long for the other.
+
+    Coverage is that of the unit tests and the stories of stores. Measured beside the others, which attack and compare for
+    minutes, it would double their time and cover nothing more.
+    """
     items.sort(key=lambda item: _turn(item.nodeid))
+    for item in items:
+        if not item.nodeid.startswith(COVERING):
+            item.add_marker("no_cover")
 
 
 def pytest_collection_finish() -> None:

@@ -23,11 +23,9 @@ from tests.attack.machine.fleet import Answer, ProcessFleet
 from tests.attack.machine.killing import in_memory, in_processes
 from tests.attack.machine.model import Manager, State, outcome
 
-pytestmark = pytest.mark.no_cover
-
-IN_MEMORY = 8_000
-IN_PROCESSES = 2_500
-KILLS = 3
+IN_MEMORY = 4_000
+IN_PROCESSES = 1_500
+KILLS = 2
 
 SUCCEEDED = ("create 201", "update 200", "merge 200", "json 200", "apply 200", "apply 201", "status 200", "scale 200",
              "rescale 200", "delete 200")  # fmt: skip

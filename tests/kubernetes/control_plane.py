@@ -132,7 +132,7 @@ def running(
             yield ControlPlane(name, cluster, keys, processes, state)
             processes.check()
         finally:
-            # Longer than a user would wait: a server whose coverage is measured writes it down when it ends.
+            # Longer than a user would wait: the machine has other tests to run.
             processes.stop(seconds=40)
 
 

@@ -311,6 +311,8 @@ CHANGES: dict[str, Steps] = {
         apply(AT, define()),
         established(),
         apply(AT, define(names={"shortNames": ["a"], "categories": ["x"]})),
+        # The names are accepted a moment later, and the status of what is applied next shows whether they have been.
+        waiting(f"/apis/{GROUP}/v1", '"categories":["x"]'),
         apply(AT, define(names={"shortNames": ["b"]}), "other"),
         apply(AT, define(versions=[version(), version("v2", storage=False)])),
         apply(AT, define(versions=[version("v3")]), force=True),

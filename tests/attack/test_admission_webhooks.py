@@ -108,7 +108,8 @@ def test_an_attack_ends_with_an_error_in_little_memory(
 ) -> None:
     answer, why = ANSWERS[name]
     with serving({"x": answer}, certificates.context(tmp_path_factory.mktemp("x"))) as served:
-        admitted.configure("mutating", webhook(served.url("x"), certificates.ca.pem))
+        # The longest that may be asked for: a million chunks take seconds while memory is traced.
+        admitted.configure("mutating", webhook(served.url("x"), certificates.ca.pem, timeoutSeconds=30))
         status, error = admitted.create()
         admitted.callers.close()
         admitted.until(lambda: not served.open)

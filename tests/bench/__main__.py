@@ -1,4 +1,4 @@
-"""Runs the benchmark and prints its table: ``scripts/bench [--peer [--storage etcd] | --grow | --scale | --cel | --crd | --reviews | --ways | --workers | --pythons [PYTHON ...]] [--quick]``."""
+"""Runs the benchmark and prints its table: ``scripts/bench [--peer [--storage etcd] | --floor | --grow | --scale | --cel | --crd | --reviews | --ways | --workers | --pythons [PYTHON ...]] [--quick]``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ BARS = {
 """Server CPU microseconds per request that a row must stay under."""
 
 PARTS = {
+    "--floor": "tests.bench.floor",
     "--grow": "tests.bench.grow",
     "--scale": "tests.bench.scale.__main__",
     "--cel": "tests.bench.cel",

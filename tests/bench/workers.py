@@ -45,7 +45,7 @@ def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
     found: dict[tuple[str, str], list[Figures]] = {}
     with ExitStack() as stack:
         servers = {
-            name: stack.enter_context(_running(directory / name.replace(" ", "-"), *flags))
+            name: stack.enter_context(serving(directory / name.replace(" ", "-"), *flags))
             for name, flags in SIDES.items()
         }
         for turn in range(2 if quick else ROUNDS):
@@ -65,7 +65,8 @@ def main(say: Callable[[str], None], directory: Path, *, quick: bool) -> None:
 
 
 @contextmanager
-def _running(directory: Path, *flags: str) -> Iterator[Server]:
+def serving(directory: Path, *flags: str) -> Iterator[Server]:
+    """A server with these flags and 500 pizzas."""
     directory.mkdir()
     server = Server(directory, flags=flags)
     try:

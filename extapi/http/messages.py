@@ -19,6 +19,8 @@ MESSAGE = 1 << 20
 """Bytes of a message from a client, in all its fragments; for text, characters."""
 HIGH = 4 * PIECE
 """Bytes that may wait for a client before nothing more is read from it."""
+NOT_UTF8 = "a text is not UTF-8"
+"""Why a connection is closed with 1007."""
 PARTING = 2.0
 """Seconds for a client to answer a Close frame, before its connection is closed all the same."""
 
@@ -124,7 +126,8 @@ class MessageConnection:
                 if self._deaf():
                     return
         except ParseFailed as error:
-            self._end(error.code, str(error))
+            # wsproto's text for what is no UTF-8 depends on the pieces in which it came.
+            self._end(error.code, NOT_UTF8 if error.code == CloseReason.INVALID_FRAME_PAYLOAD_DATA else str(error))
             return
         if self._connection.pending > HIGH and not self._behind:
             self._behind = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
 from extapi.http.messages import MessageConnection, close_frame, message_frame
@@ -86,6 +86,7 @@ FRAMES = st.one_of(
 
 @ANYTHING
 @given(st.lists(FRAMES, max_size=12), st.lists(st.integers(0, 200), max_size=6))
+@example([b"\x01\x80\x00\x00\x00\x00", b"\x00\x82\x00\x05\x00\x00\x00\xf0"], [13])
 def test_anything_is_answered_with_frames_and_ends_with_a_close(frames: list[bytes], cuts: list[int]) -> None:
     data = b"".join(frames)
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]

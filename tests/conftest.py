@@ -16,8 +16,8 @@ COVERING = ("tests/unit/", "tests/conformance/")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long files first and the unit tests, many short files, last: of two processes none waits long for the other.
 
-    Coverage is that of the unit tests and the stories of stores. Measured beside the others, which attack and compare for
-    minutes, it would double their time and cover nothing more.
+    Coverage is that of the unit tests and the stories of stores. The others attack and compare for minutes: to measure those
+    too doubles the time of some, and covers little more.
     """
     items.sort(key=lambda item: _turn(item.nodeid))
     for item in items:

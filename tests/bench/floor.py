@@ -78,7 +78,7 @@ def _whole(answer: bytes) -> bool:
 def _looping(directory: Path, answer: Path) -> Iterator[tuple[int, int]]:
     """The loop in a process of its own; its id and its port."""
     command = [sys.executable, "-m", "tests.bench.floor", str(directory / "server" / "serving"), str(answer)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.pid, int(process.stdout.readline())

@@ -28,7 +28,7 @@ def build() -> str:
 
 def described(arguments: str) -> str:
     """How an interpreter was built, by the arguments of its ``configure``."""
-    # Debian optimises in its own way: CONFIG_ARGS are those of its shared library, which it builds beside (debian/rules).
+    # Debian optimises in its own way, and CONFIG_ARGS do not say so.
     if "--with-wheel-pkg-dir=/usr/share/python-wheels" in arguments:
         return "Debian's, with optimisations"
     return f"configured {'with' if '--enable-optimizations' in arguments else 'without'} --enable-optimizations"

@@ -36,12 +36,12 @@ def private_reactor() -> Iterator[Any]:
         yield reactor
     finally:
         _turn(reactor, 0)  # a connection that was aborted is closed by the next turn
-        for call in reactor.getDelayedCalls():
-            call.cancel()
         failure: Callable[[Exception], Failure] = Failure
         over = failure(ConnectionAbortedError("the reactor is gone"))
         for selectable in reactor.removeAll():
             selectable.connectionLost(over)
+        for call in reactor.getDelayedCalls():  # after that, since who loses a connection may cancel a timer
+            call.cancel()
         # Twisted never closes these: its reactors live as long as their process.
         for waker in list(reactor._internalReaders):  # noqa: SLF001 - there is no other way to them
             waker.connectionLost(over)

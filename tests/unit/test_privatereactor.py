@@ -64,6 +64,28 @@ def test_leaving_ends_what_is_still_registered() -> None:
     assert not late.active()
 
 
+def test_what_loses_its_connection_may_cancel_its_timer() -> None:
+    """Else the error of the second cancellation would hide why the reactor was left."""
+
+    class Descriptor:
+        def __init__(self, end: socket.socket, timer: Any) -> None:
+            self.fileno = end.fileno
+            self.timer = timer
+
+        def connectionLost(self, reason: object) -> None:  # noqa: N802 - Twisted's name
+            del reason
+            self.timer.cancel()
+
+    def leave(end: socket.socket) -> None:
+        with private_reactor() as reactor:
+            reactor.addReader(Descriptor(end, reactor.callLater(60, list)))
+            raise ValueError("why it was left")
+
+    one, other = socket.socketpair()
+    with one, other, pytest.raises(ValueError, match="why it was left"):
+        leave(one)
+
+
 def test_no_file_descriptor_is_left() -> None:
     descriptors = Path("/proc/self/fd")
     before = len(list(descriptors.iterdir()))

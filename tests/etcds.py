@@ -21,6 +21,7 @@ from extapi.storage.etcd.endpoints import EtcdOptions
 from tests.certificates import CLIENT, SERVER, authority
 from tests.kubernetes import golang
 from tests.lastingport import lasting_port
+from tests.stopping import stop
 
 _SECONDS = 30.0
 NEWEST_IN_ALL_RUNS = "3.6"
@@ -90,7 +91,7 @@ class Running:
     def pause(self) -> None:
         """It falls silent, and its connections stay."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
+        stop(self.process.pid)
 
     def resume(self) -> None:
         """It goes on."""

@@ -15,6 +15,7 @@ from extapi.storage.etcd.backend import EtcdBackend
 from tests.conformance.serving import HEADERS, TOPPINGS, Serving, etcd_flags
 from tests.etcds import Etcd, etcd
 from tests.lastingport import lasting_port
+from tests.stopping import stop
 from tests.waiting import until
 
 pytestmark = pytest.mark.kubernetes
@@ -48,7 +49,7 @@ def test_watches_end_where_the_past_is_gone_that_a_server_missed(
         version = made["metadata"]["resourceVersion"]
         watch.request("GET", f"{TOPPINGS}?watch=1&resourceVersion={version}", headers=HEADERS)
         events = watch.getresponse()
-        server.process.send_signal(signal.SIGSTOP)
+        stop(server.process.pid)
         member.kill()
         member.start()
         with private_reactor() as reactor:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.stopping import stop
 from tests.waiting import until
 
 
@@ -137,7 +138,7 @@ def test_a_second_signal_ends_all_at_once(program: Program) -> None:
     program.start(2)
     until(lambda: program.ready() == 2, 60)
     pids = [pid for _, pid in program.started()]
-    os.kill(pids[1], signal.SIGSTOP)
+    stop(pids[1])
     program.send(signal.SIGTERM)
     until(lambda: not _alive(pids[0]), 60)
     program.send(signal.SIGTERM)

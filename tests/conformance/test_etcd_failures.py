@@ -182,7 +182,8 @@ def test_without_a_quorum(cluster: EtcdCluster) -> None:
         await until(reactor, lambda: following.progress >= client.acknowledged[-1])
         await until(reactor, lambda: store.check() is None)
         revisions = [change.revision for change in following.changes if change.key == b"/a"]
-        assert revisions == client.acknowledged
+        assert revisions == sorted(set(revisions))
+        assert set(client.acknowledged) <= set(revisions)  # a write that was uncertain may be there, too
         await store.close()
         await following.running
 

@@ -31,7 +31,7 @@ class Watched:
     kind: str
 
     def make(self, name: str) -> dict[str, Any]:
-        spec = {} if self.kind == "ConfigMap" else {"spec": {"size": 1}}
+        spec = {} if self.kind == "Secret" else {"spec": {"size": 1}}
         obj = {"apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": name}, **spec}
         made = self.admin("POST", self.path, obj)
         assert made.status == 201, made.body
@@ -43,10 +43,10 @@ class Watched:
         return found
 
 
-@pytest.fixture(params=["configmaps", "ours", "custom"])
+@pytest.fixture(params=["secrets", "ours", "custom"])
 def watched(request: pytest.FixtureRequest, control_plane: ControlPlane, admin: Caller, namespace: str) -> Watched:
-    if request.param == "configmaps":
-        return Watched(admin, f"/api/v1/namespaces/{namespace}/configmaps", "v1", "ConfigMap")
+    if request.param == "secrets":  # not ConfigMaps: a controller puts one into every new namespace, a moment later
+        return Watched(admin, f"/api/v1/namespaces/{namespace}/secrets", "v1", "Secret")
     gadgets: SecondServer = request.getfixturevalue("gadgets")
     del gadgets
     if request.param == "custom" and not control_plane.has("crd"):

@@ -68,6 +68,7 @@ def _facts(report: MemberReport) -> EtcdMemberFacts:
         report.alarms,
         report.seconds,
         report.read_failure,
+        report.through_http,
     )
 
 

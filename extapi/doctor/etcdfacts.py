@@ -29,6 +29,8 @@ class EtcdMemberFacts:
     seconds: float | None = None
     """How long a linearizable read takes; None: ``read_failure`` says why there was none."""
     read_failure: str = ""
+    through_http: bool = False
+    """Whether an HTTP server takes the calls of its clients."""
 
 
 @dataclass(frozen=True, slots=True)

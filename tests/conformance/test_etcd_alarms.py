@@ -21,7 +21,7 @@ from extapi.storetool.status import lines, status_of
 from extapi.storetool.stores import NamedStore
 from extapi.testing.stories import refusal
 from extapi.watch.refusals import refused_write
-from tests.etcds import Etcd, etcd
+from tests.etcds import Etcd, etcd, http_apart
 from tests.unit.doctor.healthy import HEALTHY
 
 pytestmark = pytest.mark.kubernetes
@@ -76,6 +76,7 @@ def test_a_full_database_is_named_everywhere(small: Etcd) -> None:
     assert found["etcd.size"].severity is Severity.WARNING
     assert found["etcd.members"].severity is found["etcd.version"].severity is Severity.OK
     assert found["etcd.latency"].saw.startswith("a linearizable read takes ")
+    assert found["etcd.http"].severity is Severity.WARNING
     assert found["etcd.compaction"].saw.startswith("revision ")
     assert {subject.partition(" ")[0] for subject, _ in facts.certificates} == {
         "--etcd-cafile",
@@ -83,6 +84,17 @@ def test_a_full_database_is_named_everywhere(small: Etcd) -> None:
         small.url,
     }
     assert (stored.failure, stored.complete) == ("", True)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("version", ["3.5", "3.6", "3.7"])
+def test_nothing_is_before_grpc_unless_http_shares_its_tls(tmp_path: Path, version: str, tls: bool) -> None:
+    """With both on one port of TLS, etcd logs that this "is not recommended for production"; it is the default."""
+    with etcd(tmp_path, tls=tls, version=version, arguments=[http_apart()] if tls else []) as member:
+        facts, _ = read_etcd(member.options("/nothing"), seconds=1)
+        assert (facts.members[0].failure, facts.members[0].read_failure) == ("", "")
+        found = {each.check: each.severity for each in etcds(replace(HEALTHY, etcd=facts))}
+        assert found["etcd.http"] is Severity.OK
 
 
 def test_the_doctor_makes_no_store_and_names_what_it_cannot_reach(small: Etcd) -> None:

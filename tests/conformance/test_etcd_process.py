@@ -13,7 +13,7 @@ import pytest
 from extapi.privatereactor import drive, private_reactor
 from extapi.storage.etcd.backend import EtcdBackend
 from tests.conformance.serving import HEADERS, TOPPINGS, Serving, etcd_flags
-from tests.etcds import Etcd, etcd
+from tests.etcds import Etcd, etcd, http_apart
 from tests.lastingport import lasting_port
 from tests.stopping import stop
 from tests.waiting import until
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.kubernetes
 
 @pytest.fixture(scope="module")
 def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    with etcd(tmp_path_factory.mktemp("etcd"), tls=True) as running:
+    with etcd(tmp_path_factory.mktemp("etcd"), tls=True, arguments=[http_apart()]) as running:
         yield running
 
 

@@ -13,7 +13,7 @@ from extapi.doctor.finding import Finding, error, ok, unknown, warning
 from extapi.storage.etcd.alarms import MEANING
 
 MEMBERS, VERSION, ALARMS, SIZE = "etcd.members", "etcd.version", "etcd.alarms", "etcd.size"
-LATENCY, COMPACTION, CERTIFICATES = "etcd.latency", "etcd.compaction", "etcd.certificates"
+LATENCY, HTTP, COMPACTION, CERTIFICATES = "etcd.latency", "etcd.http", "etcd.compaction", "etcd.certificates"
 FULL: Final = 0.8
 """The part of the quota that is in use from which on it is told."""
 SLOW, TOO_SLOW = 0.1, 1.0
@@ -37,6 +37,7 @@ def etcds(facts: Facts) -> Iterator[Finding]:
             yield _version(each)
             yield _size(each)
             yield _latency(each)
+            yield _http(each)
     yield _alarms(found)
     yield _compaction(found)
     yield from _certificates(found, facts.now)
@@ -114,6 +115,18 @@ def _latency(each: EtcdMemberFacts) -> Finding:
     wrong = "every read without resourceVersion and every write takes at least as long"
     do = "look at etcd's disks (etcd_disk_wal_fsync_duration_seconds) and its network"
     return (error if each.seconds >= TOO_SLOW else warning)(LATENCY, each.endpoint, saw=saw, wrong=wrong, do=do)
+
+
+def _http(each: EtcdMemberFacts) -> Finding:
+    if not each.through_http:
+        return ok(HTTP, each.endpoint, "gRPC is served without an HTTP server before it")
+    return warning(
+        HTTP,
+        each.endpoint,
+        saw="gRPC is served by an HTTP server, since HTTP shares the port and its TLS",
+        wrong="etcd needs nearly twice the CPU per request, and advises against it in production (etcd issue 15402)",
+        do="start etcd with --listen-client-http-urls=http://127.0.0.1:2378; /health and /metrics are there then",
+    )
 
 
 def _compaction(found: EtcdFacts) -> Finding:

@@ -26,6 +26,13 @@ class Lost(Exception):
     """The call ended without an answer; whether the peer has worked on it is unknown."""
 
 
+class NotGrpc(Lost):
+    """Something that does not speak gRPC has answered; ``status`` is that of HTTP."""
+
+    def __init__(self, status: str) -> None:
+        super().__init__(f"the answer has no gRPC status; its HTTP status is {status}")
+
+
 class RpcError(Exception):
     """The peer answered with an error.
 

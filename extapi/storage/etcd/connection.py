@@ -18,7 +18,7 @@ from twisted.internet.protocol import Protocol
 
 from extapi.clock import Clock, Timer
 from extapi.storage.etcd import frames
-from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError, grpc_message
+from extapi.storage.etcd.call import Lost, NotBegun, NotGrpc, RpcCall, RpcError, grpc_message
 from extapi.storage.etcd.frames import ProtocolViolation, frame
 from extapi.storage.etcd.times import PING_SECONDS, PONG_SECONDS
 
@@ -378,7 +378,7 @@ def _outcome(headers: Mapping[str, str], *, incomplete: bool) -> Exception | Non
     """How a call ended, as its trailers say; those of an answer without content come in its only header block."""
     status = headers.get("grpc-status", "")
     if not (status.isascii() and status.isdecimal() and len(status) < 4):
-        return Lost(f"the answer has no gRPC status; its HTTP status is {headers.get(':status', 'missing')}")
+        return NotGrpc(headers.get(":status", "missing"))
     if int(status):
         return RpcError(int(status), unquote(headers.get("grpc-message", "")))
     return Lost("the last message is cut off") if incomplete else None

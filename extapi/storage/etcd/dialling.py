@@ -91,16 +91,14 @@ async def introduced(
                 await answer_of(
                     reactor,
                     connection,
-                    endpoint,
-                    wire.AUTHENTICATE,
+                    call_block(wire.AUTHENTICATE, endpoint, b""),
                     wire.authenticate_request(*credentials),
-                    b"",
                     deadline,
                 )
             )
         status: wire.Status | None = None
         try:
-            data = await answer_of(reactor, connection, endpoint, wire.STATUS, b"", token, deadline)
+            data = await answer_of(reactor, connection, call_block(wire.STATUS, endpoint, token), b"", deadline)
         except RpcError as error:
             if error.code != _PERMISSION_DENIED:
                 raise
@@ -164,16 +162,8 @@ def _opened(
     return done
 
 
-async def answer_of(
-    reactor: Any,
-    connection: RpcConnection,
-    endpoint: EtcdEndpoint,
-    method: bytes,
-    request: bytes,
-    token: bytes,
-    deadline: float,
-) -> bytes:
-    """The answer to a call that is made before the connection is used."""
+async def answer_of(reactor: Any, connection: RpcConnection, block: bytes, request: bytes, deadline: float) -> bytes:
+    """The answer to a call that is made before the connection is used; ``block``: of :func:`call_block`."""
     answers: list[bytes] = []
     done: Deferred[None] = Deferred(lambda _: call.cancel())
 
@@ -185,7 +175,7 @@ async def answer_of(
         call.cancel()
         end(Lost("it does not answer"))
 
-    call = connection.begin(call_block(method, endpoint, token), request, answers.append, end, last=True)
+    call = connection.begin(block, request, answers.append, end, last=True)
     timer = reactor.callLater(max(deadline - reactor.seconds(), 0.0), late)
     try:
         await done

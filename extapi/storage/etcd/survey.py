@@ -15,9 +15,11 @@ from twisted.internet.error import ConnectError
 from extapi.storage.base import Unavailable, UnusableStore
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.alarms import alarms_of
-from extapi.storage.etcd.call import Lost, NotBegun, RpcError
-from extapi.storage.etcd.dialling import answer_of, introduced, supported
+from extapi.storage.etcd.call import Lost, NotBegun, NotGrpc, RpcError
+from extapi.storage.etcd.connection import RpcConnection
+from extapi.storage.etcd.dialling import answer_of, call_block, introduced, supported
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdEndpoint, EtcdOptions
+from extapi.storage.etcd.frames import header_block
 
 _ROOT_ONLY = "(for root only)"
 """What stands for the version where only root may ask for it; such etcds are new enough."""
@@ -50,6 +52,8 @@ class MemberReport(NamedTuple):
     seconds: float | None = None
     """How long a linearizable read takes, in the median; None: it failed, and ``read_failure`` says why."""
     read_failure: str = ""
+    through_http: bool = False
+    """Whether an HTTP server takes the calls of its clients."""
     certificate_ends: dt.datetime | None = None
     """The end of its certificate's validity; None: without TLS."""
 
@@ -86,18 +90,43 @@ async def _report(reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, pref
             alarms=tuple(alarms_of(status.errors)),
             certificate_ends=_certificate_end(connection),
         )
-        request = wire.range_request(f"{prefix}/mark".encode(), count_only=True)
-        times = []
-        for _ in range(_READS):
-            begun = reactor.seconds()
-            try:
-                await answer_of(reactor, connection, endpoint, wire.RANGE, request, token, begun + _READ_SECONDS)
-            except (Unavailable, RpcError, Lost, NotBegun) as error:
-                return found._replace(read_failure=str(error))
-            times.append(reactor.seconds() - begun)
+        try:
+            found = found._replace(through_http=await _through_http(reactor, connection, endpoint))
+            block = call_block(wire.RANGE, endpoint, token)
+            request = wire.range_request(f"{prefix}/mark".encode(), count_only=True)
+            times = []
+            for _ in range(_READS):
+                begun = reactor.seconds()
+                await answer_of(reactor, connection, block, request, begun + _READ_SECONDS)
+                times.append(reactor.seconds() - begun)
+        except (Unavailable, RpcError, Lost, NotBegun) as error:
+            return found._replace(read_failure=str(error))
         return found._replace(seconds=sorted(times)[_READS // 2])
     finally:
         connection.close()
+
+
+async def _through_http(reactor: Any, connection: RpcConnection, endpoint: EtcdEndpoint) -> bool:
+    """Whether an HTTP server takes the calls, as it does with TLS unless HTTP has a port of its own: what is no call is answered.
+
+    Source: ``go.etcd.io/etcd/server/v3/embed`` serve.go, ``grpcHandlerFunc``.
+    """
+    block = header_block(
+        [
+            (b":method", b"HEAD"),  # an answer without content, which would not be that of a call
+            (b":scheme", b"https" if endpoint.tls else b"http"),
+            (b":path", b"/version"),
+            (b":authority", endpoint.url.partition("://")[2].encode()),
+            (b"user-agent", b"extapi"),
+        ]
+    )
+    try:
+        await answer_of(reactor, connection, block, b"", reactor.seconds() + _READ_SECONDS)
+    except NotGrpc:
+        return True
+    except RpcError:
+        pass
+    return False
 
 
 def _certificate_end(connection: Any) -> dt.datetime | None:

@@ -1,4 +1,4 @@
-"""``etcd.*``: members, versions, alarms, sizes, latency, compaction, certificates."""
+"""``etcd.*``: members, versions, alarms, sizes, latency, HTTP, compaction, certificates."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def test_a_healthy_etcd() -> None:
         ({"seconds": 0.2}, "etcd.latency", Severity.WARNING, "takes at least as long"),
         ({"seconds": 2.0}, "etcd.latency", Severity.ERROR, "takes at least as long"),
         ({"seconds": None, "read_failure": "no leader"}, "etcd.latency", Severity.ERROR, "cannot read here"),
+        ({"through_http": True}, "etcd.http", Severity.WARNING, "advises against it in production"),
     ],
 )
 def test_what_is_wrong_with_a_member(changed: dict[str, Any], check: str, severity: Severity, text: str) -> None:

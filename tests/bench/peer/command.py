@@ -10,6 +10,7 @@ from tests.bench.peer import report
 from tests.bench.peer.generator import Generator, sample_apiserver
 from tests.bench.peer.rows import Measurement, Row, middle, store_loads
 from tests.bench.peer.sides import Side, Sides
+from tests.etcds import http_apart
 from tests.kubernetes.control_plane import running
 
 ROUNDS = 3
@@ -70,6 +71,7 @@ def on_etcd(say: Callable[[str], None], directory: Path, *, quick: bool) -> None
                 sides.on_etcd("sample-apiserver", program=program),
                 sides.on_etcd("extapi"),
                 sides.on_etcd("extapi over TLS", tls=True),
+                sides.on_etcd("extapi over TLS, HTTP apart", tls=True, arguments=[http_apart()]),
             )
         ]
         for each in measured:

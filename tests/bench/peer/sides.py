@@ -10,6 +10,7 @@ import base64
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,13 +139,16 @@ class Sides:
         processes |= self._start("sample-apiserver", command, home)
         return Side("sample-apiserver", GROUP, processes, self._at(port))
 
-    def on_etcd(self, name: str, *, program: Path | None = None, tls: bool = False) -> Side:
+    def on_etcd(
+        self, name: str, *, program: Path | None = None, tls: bool = False, arguments: Sequence[str] = ()
+    ) -> Side:
         """One of both servers with an etcd of its own, which it reaches over TCP on loopback.
 
         Args:
             name: The side's; unique.
             program: sample-apiserver; without it, ``examples/wardle``.
             tls: Whether etcd wants TLS with client certificates.
+            arguments: Others of etcd.
         """
         home = self._directory / name.replace(" ", "-")
         home.mkdir()
@@ -157,6 +161,7 @@ class Sides:
             *("--name=default", "--data-dir=data", "--listen-peer-urls=unix://peer.sock", *trust),
             *(f"--listen-client-urls={url}", f"--advertise-client-urls={url}"),
             *(f"--initial-advertise-peer-urls={nowhere}", f"--initial-cluster=default={nowhere}"),
+            *arguments,
         ]
         processes = self._start(f"{name} etcd", etcd, home)
         self._plane.processes.wait_until(lambda: _no_listener(port), "etcd", seconds=30)

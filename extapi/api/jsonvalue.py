@@ -109,18 +109,32 @@ def read_clamped(text: str) -> int | float:
 
 _DIGITS: Final = bytes(ord("0") if ord("0") <= byte <= ord("9") else ord(" ") for byte in range(256))
 _LONG: Final = b"0" * 19
+_LOOKED_AT: Final = 100
+"""Numbers that are checked one by one; beyond that a walk through the object costs less."""
+_BEFORE_NUMBERS: Final = b"\t\n\r ,:[+-.Ee"
+"""What may stand before digits outside of a string (RFC 8259)."""
 
 
 def has_long_number(data: bytes) -> bool:
-    """Whether a JSON text may hold a number with too many digits for an int64; costs a fraction of decoding."""
-    return _LONG in data.translate(_DIGITS)
+    """Whether a JSON text may hold a number with too many digits for an int64; costs a fraction of decoding.
+
+    Digits behind anything else than what comes before numbers are in a string, such as a time in nanoseconds: ``"1764..."``.
+    """
+    digits = data.translate(_DIGITS)
+    at = digits.find(_LONG)
+    for _ in range(_LOOKED_AT):
+        if at < 0:
+            return False
+        if not at or data[at - 1] in _BEFORE_NUMBERS:
+            return True
+        end = digits.find(b" ", at)
+        at = digits.find(_LONG, end) if end > 0 else -1
+    return True
 
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder().decode
 _float64 = struct.Struct(">d").unpack_from
-_LOOKED_AT: Final = 100
-"""Numbers that are checked one by one; beyond that a walk through the object costs less."""
 
 
 def is_plain(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import math
 import re
 import sys
@@ -197,10 +198,36 @@ def test_the_quick_look(value: Any, plain: bool) -> None:
 
 @pytest.mark.parametrize(
     ("data", "long"),
-    [(b'{"a":123456789012345678}', False), (b'{"a":1234567890123456789}', True), (b'["999999999", 999999999]', False)],
+    [
+        (b'{"a":123456789012345678}', False),
+        (b'{"a":1234567890123456789}', True),
+        (b'["999999999", 999999999]', False),
+        (b'{"at":"1764181694000000000","of":"projects/1234567890123456789"}', False),
+        (b'["1764181694000000000",-1764181694000000000]', True),
+        (b"1" * 19, True),
+        (b'["' + b"1" * 19, False),
+        (b"[" + b'"1764181694000000000",' * 200 + b"0]", True),  # perhaps: not all of them are looked at
+    ],
 )
 def test_long_numbers_are_seen(data: bytes, long: bool) -> None:
     assert has_long_number(data) is long
+
+
+_digits = st.text("0123456789", min_size=15, max_size=25)
+_of_digits = st.recursive(
+    st.integers(-(10**25), 10**25)
+    | st.lists(_digits | st.sampled_from(list('"\\/:,[]{}-+. eEx\n\u00e9'))).map("".join),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_digits, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_of_digits, st.sampled_from([None, 1]), st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", "\n:\r")]))
+def test_no_long_number_is_overlooked(value: Any, indent: int | None, separators: tuple[str, str]) -> None:
+    text = json.dumps(value, indent=indent, separators=separators).encode()
+    lengths = [0]
+    json.loads(text, parse_int=lambda digits: lengths.append(len(digits.removeprefix("-"))))
+    assert has_long_number(text) or max(lengths) < 19
 
 
 json_values = st.recursive(

@@ -61,8 +61,7 @@ def test_what_is_printed_is_accepted_strictly(control_plane: ControlPlane, kubec
 
 def established(control_plane: ControlPlane, path: str) -> bool:
     """Whether a definition is served; its schema has to be structural for that."""
-    conditions = {
-        each["type"]: each["status"] for each in control_plane.client.get(path)["status"].get("conditions", ())
-    }
+    found = control_plane.client.get(path)["status"]["conditions"] or ()  # null until kube-apiserver has looked at it
+    conditions = {each["type"]: each["status"] for each in found}
     assert "NonStructuralSchema" not in conditions
     return conditions.get("Established") == "True"

@@ -6,9 +6,11 @@ Twisted's IReactorTime, written so that a type checker understands it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
+
+T = TypeVar("T")
 
 
 class Timer(Protocol):
@@ -37,6 +39,41 @@ class Clock(Protocol):
             A :class:`Timer`.
         """
         ...
+
+
+def stop_timer(timer: Timer | None) -> None:
+    """Cancel a scheduled call, unless it is over, or there is none."""
+    if timer is not None and timer.active():
+        timer.cancel()
+
+
+class Late(Exception):
+    """Something was not done in time."""
+
+
+async def in_time(clock: Clock, seconds: float, work: Deferred[T]) -> T:
+    """What ``work`` comes to; after ``seconds`` seconds it is cancelled.
+
+    Raises:
+        Late: It was cancelled for that.
+        Exception: What it fails with; ``CancelledError`` if whoever waits is cancelled.
+    """
+    late = False
+
+    def expire() -> None:
+        nonlocal late
+        late = True
+        work.cancel()
+
+    timer: Timer = clock.callLater(seconds, expire)
+    try:
+        return await work
+    except CancelledError:
+        if late:
+            raise Late from None
+        raise
+    finally:
+        stop_timer(timer)
 
 
 async def sleep(clock: Clock, seconds: float) -> None:

@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from extapi.admission.base import Operation, Review
 from extapi.admission.matching.selectors import Selector, labels_of
 from extapi.api.types import Obj
-from extapi.clock import Clock, sleep
+from extapi.clock import Clock, Late, in_time, sleep
 from extapi.errors import Forbidden, InternalError, NotFound, StatusCause
 
 _CACHE_GRACE = 0.05
@@ -190,17 +190,10 @@ class Syncing(Protocol):
 
 async def synced_in_time(cache: Syncing, clock: Clock) -> bool:
     """Whether a cache is filled within the time that a request waits for it."""
-    waiting = Deferred.fromCoroutine(_drive(cache.wait_synced()))
-    timer = clock.callLater(_SYNC_TIMEOUT, waiting.cancel)
     try:
-        await waiting
-    except CancelledError:
-        if timer.active():
-            raise  # the request was cancelled, not the wait
+        await in_time(clock, _SYNC_TIMEOUT, Deferred.fromCoroutine(_drive(cache.wait_synced())))
+    except Late:
         return False
-    finally:
-        if timer.active():
-            timer.cancel()
     return True
 
 

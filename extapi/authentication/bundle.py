@@ -22,7 +22,7 @@ from OpenSSL import crypto
 from twisted.logger import Logger
 
 from extapi.authentication.authenticator import AuthenticationError
-from extapi.clock import Clock, Timer
+from extapi.clock import Clock, Timer, stop_timer
 
 MAX_INTERMEDIATES = 16
 """A peer that presents more is refused: building chains takes time."""
@@ -156,8 +156,7 @@ class BundleFile:
 
     def stop(self) -> None:
         """Stop reading it."""
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
+        stop_timer(self._timer)
 
     def _reload(self) -> None:
         try:

@@ -14,7 +14,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from extapi.client.ratelimit import TokenBucket
-from extapi.clock import Clock, Timer
+from extapi.clock import Clock, Timer, stop_timer
 from extapi.errors import TooManyRequests
 
 QPS = 200.0
@@ -152,8 +152,7 @@ class FairQueue:
     def _leave(self, flow: Hashable, mine: Deferred[None]) -> None:
         queue = self._flows[flow]
         timer = queue.pop(mine)
-        if timer.active():
-            timer.cancel()
+        stop_timer(timer)
         if not queue:
             del self._flows[flow]
         if not self._flows and self._refill is not None:

@@ -17,6 +17,7 @@ from extapi.client.body import BodyError, ResponseBody, innermost
 from extapi.client.credentials import Credentials, CredentialsError
 from extapi.client.tls import TlsPolicy, sentence
 from extapi.client.transport import ClientRequest, ConnectionLost, TransportError
+from extapi.clock import stop_timer
 
 
 class HttpReply:
@@ -58,8 +59,7 @@ class HttpReply:
         except BodyError as error:
             raise TransportError(f"{self._transport.server}: {error}") from error
         finally:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
             self.close()
 
     async def lines(self) -> AsyncIterator[bytes]:
@@ -136,8 +136,7 @@ class HttpTransport:
         except Exception as error:  # noqa: BLE001 - Agent's errors have no common ancestor
             self._fail(request, error, timed_out=not timer.active())
         finally:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
         reply = HttpReply(self, response, deadline)
         self.replies.add(reply)
         return reply

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError as CallTimeout
 from twisted.python.failure import Failure
 
-from extapi.clock import Clock, Timer
+from extapi.clock import Clock, Timer, stop_timer
 
 A = TypeVar("A")
 
@@ -129,8 +129,7 @@ class SingleFlight(Generic[A]):
 
     def _remove(self, key: Hashable, shared: _SharedCall[A]) -> None:
         del self._calls[key]
-        if shared.timer.active():
-            shared.timer.cancel()
+        stop_timer(shared.timer)
 
 
 async def to_the_end(running: Deferred[A]) -> A:

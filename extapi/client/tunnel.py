@@ -18,6 +18,7 @@ from zope.interface import implementer
 from extapi.client.proxy import ProxyURL
 from extapi.client.proxyhandshake import ProxyHandshakeError, connect, said, socks5
 from extapi.client.tls import sentence
+from extapi.clock import stop_timer
 
 ANSWER_TIMEOUT = 20.0
 """Seconds for a proxy to answer; it connects to the server meanwhile."""
@@ -72,8 +73,7 @@ class TunnelEndpoint:
             tunnel.abort()
             raise
         finally:
-            if late.active():
-                late.cancel()
+            stop_timer(late)
         return tunnel.carry(factory)
 
 

@@ -21,6 +21,7 @@ from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstreamconnection import ArrivingBody, UpstreamConnection
 from extapi.client.upstreamresponse import UpstreamResponse
+from extapi.clock import stop_timer
 
 CONNECT, HANDSHAKE = 10.0, 10.0
 """Seconds for TCP to connect, and for TLS after that."""
@@ -148,8 +149,7 @@ class Upstream:
             connection.abort()
             raise
         finally:
-            if late.active():
-                late.cancel()
+            stop_timer(late)
         return connection
 
     async def _dialled(self) -> UpstreamConnection:

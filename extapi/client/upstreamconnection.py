@@ -20,6 +20,7 @@ from zope.interface import implementer
 from extapi.client.tls import UpstreamTls
 from extapi.client.transport import ConnectionLost, TransportError
 from extapi.client.upstreamresponse import UpstreamResponse
+from extapi.clock import stop_timer
 
 HEAD = 1 << 20
 """Bytes of a response's head, including interim responses."""
@@ -160,8 +161,7 @@ class UpstreamConnection(Protocol):
         self._pool.forget(self)
         if self._upload is not None:
             self._upload.stop()
-        if self._linger is not None and self._linger.active():
-            self._linger.cancel()
+        stop_timer(self._linger)
         cause = reason.value if reason is not None else None
         response = self._response
         if (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from extapi.client.kube import Client, ReceivedEvent, ResourceName
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 
 WATCH_SECONDS = 300
 """The least number of seconds that a watch lasts; then the server ends it, and the caller resumes it."""
@@ -58,6 +58,5 @@ async def one_watch(
         async for event in watch:
             yield event
     finally:
-        if watchdog.active():
-            watchdog.cancel()
+        stop_timer(watchdog)
         watch.close()

@@ -12,7 +12,7 @@ from io import StringIO
 from twisted.internet.defer import Deferred
 from wsproto.frame_protocol import CloseReason, FrameProtocol, Opcode, ParseFailed
 
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 from extapi.http.response import PIECE, Chunk, Duplex
 
 MESSAGE = 1 << 20
@@ -92,8 +92,7 @@ class MessageConnection:
         try:
             await waiting
         finally:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
 
     def _finish(self) -> None:
         self._done = True

@@ -22,6 +22,7 @@ from twisted.internet.interfaces import IReadWriteDescriptor
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from extapi.clock import stop_timer
 from extapi.listener.tls import TLSConnection
 
 RECORD = 16 * 1024
@@ -391,6 +392,5 @@ class TLSStream:
         self._timer = self._reactor.callLater(seconds, call)
 
     def _cancel_timer(self) -> None:
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
+        stop_timer(self._timer)
         self._timer = None

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from extapi.api.feed import ObjectEvent
 from extapi.api.types import Obj
-from extapi.clock import Clock, sleep
+from extapi.clock import Clock, sleep, stop_timer
 from extapi.errors import ApiError
 from extapi.http.response import Chunk, Sink
 from extapi.registry.served import ServedKind
@@ -128,8 +128,7 @@ class AuthorWatch:
             self._failed("watch raised an exception", failure)
         finally:
             self._watches.remove(watcher)
-            if deadline.active():
-                deadline.cancel()
+            stop_timer(deadline)
             following.cancel()
 
     def _failed(self, why: str, failure: Failure | None) -> None:

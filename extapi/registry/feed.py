@@ -5,11 +5,13 @@ Each feed has a log and a cacher of its own, so one that fails or is slow delays
 
 from __future__ import annotations
 
+import contextlib
 from random import Random
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred, DeferredLock
+from twisted.internet.defer import Deferred, DeferredLock
 
+from extapi.clock import Late, in_time
 from extapi.registry.feedlog import FeedLog
 from extapi.registry.served import ServedKind
 from extapi.registry.store import Store
@@ -40,16 +42,8 @@ class KindFeed:
         """Begin to list and to follow, and wait for the first list, but not for long; ``context``: for the author's code."""
         self.log.begin(context)
         self._compactor.start()
-        starting = Deferred.fromCoroutine(self._cacher.start())
-        timer = self._clock.callLater(START_SECONDS, starting.cancel)
-        try:
-            await starting
-        except CancelledError:
-            if timer.active():
-                raise  # the start of the server was cancelled, not the wait
-        finally:
-            if timer.active():
-                timer.cancel()
+        with contextlib.suppress(Late):
+            await in_time(self._clock, START_SECONDS, Deferred.fromCoroutine(self._cacher.start()))
 
     async def stop(self) -> None:
         """End all watches cleanly, and ask the author's code no more."""

@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 from extapi.api.feed import RELIST, Deleted
 from extapi.api.protocols import Feed, RESTRequest
 from extapi.authentication.loopback import APISERVER
-from extapi.clock import sleep
+from extapi.clock import sleep, stop_timer
 from extapi.errors import qualified
 from extapi.registry.feedobject import FedObject, FeedEncoder, FeedError, only_forgets_managers
 from extapi.registry.served import ServedKind
@@ -150,8 +150,7 @@ class FeedLog:
         try:
             return await answer
         finally:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
             running.cancel()
 
     async def _apply_list(self, listed: Any, asked: int) -> None:

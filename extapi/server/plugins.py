@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 
 from extapi.admission.base import Startable
 from extapi.admission.chain import AdmissionChain
-from extapi.clock import Timer
+from extapi.clock import Late, in_time
 from extapi.server.context import Context
 
 STARTING = 30.0
@@ -54,17 +54,10 @@ class PluginSet:
             NotStarted: They have not started by then.
             Exception: What a plugin raises.
         """
-        starting = Deferred.fromCoroutine(self.start(context, only))
-        timer: Timer = context.clock.callLater(STARTING, starting.cancel)
         try:
-            await starting
-        except CancelledError:
-            if timer.active():
-                raise
+            await in_time(context.clock, STARTING, Deferred.fromCoroutine(self.start(context, only)))
+        except Late:
             raise NotStarted(f"its plugins have not started within {STARTING:g} s") from None
-        finally:
-            if timer.active():
-                timer.cancel()
 
     def has_any(self, used: Sequence[Any]) -> bool:
         """Whether one of these objects may have got the context."""

@@ -23,7 +23,7 @@ from extapi.authentication.authenticator import Undecided
 from extapi.authentication.clientcertificate import first_expiry
 from extapi.authentication.trust import TrustSettings
 from extapi.authorization.authorizer import AuthorizationError
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 from extapi.errors import ApiError
 from extapi.http.request import Request
 from extapi.http.response import Handler, Response, Sink
@@ -207,8 +207,7 @@ class Reauthorization:
 
     def _stop_timers(self) -> None:
         for timer in (self._timer, self._turn):
-            if timer is not None and timer.active():
-                timer.cancel()
+            stop_timer(timer)
         self._timer = self._turn = None
 
     def _tick(self) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from extapi.client.kube import JSON_PATCH, Obj
 from extapi.client.transport import TransportError
+from extapi.clock import stop_timer
 from extapi.console.failure import told
 from extapi.errors import ApiError, Conflict, Invalid
 from extapi.takeover.cluster import DEFINITIONS, Cluster
@@ -52,8 +53,7 @@ async def drain(cluster: Cluster, kind: MovedKind) -> None:
     except ApiError as error:
         raise TakeoverFailure(f"the watch of {kind.name} failed: {told(error)}; run it again") from error
     finally:
-        if timer.active():
-            timer.cancel()
+        stop_timer(timer)
         watch.close()
     if late:
         raise TakeoverFailure(

@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from extapi.api.connect import ConnectionClosed, UpgradedConnection, WebSocket
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 from extapi.http.response import PIECE, Chunk, Duplex, Sink
 
 HIGH = 4 * PIECE
@@ -45,8 +45,7 @@ async def taken(sink: Sink, clock: Clock) -> None:
     try:
         await sink.drained()
     finally:
-        if late.active():
-            late.cancel()
+        stop_timer(late)
 
 
 class BodyStream:
@@ -285,8 +284,7 @@ async def _run(work: Awaitable[None], connection: Duplex, inbox: _Inbox[Any], cl
     else:
         return True
     finally:
-        if timer is not None and timer.active():
-            timer.cancel()
+        stop_timer(timer)
     return False
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from twisted.logger import Logger
 
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 from extapi.errors import InternalError
 from extapi.watch.cachedobject import CacheSource, Representation
 from extapi.watch.cachewatcher import CacheWatcher
@@ -134,8 +134,7 @@ class Broadcaster:
     def flush(self) -> None:
         """Deliver pending changes now."""
         timer, self._timer = self._timer, None
-        if timer is not None and timer.active():
-            timer.cancel()
+        stop_timer(timer)
         changes, self._pending = self._pending, []
         if changes:
             for stream in tuple(self._streams.values()):

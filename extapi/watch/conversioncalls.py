@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 
-from extapi.clock import Clock
+from extapi.clock import Clock, Late, in_time
 from extapi.errors import InternalError, TooManyRequests
 
 T = TypeVar("T")
@@ -70,25 +70,12 @@ class ConversionCalls:
         queue = self._queues.setdefault(version, _Queue())
         if queue.running >= limits.calls and len(queue.waiting) >= limits.waiting:
             raise TooManyRequests(f"too many conversions to {version} are waiting, please try again", retry_after=1)
-        late = False
-
-        def expire() -> None:
-            nonlocal late
-            late = True
-            work.cancel()
-
         work = Deferred.fromCoroutine(self._in_turn(version, queue, function))
-        timer = self._clock.callLater(limits.seconds, expire)
         try:
-            return await work
-        except CancelledError:
-            if late:
-                why = f"the conversion to {version} took longer than {limits.seconds:g} s"
-                raise InternalError.because(why) from None
-            raise
-        finally:
-            if timer.active():
-                timer.cancel()
+            return await in_time(self._clock, limits.seconds, work)
+        except Late:
+            why = f"the conversion to {version} took longer than {limits.seconds:g} s"
+            raise InternalError.because(why) from None
 
     async def _in_turn(self, version: str, queue: _Queue, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if queue.running < self._limits.calls:

@@ -11,7 +11,7 @@ from typing import Final
 
 from twisted.internet.defer import Deferred
 
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 from extapi.errors import Timeout, TooManyRequests
 from extapi.storage.base import Backend, Unavailable
 
@@ -101,8 +101,7 @@ class Position:
             self.check_ready()
             raise Timeout.too_large_resource_version(revision, self.revision) from None
         finally:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
 
 
 class _TooLate(Exception):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from extapi.clock import Clock, sleep
+from extapi.clock import Clock, sleep, stop_timer
 from extapi.errors import ApiError, Expired
 from extapi.http.response import Chunk, Sink
 from extapi.watch.broadcaster import Broadcaster
@@ -114,8 +114,7 @@ class WatchStream:
         finally:
             self._broadcaster.remove(watcher, self._encoding, self._selection)
             for timer in (deadline, self._timer):
-                if timer is not None and timer.active():
-                    timer.cancel()
+                stop_timer(timer)
         if watcher.slow:
             self._broadcaster.representation(self._encoder).terminated += 1
             await self._drain_or_abort(sink)

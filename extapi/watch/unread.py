@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from extapi.clock import Clock, sleep
+from extapi.clock import Clock, sleep, stop_timer
 from extapi.watch.orderedobjects import OrderedObjects
 
 SECONDS: Final = 300.0
@@ -51,8 +51,7 @@ class UnreadVersions:
         """Let nothing go any more."""
         self._closed = True
         timer, self._timer = self._timer, None
-        if timer is not None and timer.active():
-            timer.cancel()
+        stop_timer(timer)
         sweeping, self._sweeping = self._sweeping, None
         if sweeping is not None:
             sweeping.cancel()

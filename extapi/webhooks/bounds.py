@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 
-from extapi.clock import Clock
+from extapi.clock import Clock, Late, in_time
 from extapi.errors import ServiceUnavailable, TooManyRequests
 from extapi.http.request import Request
 
@@ -48,19 +48,10 @@ class Bounds:
         running = Deferred.fromCoroutine(self._answered(request, limit, answer))
         if running.called:
             return await running
-        return await self._until(running, request.deadline)
-
-    async def _until(self, running: Deferred[bytes], deadline: float) -> bytes:
-        timer = self._clock.callLater(max(0.0, deadline - self._clock.seconds()), running.cancel)
         try:
-            return await running
-        except CancelledError:
-            if timer.active():
-                raise
+            return await in_time(self._clock, max(0.0, request.deadline - self._clock.seconds()), running)
+        except Late:
             raise ServiceUnavailable(LATE) from None
-        finally:
-            if timer.active():
-                timer.cancel()
 
     async def _answered(self, request: Request, limit: int, answer: Callable[[bytes], Awaitable[bytes]]) -> bytes:
         body = await request.body.read(limit)

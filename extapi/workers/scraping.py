@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from twisted.internet.defer import Deferred
 
+from extapi.clock import stop_timer
 from extapi.server.exposition import Family
 from extapi.storage.hub.channel import HubChannel
 from extapi.storage.hub.messages import framed
@@ -51,8 +52,7 @@ async def gather(reactor: Any, own: list[Family], others: Iterable[int], ask: As
         if waiting:
             await done
     finally:
-        if late.active():
-            late.cancel()
+        stop_timer(late)
         for channel in channels:
             channel.close()
     return totals.total([own, *answers])

@@ -6,6 +6,7 @@ policy_dispatcher.go CollectParams.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Set as AbstractSet
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from extapi.api.types import Obj
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
 from extapi.client.transport import TransportError
-from extapi.clock import Clock
+from extapi.clock import Clock, Late, in_time
 from extapi.errors import ApiError, BadRequest
 
 WAIT: Final = 1.0
@@ -174,7 +175,8 @@ class _Followed:
         if self.informer is None and self._looking is None and self._clock.seconds() - self._looked >= WAIT:
             self._look()
         if self._looking is not None:
-            await self._in_time(self._found())
+            with contextlib.suppress(Late):
+                await in_time(self._clock, WAIT, Deferred.fromCoroutine(self._found()))
         if self.informer is None:
             kind = self._kind
             shown = f"{kind.group}/{kind.version}, Kind={kind.kind}"
@@ -184,7 +186,8 @@ class _Followed:
         """Whether all params are known within the time that a write waits for them."""
         if self.informer is None:
             return False
-        if await self._in_time(self.informer.wait_synced()):
+        with contextlib.suppress(Late):
+            await in_time(self._clock, WAIT, Deferred.fromCoroutine(self.informer.wait_synced()))
             return True
         kind = self._kind
         text = (
@@ -193,20 +196,6 @@ class _Followed:
         )
         _log.warn(text, kind=kind.kind, version=kind.api_version)
         return False
-
-    async def _in_time(self, waiting: Any) -> bool:
-        deferred = Deferred.fromCoroutine(waiting)
-        timer = self._clock.callLater(WAIT, deferred.cancel)
-        try:
-            await deferred
-        except CancelledError:
-            if timer.active():
-                raise
-            return False
-        finally:
-            if timer.active():
-                timer.cancel()
-        return True
 
     async def _found(self) -> None:
         waiter: Deferred[None] = Deferred()

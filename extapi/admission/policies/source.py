@@ -14,7 +14,7 @@ from extapi.admission.policies.params import Params
 from extapi.api.types import Obj
 from extapi.client.informer import Informer
 from extapi.client.kube import Client, ResourceName
-from extapi.clock import Clock
+from extapi.clock import Clock, stop_timer
 
 GROUP: Final = "admissionregistration.k8s.io"
 
@@ -86,8 +86,7 @@ class PolicySource(Generic[E]):
         """Stop for good."""
         self._policies.stop()
         self._bindings.stop()
-        if self._due is not None and self._due.active():
-            self._due.cancel()
+        stop_timer(self._due)
 
     @property
     def synced(self) -> bool:

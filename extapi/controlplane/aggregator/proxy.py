@@ -14,6 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred, TimeoutError as Tim
 from extapi import TransportError, User
 from extapi.client.upstream import Upstream
 from extapi.client.upstreamresponse import HIGH, UpstreamResponse
+from extapi.clock import stop_timer
 from extapi.controlplane.aggregator.headers import (
     identity,
     request_bytes,
@@ -120,8 +121,7 @@ class Splice(Upgraded):
             client.receive(from_client)
             await over
         finally:
-            if idle.active():
-                idle.cancel()
+            stop_timer(idle)
             backend.end()
 
 

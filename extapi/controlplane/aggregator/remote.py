@@ -17,6 +17,7 @@ from extapi.api.user import MASTERS
 from extapi.client.credentials import CredentialsError
 from extapi.client.kube import Obj
 from extapi.client.upstream import Upstream
+from extapi.clock import stop_timer
 from extapi.controlplane.aggregator.proxy import BackendProxy
 from extapi.controlplane.aggregator.services import APIServiceInfo, ServiceBackend
 
@@ -205,8 +206,7 @@ class Remote:
             await waiting
         finally:
             self._waiting = None
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
 
 
 def _cancelled(failure: Any) -> None:

@@ -13,7 +13,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.error import ConnectError
 from twisted.logger import Logger
 
-from extapi.clock import sleep
+from extapi.clock import sleep, stop_timer
 from extapi.storage.base import Overloaded, StoreRefused, TooLarge, Unavailable, Uncertain, UnusableStore
 from extapi.storage.etcd.call import Lost, NotBegun, RpcCall, RpcError
 from extapi.storage.etcd.connection import RpcConnection
@@ -179,8 +179,7 @@ class Channel:
         try:
             return await waiting
         finally:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
 
     def _forget(self, waiting: Deferred[RpcConnection]) -> None:
         if waiting in self._waiting:

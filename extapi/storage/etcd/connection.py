@@ -16,7 +16,7 @@ from OpenSSL import SSL
 from service_identity import VerificationError
 from twisted.internet.protocol import Protocol
 
-from extapi.clock import Clock, Timer
+from extapi.clock import Clock, Timer, stop_timer
 from extapi.storage.etcd import frames
 from extapi.storage.etcd.call import Lost, NotBegun, NotGrpc, RpcCall, RpcError, grpc_message
 from extapi.storage.etcd.frames import ProtocolViolation, frame
@@ -312,7 +312,7 @@ class RpcConnection(Protocol):
             self._pong_timer = self._clock.callLater(PONG_SECONDS, self._pong)
 
     def _pong(self) -> None:
-        _stop(self._pong_timer)
+        stop_timer(self._pong_timer)
         self._pong_timer = None
         pings, self._pings = self._pings, []
         self.transport.write(b"".join(frame(frames.PING, frames.ACK, 0, data) for data in pings))
@@ -354,8 +354,8 @@ class RpcConnection(Protocol):
 
     def _finish(self) -> None:
         self._closed = True
-        _stop(self._timer)
-        _stop(self._pong_timer)
+        stop_timer(self._timer)
+        stop_timer(self._pong_timer)
         self._timer = self._pong_timer = None
         self._leave(self._why)
         for stream in list(self._calls):
@@ -367,11 +367,6 @@ class RpcConnection(Protocol):
         gone, self._gone = self._gone, None
         if gone is not None:
             gone(self, why)
-
-
-def _stop(timer: Timer | None) -> None:
-    if timer is not None and timer.active():
-        timer.cancel()
 
 
 def _outcome(headers: Mapping[str, str], *, incomplete: bool) -> Exception | None:

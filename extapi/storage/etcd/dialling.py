@@ -11,7 +11,7 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 
-from extapi.clock import Timer
+from extapi.clock import Timer, stop_timer
 from extapi.storage.base import UnusableStore
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.call import Lost, RpcError
@@ -126,8 +126,7 @@ def _opened(
             each.close()
 
     def finished(result: RpcConnection | Failure | Exception) -> None:
-        if timer.active():
-            timer.cancel()
+        stop_timer(timer)
         if not done.called:
             done.errback(result) if isinstance(result, (Failure, Exception)) else done.callback(result)
 
@@ -180,8 +179,7 @@ async def answer_of(reactor: Any, connection: RpcConnection, block: bytes, reque
     try:
         await done
     finally:
-        if timer.active():
-            timer.cancel()
+        stop_timer(timer)
     return answers[0]
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from extapi.clock import stop_timer
 from extapi.storage.base import (
     Compacted,
     Future,
@@ -236,8 +237,7 @@ class HubBackend:
         finally:
             if entry in self._waiting:
                 self._waiting.remove(entry)
-            if late.active():
-                late.cancel()
+            stop_timer(late)
 
     def _read(self, at: int, read: Callable[[Reader], T]) -> T:
         """Read as of a revision.

@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred, gatherResults
 from twisted.logger import Logger
 
 from extapi import ApiError, Conflict, Context, EventRecorder, TransportError
-from extapi.clock import Timer
+from extapi.clock import Timer, stop_timer
 from extapi.controlplane.controllers.garbage.calls import Calls
 from extapi.controlplane.controllers.garbage.decisions import Keep, Standing, decide
 from extapi.controlplane.controllers.garbage.graph import Collect, Graph, Orphan, Report, Task, Verify
@@ -120,8 +120,7 @@ class GarbageCollection:
         self._monitors.stop()
         self._recorder.stop()
         for timer in [*self._rechecks.values(), *([self._resync] if self._resync is not None else [])]:
-            if timer.active():
-                timer.cancel()
+            stop_timer(timer)
 
     # -- what happens
 
@@ -172,8 +171,7 @@ class GarbageCollection:
 
     async def _discover(self) -> None:
         new = await self._monitors.resync()
-        if self._resync is not None and self._resync.active():
-            self._resync.cancel()
+        stop_timer(self._resync)
         delay = RESYNC if self._monitors.complete else RESYNC_SOON
         self._resync = self._context.clock.callLater(delay, self._queue.add, _DISCOVERY)
         if new:

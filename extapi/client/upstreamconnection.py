@@ -83,6 +83,10 @@ class UpstreamConnection(Protocol):
         self._upload: ArrivingBody | None = None
         self.receiver: Callable[[bytes | None], None] | None = None
 
+    def connectionMade(self) -> None:  # noqa: N802 - Twisted's name
+        """What is written is sent at once, as by Go (``net.TCPConn.SetNoDelay``): a keystroke in a shell does not wait for the last."""
+        self._transport().setTcpNoDelay(True)
+
     def handshakeCompleted(self) -> None:  # noqa: N802 - Twisted's name
         """TLS is established; now check the name in the server's certificate."""
         tls = self._pool.tls

@@ -14,6 +14,7 @@ from extapi.storage.base import Compacted, Unavailable
 from extapi.storage.etcd import wire
 from extapi.storage.etcd.backend import EtcdBackend
 from extapi.storage.etcd.channel import Channel
+from extapi.storage.etcd.dialling import dialled
 from extapi.storage.etcd.endpoints import EtcdAccess, EtcdOptions
 from extapi.testing.backend_log import LogStories
 from extapi.testing.backends import BackendConformance
@@ -108,6 +109,19 @@ def test_a_client_without_a_certificate_is_refused(secured: Etcd) -> None:
     with private_reactor() as reactor:
         why = drive(reactor, unreachable(reactor, secured.options("/x", certfile=None, keyfile=None)))
         assert "TLS: " in why
+
+
+@pytest.mark.parametrize("member", ["plain", "secured"])
+def test_what_is_written_is_sent_at_once(request: pytest.FixtureRequest, member: str) -> None:
+    """Nagle's algorithm would keep a call behind the answer to a PING until etcd has acknowledged that, up to 40 ms later."""
+
+    async def tale(reactor: Any, access: EtcdAccess) -> None:
+        connection, _ = await dialled(reactor, access, access.endpoints[0], lambda *_: None)
+        assert connection.transport.getTcpNoDelay()
+        connection.close()
+
+    with private_reactor() as reactor:
+        drive(reactor, tale(reactor, EtcdAccess(request.getfixturevalue(member).options("/x"))))
 
 
 async def unreachable(reactor: Any, options: EtcdOptions) -> str:

@@ -129,6 +129,14 @@ def test_an_answer_is_read_up_to_a_limit(setting: Setting) -> None:
     assert len(setting.connections) == 1
 
 
+def test_what_is_written_is_sent_at_once(setting: Setting) -> None:
+    """Nagle's algorithm would keep the next keystroke until the last one was acknowledged, up to 40 ms later."""
+    upstream = setting.upstream(b"HTTP/1.1 204 No Content\r\n\r\n")
+    setting.turning.run(upstream.send("GET", GET))
+    transports: list[Any] = [connection.transport for connection in upstream._open]
+    assert [transport.getTcpNoDelay() for transport in transports] == [True]
+
+
 def test_bytes_that_nobody_asked_for_end_an_idle_connection(setting: Setting) -> None:
     upstream = setting.upstream(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     setting.turning.run(upstream.send("GET", GET))

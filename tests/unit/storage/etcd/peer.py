@@ -41,6 +41,10 @@ class Transport(StringTransport):
     """What was written, and whether the connection was given up."""
 
     aborted = False
+    no_delay = False
+
+    def setTcpNoDelay(self, enabled: bool) -> None:  # noqa: N802 - named by Twisted
+        self.no_delay = enabled
 
     def abortConnection(self) -> None:  # noqa: N802 - named by Twisted
         self.aborted = True

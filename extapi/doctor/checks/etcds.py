@@ -124,7 +124,7 @@ def _http(each: EtcdMemberFacts) -> Finding:
         HTTP,
         each.endpoint,
         saw="gRPC is served by an HTTP server, since HTTP shares the port and its TLS",
-        wrong="etcd needs nearly twice the CPU per request, and advises against it in production (etcd issue 15402)",
+        wrong="etcd needs half as much CPU again per request, or more, and advises against it in production (etcd issue 15402)",
         do="start etcd with --listen-client-http-urls=http://127.0.0.1:2378; /health and /metrics are there then",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,21 @@ def neutral(value: Any, group: str, name: str) -> Any:
     text = json.dumps(value).replace(group, "GROUP").replace(name, "NAME")
     text = PORT.sub("PORTS", UID.sub("UID", TIME.sub("TIME", text)))
     return _plain(json.loads(text))
+
+
+def last_try(calls: Sequence[Any]) -> list[Any]:
+    """Reviews without those of an update that kube-apiserver began with an object of its cache that was old, and began anew.
+
+    Source: ``apiserver/pkg/storage/etcd3`` GuaranteedUpdate, ``origStateIsCurrent``.
+    """
+
+    def of(call: Any) -> tuple[Any, ...]:
+        request = call[1]["request"]
+        kind = request["kind"]  # each version shows the object in its own way
+        return request["operation"], kind["kind"], kind["version"], request.get("namespace"), request.get("name")
+
+    last = {of(call): call[1]["request"].get("oldObject") for call in calls}
+    return [call for call in calls if of(call)[0] != "UPDATE" or call[1]["request"].get("oldObject") == last[of(call)]]
 
 
 def _plain(value: Any) -> Any:

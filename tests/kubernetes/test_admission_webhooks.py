@@ -17,7 +17,7 @@ import pytest
 
 from tests.kubernetes import policyengines, second
 from tests.kubernetes.cafe import OURS, PLURAL, THEIRS, definitions
-from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, filled as filled_in, neutral, path, posted
+from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, cafe, filled as filled_in, last_try, neutral, path, posted
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, ExtensionServer
 from tests.kubernetes.scraping import families
@@ -132,7 +132,8 @@ class Both:
             )
             calls = [(call.target, call.review) for call in self.webhook.calls if _mentions(call.review, group)]
             self.webhook.calls.clear()
-            heard.reviews.append(sorted((neutral(each, group, name) for each in calls), key=_order))
+            asked = [neutral(each, group, name) for each in calls]
+            heard.reviews.append(sorted(last_try(asked) if group == THEIRS else asked, key=_order))
         self.admin("DELETE", filled_in(path(rest=f"/{name}"), group=group, name=name))
         return heard
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.kubernetes.cafe import PLURAL, THEIRS, definitions
-from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, neutral, path, posted
+from tests.kubernetes.cafe_steps import APPLY, MERGE, Step, last_try, neutral, path, posted
 from tests.kubernetes.calling import Answer, Caller, authority, tls_of, user_certificate
 from tests.kubernetes.control_plane import ControlPlane, running
 from tests.kubernetes.test_admission_webhooks import (
@@ -199,7 +199,7 @@ class Both:
         for step, (our, their, asked, their_asked) in zip(steps, pairs, strict=True):
             differences = [
                 *_differences(our, their, "answer"),
-                *_differences(asked, _last_try(their_asked), "reviews"),
+                *_differences(asked, last_try(their_asked), "reviews"),
             ]
             found += [f"{step.method} {step.path} {step.body}: {each}" for each in differences]
         return ours, found
@@ -221,21 +221,6 @@ class Both:
         found = [f"{name}: {each}" for name, (_, several) in held.items() for each in several]
         assert not found, "\n".join(found)
         return {name: heard for name, (heard, _) in held.items()}
-
-
-def _last_try(calls: Sequence[Any]) -> list[Any]:
-    """Reviews without those of an update that kube-apiserver began with an object of its cache that was old, and began anew.
-
-    Source: ``apiserver/pkg/storage/etcd3`` GuaranteedUpdate, ``origStateIsCurrent``.
-    """
-
-    def of(call: Any) -> tuple[Any, ...]:
-        request = call[1]["request"]
-        kind = request["kind"]  # each version shows the object in its own way
-        return request["operation"], kind["kind"], kind["version"], request.get("namespace"), request.get("name")
-
-    last = {of(call): call[1]["request"].get("oldObject") for call in calls}
-    return [call for call in calls if of(call)[0] != "UPDATE" or call[1]["request"].get("oldObject") == last[of(call)]]
 
 
 def _seen(call: Any) -> Any:

@@ -61,7 +61,8 @@ def test_what_is_printed_is_accepted_strictly(control_plane: ControlPlane, kubec
 
 def established(control_plane: ControlPlane, path: str) -> bool:
     """Whether a definition is served; its schema has to be structural for that."""
-    found = control_plane.client.get(path)["status"]["conditions"] or ()  # null until kube-apiserver has looked at it
-    conditions = {each["type"]: each["status"] for each in found}
+    status = control_plane.client.get(path)["status"]
+    # null until kube-apiserver has looked at it
+    conditions = {each["type"]: each["status"] for each in status.get("conditions") or ()}
     assert "NonStructuralSchema" not in conditions
     return conditions.get("Established") == "True"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 T = TypeVar("T")
 
@@ -58,22 +59,15 @@ async def in_time(clock: Clock, seconds: float, work: Deferred[T]) -> T:
         Late: It was cancelled for that.
         Exception: What it fails with; ``CancelledError`` if whoever waits is cancelled.
     """
-    late = False
 
-    def expire() -> None:
-        nonlocal late
-        late = True
-        work.cancel()
+    def late(result: T | Failure, _: float) -> T:
+        if isinstance(result, Failure):
+            result.trap(CancelledError)  # type: ignore[no-untyped-call]  # Twisted leaves it untyped
+            raise Late
+        return result
 
-    timer: Timer = clock.callLater(seconds, expire)
-    try:
-        return await work
-    except CancelledError:
-        if late:
-            raise Late from None
-        raise
-    finally:
-        stop_timer(timer)
+    reactor: Any = clock
+    return await work.addTimeout(seconds, reactor, late)
 
 
 async def sleep(clock: Clock, seconds: float) -> None:

@@ -91,7 +91,6 @@ async def _report(reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, pref
             certificate_ends=_certificate_end(connection),
         )
         try:
-            found = found._replace(through_http=await _through_http(reactor, connection, endpoint))
             block = call_block(wire.RANGE, endpoint, token)
             request = wire.range_request(f"{prefix}/mark".encode(), count_only=True)
             times = []
@@ -101,7 +100,8 @@ async def _report(reactor: Any, access: EtcdAccess, endpoint: EtcdEndpoint, pref
                 times.append(reactor.seconds() - begun)
         except (Unavailable, RpcError, Lost, NotBegun) as error:
             return found._replace(read_failure=str(error))
-        return found._replace(seconds=sorted(times)[_READS // 2])
+        through_http = await _through_http(reactor, connection, endpoint)
+        return found._replace(seconds=sorted(times)[_READS // 2], through_http=through_http)
     finally:
         connection.close()
 
@@ -124,8 +124,8 @@ async def _through_http(reactor: Any, connection: RpcConnection, endpoint: EtcdE
         await answer_of(reactor, connection, block, b"", reactor.seconds() + _READ_SECONDS)
     except NotGrpc:
         return True
-    except RpcError:
-        pass
+    except (RpcError, Lost, NotBegun):
+        pass  # an error of gRPC; or no answer at all, which says nothing
     return False
 
 

@@ -88,7 +88,7 @@ def _checked(name: str, original: Obj, answer: Any, api_version: str) -> Obj | A
     except ValueError as error:
         return StorageError(f"{name} for {_type(original)} returned invalid object: {error}")
     try:
-        metadata = _metadata(original["metadata"], answer)
+        metadata = _metadata(original.get("metadata") or {}, answer)
     except ValueError as error:
         return StorageError(f"{name} for {_type(original)} returned invalid metadata: {error}")
     return {**answer, "metadata": metadata}
@@ -120,7 +120,7 @@ def _check_identity(original: Obj, answer: Obj) -> None:
     Raises:
         ValueError: It is not.
     """
-    before, after = original["metadata"], answer.get("metadata")
+    before, after = original.get("metadata") or {}, answer.get("metadata")
     for field, shown in _KEPT:
         was, now = before.get(field, ""), _text(after.get(field)) if isinstance(after, dict) else ""
         if was != now:

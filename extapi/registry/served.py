@@ -12,22 +12,21 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from twisted.logger import Logger
 
 from extapi.api.arguments import is_feed
 from extapi.api.definition import NAMESPACED, Kind
-from extapi.api.jsonvalue import NotJSONError, check_json, json_copy
+from extapi.api.jsonvalue import json_copy
 from extapi.api.metadata import coerce
 from extapi.api.strategy import Strategy
 from extapi.api.types import Obj
-from extapi.codec.strictjson import MAX_DEPTH, Parts, decode_stored, encode, encode_parts, encode_typed, is_deeper
+from extapi.codec.strictjson import Parts, decode_stored, encode, encode_parts, encode_typed
 from extapi.codec.tables import RawCells
 from extapi.conversion.hub import HubConverter, Unfit
 from extapi.errors import ApiError, BadRequest, FieldError, InternalError, Invalid
 from extapi.managedfields.atom import Atom, atom_of
-from extapi.managedfields.fieldmanager import without_managed_fields
 from extapi.registry.declared import compiled
 from extapi.registry.servedversion import ServedVersion
+from extapi.registry.soundness import Soundness
 from extapi.registry.waiting import WaitingConversion
 from extapi.schema.openapi import v3
 from extapi.schema.openapi.model import TypeModel
@@ -40,8 +39,6 @@ class ServedKind:
     Raises:
         DeclarationError: Its versions are wrong, or do not fit together; with all mistakes.
     """
-
-    _log = Logger()
 
     def __init__(self, kind: Kind, group: str) -> None:
         self.kind = kind
@@ -65,6 +62,8 @@ class ServedKind:
         ] = {}  # for extapi.registry.reviewed: found out once per subresource
         self.encode = encode_typed if kind.behaviour.answering.type_first else encode
         """Encodes an object of this kind, with its members in kube-apiserver's order."""
+        sound = Soundness(kind, self.encode)
+        self.check, self.to_parts = sound.check, sound.to_parts
         strategy = type(kind.strategy)
         self.prepares = strategy.prepare is not Strategy.prepare
         self.validates = strategy.validate is not Strategy.validate
@@ -185,45 +184,6 @@ class ServedKind:
         stored = self._converted(obj, version, storage, hub)
         self._normalize_converted(stored, storage)
         return stored
-
-    def to_parts(self, stored: Obj, version: str) -> Parts:
-        """The bytes of an object as it is stored; ``version``: from which it was converted, for errors.
-
-        Raises:
-            BadRequest: The object is so deep that its managed fields, which are deeper, are too deep.
-            InternalError: An author's code made what is no JSON.
-        """
-        try:
-            parts = encode_parts(stored, self.encode)
-            # An object cannot be nested deeper than it has brackets; few have as many.
-            brackets = [part.count(bracket) for part in parts for bracket in (b"{", b"[")]
-            if sum(brackets) > MAX_DEPTH and is_deeper(stored, MAX_DEPTH):
-                if not is_deeper(without_managed_fields(stored), MAX_DEPTH):
-                    raise BadRequest(f"the object's managed fields would be nested deeper than {MAX_DEPTH} levels")
-                raise NotJSONError("", f"nested deeper than {MAX_DEPTH} levels")  # noqa: TRY301 - refused as what is no JSON
-        except NotJSONError as error:
-            whose = "the code" if version == self.kind.storage else f"the conversion to {self.kind.storage}"
-            raise self._unsound(whose, error) from None
-        return parts
-
-    def check(self, obj: Obj, whose: str) -> None:
-        """Check that an object which an author's code made or changed is JSON for every client.
-
-        Comes before anything else is done with the object: one number that clients cannot read would make every list of
-        the kind unreadable. ``whose``: the code, for the message.
-
-        Raises:
-            InternalError: It is not.
-        """
-        try:
-            check_json(obj)
-        except NotJSONError as error:
-            raise self._unsound(whose, error) from None
-
-    def _unsound(self, whose: str, error: NotJSONError) -> InternalError:
-        unsound = InternalError.because(f"{whose} of {self.kind.name} made what is no JSON for clients: {error}")
-        self._log.error("{text}", text=unsound.message)  # here, since the cache keeps some errors for its readers
-        return unsound
 
     def stored_in(self, value: bytes) -> str:
         """The version in which an object is stored."""

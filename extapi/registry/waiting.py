@@ -17,6 +17,7 @@ from extapi.conversion.converter import Converter, convert_objects
 from extapi.errors import ApiError, InternalError
 
 Made = TypeVar("Made")
+Finish = Callable[[Obj, str], None]
 
 
 class WaitingConversion:
@@ -24,7 +25,7 @@ class WaitingConversion:
 
     _log = Logger()
 
-    def __init__(self, kind: str, converter: Converter, finish: Callable[[Obj, str], None]) -> None:
+    def __init__(self, kind: str, converter: Converter, finish: Finish) -> None:
         """Prepare conversions.
 
         Args:
@@ -36,8 +37,10 @@ class WaitingConversion:
         self._converter = converter
         self._finish = finish
 
-    async def objects(self, objects: Sequence[Obj], version: str, api_version: str) -> list[Obj | ApiError]:
-        """Objects that are in any version, in ``version``; never raises for a single one."""
+    async def objects(
+        self, objects: Sequence[Obj], version: str, api_version: str, finish: Finish | None = None
+    ) -> list[Obj | ApiError]:
+        """Objects that are in any version, in ``version``; never raises for a single one. ``finish``: in place of the usual."""
         made: list[Obj | ApiError]
         try:
             made = await convert_objects(self._converter, objects, api_version)
@@ -46,17 +49,19 @@ class WaitingConversion:
         except Exception as error:  # noqa: BLE001 -- a converter that breaks fails its objects, and not those who wait for them
             made = [self._error(error)] * len(objects)
         return [
-            new if isinstance(new, ApiError) or new is old else self.attempt(self._finished, new, version)
+            new
+            if isinstance(new, ApiError) or new is old
+            else self.attempt(_finished, new, version, finish or self._finish)
             for old, new in zip(objects, made, strict=True)
         ]
 
-    async def one(self, obj: Obj, version: str, api_version: str) -> Obj:
-        """One object in ``version``.
+    async def one(self, obj: Obj, version: str, api_version: str, finish: Finish | None = None) -> Obj:
+        """One object in ``version``; for ``finish``, see :meth:`objects`.
 
         Raises:
             ApiError: The conversion failed.
         """
-        (made,) = await self.objects((obj,), version, api_version)
+        (made,) = await self.objects((obj,), version, api_version, finish)
         if isinstance(made, ApiError):
             raise made
         return made
@@ -77,12 +82,13 @@ class WaitingConversion:
         except Exception as error:  # noqa: BLE001 -- one object that cannot be converted must not stop the others
             return self._error(error)
 
-    def _finished(self, obj: Obj, version: str) -> Obj:
-        self._finish(obj, version)
-        return obj
-
     def _error(self, error: Exception) -> ApiError:
         if isinstance(error, ApiError):
             return error
         self._log.failure("objects of {kind} could not be converted", kind=self._kind)
         return InternalError.because("the stored object could not be converted")
+
+
+def _finished(obj: Obj, version: str, finish: Finish) -> Obj:
+    finish(obj, version)
+    return obj
